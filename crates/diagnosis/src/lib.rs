@@ -1,0 +1,17 @@
+//! Names the cause of a failure from a snapshot of a fleet's objects.
+//!
+//! Data flows one way: a [`Snapshot`] of objects goes in, [`Finding`]s come out. Nothing in here reads a clock, talks to
+//! an API server or waits; the time a rule reasons about is the snapshot's own. Texts stand in `catalogue.yaml`, rules
+//! are code, one file per family under `rules/`.
+
+mod catalogue;
+mod finding;
+mod object;
+mod rules;
+mod snapshot;
+
+pub use catalogue::{Entry, Guide, catalogue, entry};
+pub use finding::{Code, Evidence, Finding, Remedy, Subject};
+pub use object::{Condition, Object, conditions};
+pub use rules::diagnose;
+pub use snapshot::{ClusterSnapshot, Role, Snapshot};

@@ -1,0 +1,74 @@
+//! The objects of a fleet at one moment, as they came from the API servers.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Object;
+
+/// What a cluster is to the fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Holds placements, runs and members' namespaces.
+    Hub,
+    /// Receives the resources.
+    Member,
+}
+
+/// One cluster's objects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClusterSnapshot {
+    /// `hub`, or the member's name as the hub's MemberCluster has it.
+    pub name: String,
+    /// Hub or member.
+    pub role: Role,
+    /// Whole objects, each with apiVersion and kind.
+    pub objects: Vec<Value>,
+    /// Why nothing could be read, when nothing could.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unreachable: Option<String>,
+}
+
+/// A fleet's objects at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// When the snapshot was complete. Rules take this as now.
+    pub taken_at: Timestamp,
+    /// The hub and the members that could be asked.
+    pub clusters: Vec<ClusterSnapshot>,
+}
+
+impl Snapshot {
+    /// The hub, when it is part of the snapshot.
+    #[must_use]
+    pub fn hub(&self) -> Option<&ClusterSnapshot> {
+        self.clusters.iter().find(|c| c.role == Role::Hub)
+    }
+
+    /// A member by its name.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<&ClusterSnapshot> {
+        self.clusters.iter().find(|c| c.role == Role::Member && c.name == name)
+    }
+}
+
+impl ClusterSnapshot {
+    /// All objects, in the order in which they were read.
+    pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
+        self.objects.iter().map(Object::new)
+    }
+
+    /// All objects of a kind in a group (`""` is the core group); kind names repeat across groups.
+    pub fn of_kind<'a>(&'a self, group: &'a str, kind: &'a str) -> impl Iterator<Item = Object<'a>> {
+        self.objects().filter(move |o| o.group() == group && o.kind() == kind)
+    }
+
+    /// One object by kind, namespace (none for cluster-scoped kinds) and name.
+    #[must_use]
+    pub fn object(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'_>> {
+        self.objects().find(|o| {
+            o.group() == group && o.kind() == kind && o.namespace() == namespace && o.name() == name
+        })
+    }
+}

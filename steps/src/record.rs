@@ -1,0 +1,188 @@
+//! What a scenario did and saw, in the order in which it happened. Reporters read records and nothing else.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use diagnosis::Finding;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// How a scenario ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every step passed.
+    Passed,
+    /// A step failed, was undefined, or the scenario's limit ran out.
+    Failed,
+    /// It was not started; [`ScenarioRecord::reason`] says why.
+    NotRun,
+    /// The run was interrupted or the fleet broke while it ran.
+    Interrupted,
+}
+
+/// One scenario of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioRecord {
+    /// The feature's name.
+    pub feature: String,
+    /// The feature's file, e.g. `kubefleet/work_synchronized.feature`.
+    pub file: String,
+    /// The scenario's line in it (an outline's example row, where there is one), from 1.
+    pub line: usize,
+    /// The scenario's name.
+    pub scenario: String,
+    /// Its tags and the feature's, without `@`.
+    pub tags: Vec<String>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why it was not run, or what failed: the step and its error.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// What happened.
+    pub entries: Vec<Entry>,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What can happen in a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum What {
+    /// A step began; what follows up to the next one belongs to it.
+    Step {
+        /// `Given`, `When`, `Then`, `And`, `But`, as written.
+        keyword: String,
+        /// The step's text as written.
+        text: String,
+    },
+    /// A fault was put in.
+    Induced {
+        /// What was done, with the real names: "namespace fleet-member-member-4 deleted on the hub".
+        action: String,
+    },
+    /// A remedy was applied.
+    Remedied {
+        /// What was done, with the real names.
+        action: String,
+    },
+    /// Something else was done to the fleet.
+    Did {
+        /// What was done, with the real names.
+        action: String,
+    },
+    /// A start time was moved into the past, so that a controller's threshold passes now.
+    FastForwarded {
+        /// Which one, and by how much.
+        action: String,
+    },
+    /// A condition changed.
+    Transition(Transition),
+    /// Something that was waited for held.
+    Held {
+        /// What, e.g. "WorkSynchronized False SyncWorkFailed on member-4".
+        expectation: String,
+        /// After how many seconds of waiting.
+        seconds: f64,
+    },
+    /// The diagnosis was asked.
+    Diagnosed {
+        /// What it found; empty on a healthy fleet.
+        findings: Vec<Finding>,
+    },
+    /// A step failed.
+    Failed {
+        /// The error, with the last state seen.
+        error: String,
+    },
+}
+
+/// A condition's change, with the time at which it was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transition {
+    /// `hub` or a member's name.
+    pub cluster: String,
+    /// `Kind/name` or `Kind/namespace/name`.
+    pub object: String,
+    /// Where in the object: a member, a stage, both or nothing, e.g. `stage staging, member-1`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub part: Option<String>,
+    /// The condition's type.
+    pub condition: String,
+    /// What it was: status and reason; none when it wasn't there.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from: Option<State>,
+    /// What it became; none when it went away.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub to: Option<State>,
+}
+
+/// A condition's value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// CamelCase.
+    pub reason: String,
+    /// The controller's words.
+    pub message: String,
+    /// The generation that the controller had seen.
+    pub observed_generation: i64,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.status, self.reason)
+    }
+}
+
+/// A whole run, as JSON and HTML show it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The run's id; everything that it makes is labelled with it.
+    pub id: String,
+    /// fleetdrill's version.
+    pub fleetdrill: String,
+    /// The versions of what ran, e.g. `kubefleet` to `v0.1.2`, `kubernetes` to `v1.36.3`.
+    pub versions: Vec<(String, String)>,
+    /// Where the clusters came from.
+    pub provider: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How long it took, in seconds, with the fleet's start and end.
+    pub seconds: f64,
+    /// How long the fleet took from nothing to all members joined, in seconds.
+    pub fleet_seconds: f64,
+    /// The scenarios, in the features' order.
+    pub scenarios: Vec<ScenarioRecord>,
+}
+
+/// Collects a scenario's entries while it runs; clones share one list.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder(Arc<Mutex<Vec<Entry>>>);
+
+impl Recorder {
+    /// Adds what happens now.
+    pub fn add(&self, what: What) {
+        let entry = Entry { at: Timestamp::now(), what };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    }
+
+    /// A copy of everything so far.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
