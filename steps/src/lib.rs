@@ -1,3 +1,24 @@
-//! The vocabulary that features are written in: the World and the step definitions.
+//! The vocabulary that features are written in: the [`World`] and the step definitions.
+//!
+//! One file per noun ([`placement`], [`update_run`], [`approval`], [`member`], [`diagnosing`]); [`reports`] holds the one
+//! step that asserts conditions, whatever the object. A World leases the fleet for one scenario ([`Scene`]): it gives
+//! names, remembers what was made and undoes it at the end. [`record`] is what comes out.
 
+pub mod approval;
+pub mod diagnosing;
+pub mod error;
+pub mod limits;
+pub mod member;
+pub mod names;
+pub mod objects;
+pub mod params;
+pub mod placement;
 pub mod record;
+pub mod reports;
+mod scene;
+pub mod update_run;
+mod world;
+
+pub use error::StepError;
+pub use scene::{Scene, SceneInfo};
+pub use world::World;

@@ -1,9 +1,9 @@
 //! What a scenario did and saw, in the order in which it happened. Reporters read records and nothing else.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diagnosis::Finding;
+pub use fleet::observe::{State, Transition};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -107,45 +107,6 @@ pub enum What {
         /// The error, with the last state seen.
         error: String,
     },
-}
-
-/// A condition's change, with the time at which it was seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Transition {
-    /// `hub` or a member's name.
-    pub cluster: String,
-    /// `Kind/name` or `Kind/namespace/name`.
-    pub object: String,
-    /// Where in the object: a member, a stage, both or nothing, e.g. `stage staging, member-1`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub part: Option<String>,
-    /// The condition's type.
-    pub condition: String,
-    /// What it was: status and reason; none when it wasn't there.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub from: Option<State>,
-    /// What it became; none when it went away.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub to: Option<State>,
-}
-
-/// A condition's value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// `True`, `False` or `Unknown`.
-    pub status: String,
-    /// CamelCase.
-    pub reason: String,
-    /// The controller's words.
-    pub message: String,
-    /// The generation that the controller had seen.
-    pub observed_generation: i64,
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.status, self.reason)
-    }
 }
 
 /// A whole run, as JSON and HTML show it.

@@ -1,1 +1,12 @@
-//! TODO
+//! Where fleetdrill's clusters come from, and the toolchain that they are built from.
+//!
+//! [`toolchain`] turns pinned Go modules into programs in the user's cache directory. [`local`] makes clusters of those
+//! programs: it asks a [`keeper`], a process of its own, to start and watch them, so that a fleet ends with its owner
+//! whatever kills that, or outlives it when it is told to. Nothing here knows KubeFleet or Argo CD.
+
+pub mod error;
+pub mod keeper;
+pub mod kubeconfig;
+pub mod local;
+pub mod state_dir;
+pub mod toolchain;

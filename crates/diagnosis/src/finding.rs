@@ -1,4 +1,4 @@
-//! What a diagnosis says: one record that feeds the terminal, JSON, JUnit's failure text and HTML.
+//! What a diagnosis says: one record that feeds the terminal, JSON, `JUnit`'s failure text and HTML.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Guide;
 
-/// A failure code: stable across versions of fleetdrill and of KubeFleet, e.g. `KF-WS-001`.
+/// A failure code: stable across versions of fleetdrill and of `KubeFleet`, e.g. `KF-WS-001`.
 ///
 /// Every code has an entry in the catalogue ([`crate::entry`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -84,6 +84,25 @@ pub struct Remedy {
     pub expect: String,
 }
 
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Something has failed, or will not go on by itself.
+    #[default]
+    Failure,
+    /// Nothing has failed, but nothing will happen until somebody acts. Does not count as a failure in exit codes.
+    Notice,
+}
+
+impl Severity {
+    /// Whether this is a failure.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        *self == Severity::Failure
+    }
+}
+
 /// A named cause with what it rests on and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -91,6 +110,9 @@ pub struct Finding {
     pub code: Code,
     /// The failure in a few words, from the catalogue.
     pub title: String,
+    /// How much it weighs; a failure where it isn't said.
+    #[serde(skip_serializing_if = "Severity::is_failure", default)]
+    pub severity: Severity,
     /// The object that has failed.
     pub subject: Subject,
     /// One sentence, names filled in.
@@ -108,4 +130,28 @@ pub struct Finding {
     /// Findings that this one explains.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub consequences: Vec<Finding>,
+}
+
+impl Finding {
+    /// This finding and everything that hangs under it, roots first.
+    pub fn flatten(&self) -> impl Iterator<Item = &Finding> {
+        let mut open = vec![self];
+        std::iter::from_fn(move || {
+            let next = open.pop()?;
+            open.extend(next.consequences.iter().rev());
+            Some(next)
+        })
+    }
+
+    /// Whether this finding or one that hangs under it is a failure rather than a notice.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        self.flatten().any(|f| f.severity.is_failure())
+    }
+
+    /// Whether this finding or one that hangs under it tells of a loss of data.
+    #[must_use]
+    pub fn loses_data(&self) -> bool {
+        self.flatten().any(|f| f.data_loss.is_some())
+    }
 }

@@ -10,8 +10,8 @@ mod object;
 mod rules;
 mod snapshot;
 
-pub use catalogue::{Entry, Guide, catalogue, entry};
-pub use finding::{Code, Evidence, Finding, Remedy, Subject};
+pub use catalogue::{Entry, Guide, RenderError, Texts, catalogue, entry};
+pub use finding::{Code, Evidence, Finding, Remedy, Severity, Subject};
 pub use object::{Condition, Object, conditions};
 pub use rules::diagnose;
 pub use snapshot::{ClusterSnapshot, Role, Snapshot};

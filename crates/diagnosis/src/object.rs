@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Object<'a>(&'a Value);
 
-/// A Kubernetes condition, with the fields that KubeFleet's controllers write.
+/// A Kubernetes condition, with the fields that `KubeFleet`'s controllers write.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {

@@ -19,7 +19,7 @@ pub enum Role {
 /// One cluster's objects.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterSnapshot {
-    /// `hub`, or the member's name as the hub's MemberCluster has it.
+    /// `hub`, or the member's name as the hub's `MemberCluster` has it.
     pub name: String,
     /// Hub or member.
     pub role: Role,
@@ -67,8 +67,7 @@ impl ClusterSnapshot {
     /// One object by kind, namespace (none for cluster-scoped kinds) and name.
     #[must_use]
     pub fn object(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'_>> {
-        self.objects().find(|o| {
-            o.group() == group && o.kind() == kind && o.namespace() == namespace && o.name() == name
-        })
+        self.objects()
+            .find(|o| o.group() == group && o.kind() == kind && o.namespace() == namespace && o.name() == name)
     }
 }

@@ -1,1 +1,19 @@
-//! TODO
+//! KubeFleet on clusters: installing it, joining members, putting faults in and taking them out, and waiting for what its
+//! controllers report.
+//!
+//! [`Fleet`] is a hub and its members. [`observe`] watches objects and records how their conditions move; waits read
+//! from there. [`snapshot`] takes what the diagnosis reads. What a fault is made of stands in [`faults`].
+
+pub mod agents;
+pub mod error;
+pub mod faults;
+mod fleet;
+mod install;
+pub mod kinds;
+mod member;
+pub mod observe;
+pub mod snapshot;
+
+pub use crate::error::FleetError;
+pub use crate::fleet::{Fleet, Options, Progress, Stage};
+pub use crate::member::{Member, member_namespace};

@@ -1,1 +1,29 @@
-fn main() {}
+//! The `fleetdrill` command: maps one result to one exit code. Everything else is in the library.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use fleetdrill::cli::Cli;
+use fleetdrill::commands;
+
+fn main() -> ExitCode {
+    // A keeper is this program too; it has its own runtime, and no command line for people.
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["keeper", "serve", dir] => return clusters::keeper::serve(dir.as_ref()),
+        ["keeper", "exec", ..] => return clusters::keeper::exec(&args[2..]),
+        _ => {}
+    }
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: failed to start: {error}");
+            return ExitCode::from(3);
+        }
+    };
+    let exit = runtime.block_on(commands::execute(cli));
+    // A thread that still reads something must not keep the command from ending.
+    runtime.shutdown_background();
+    exit.into()
+}

@@ -1,0 +1,127 @@
+//! What can go wrong with clusters, in words for the person who has to do something about it.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// An error of this crate, apart from the toolchain's own.
+#[derive(Debug, Error)]
+pub enum ClusterError {
+    /// A file or directory could not be read or written.
+    #[error("failed to {action} {}", path.display())]
+    Io {
+        /// E.g. `write`.
+        action: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The keeper could not be started or didn't answer.
+    #[error("the fleet's keeper doesn't answer: {0}")]
+    Keeper(String),
+    /// The keeper refused a request.
+    #[error("the fleet's keeper refused to {action}: {reason}")]
+    Refused {
+        /// What it was asked, e.g. `start hub-kube-apiserver`.
+        action: String,
+        /// Its words.
+        reason: String,
+    },
+    /// A process ended although it should run.
+    #[error("{process} ended while {during} ({status}); its last lines:\n{log}")]
+    Died {
+        /// E.g. `hub-kube-apiserver`.
+        process: String,
+        /// What was going on.
+        during: String,
+        /// Exit status or signal.
+        status: String,
+        /// The end of its log.
+        log: String,
+    },
+    /// A cluster was not ready in time.
+    #[error("cluster {cluster} was not ready after {seconds} s: {last}; {process}'s last lines:\n{log}")]
+    NotReady {
+        /// The cluster's name.
+        cluster: String,
+        /// The limit, in seconds.
+        seconds: u64,
+        /// The last answer of its API server.
+        last: String,
+        /// The process that was waited for.
+        process: String,
+        /// The end of its log.
+        log: String,
+    },
+    /// A certificate could not be made.
+    #[error("failed to make a certificate")]
+    Certificate(#[from] rcgen::Error),
+    /// A client could not be made, or a request failed.
+    #[error("the API server of {cluster} refused a request")]
+    Api {
+        /// The cluster's name.
+        cluster: String,
+        /// Why.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// A kubeconfig that can't be used.
+    #[error("failed to use the kubeconfig of {cluster}")]
+    Kubeconfig {
+        /// The cluster's name.
+        cluster: String,
+        /// Why.
+        #[source]
+        source: Box<kube::config::KubeconfigError>,
+    },
+    /// There is no fleet of that name.
+    #[error("there is no fleet `{0}`")]
+    NoSuchFleet(String),
+    /// A fleet of that name exists already.
+    #[error("a fleet `{0}` is up already")]
+    FleetExists(String),
+    /// A name that can't be a fleet's or a cluster's.
+    #[error("`{0}` can't be a name here: use lower-case letters, digits and dashes, at most 40, starting with a letter")]
+    BadName(String),
+}
+
+impl ClusterError {
+    /// What to do about it, where something can be said.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Io { source, path, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                Some(format!("free some space, or set FLEETDRILL_STATE_DIR to a directory with more than {}", path.display()))
+            }
+            Self::Io { .. } => Some("set FLEETDRILL_STATE_DIR to a directory that you may write to".into()),
+            Self::Died { log, .. } | Self::NotReady { log, .. } => log_hint(log),
+            Self::NoSuchFleet(_) => Some("`fleetdrill status` lists the fleets there are; `fleetdrill up` makes one".into()),
+            Self::FleetExists(name) => {
+                Some(format!("use another --name, or end it: fleetdrill down {name}"))
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+fn log_hint(log: &str) -> Option<String> {
+    let says = |text: &str| log.contains(text);
+    if says("no space left on device") || says("database space exceeded") {
+        Some("the disk is full: free some space, or set FLEETDRILL_STATE_DIR to a directory on another disk".into())
+    } else if says("address already in use") {
+        Some("another program took a port in the same moment: run the command again".into())
+    } else if says("too many open files") {
+        Some("raise the limit of open files: ulimit -n 4096".into())
+    } else if says("cannot allocate memory") || says("signal: killed") {
+        Some("the machine is out of memory: a fleet of a hub and three members needs about 3 GiB".into())
+    } else {
+        None
+    }
+}

@@ -1,0 +1,221 @@
+//! The side of those who ask a keeper.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use futures::{SinkExt, StreamExt};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio::sync::{Mutex, watch};
+use tokio_util::codec::{Framed, LinesCodec};
+
+use super::children::log_tail;
+use super::protocol::{Exit, ProcessSpec, ProcessStatus, Request, Response};
+use crate::error::ClusterError;
+use crate::state_dir;
+
+/// The program that can be a keeper: one that calls [`super::serve`] for `keeper serve DIR` and [`super::exec`] for
+/// `keeper exec ...`. That is `fleetdrill` itself.
+#[derive(Clone, Debug)]
+pub struct Program(pub PathBuf);
+
+impl Program {
+    /// This very program.
+    ///
+    /// # Errors
+    /// When its path can't be found out.
+    pub fn this() -> Result<Self, ClusterError> {
+        std::env::current_exe().map(Self).map_err(|e| ClusterError::Keeper(e.to_string()))
+    }
+}
+
+/// A keeper that can be asked. Clones ask the same one.
+#[derive(Clone, Debug)]
+pub struct Keeper {
+    dir: PathBuf,
+    /// The keeper's process, when it is ours: dropping the last clone closes its standard input.
+    owned: Option<Arc<Mutex<Child>>>,
+}
+
+impl Keeper {
+    /// Starts a keeper for a new fleet in `dir`, which must not exist yet. The fleet lives as long as this program does,
+    /// or until [`Keeper::keep`].
+    ///
+    /// # Errors
+    /// When the directory can't be made or the keeper doesn't start.
+    pub async fn spawn(program: &Program, dir: &Path) -> Result<Self, ClusterError> {
+        state_dir::make_private(dir)?;
+        let log = dir.join("keeper.log");
+        let err = std::fs::File::create(&log).map_err(ClusterError::io("write", &log))?;
+        let mut child = Command::new(&program.0)
+            .args(["keeper", "serve"])
+            .arg(dir)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(err)
+            .spawn()
+            .map_err(|e| ClusterError::Keeper(format!("{}: {e}", program.0.display())))?;
+        let mut ready = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            let _ = BufReader::new(stdout).read_line(&mut ready).await;
+        }
+        if ready.trim() != "ready" {
+            return Err(ClusterError::Keeper(format!("it didn't start; its last lines:\n{}", log_tail(&log))));
+        }
+        Ok(Self { dir: dir.to_owned(), owned: Some(Arc::new(Mutex::new(child))) })
+    }
+
+    /// The keeper of a fleet that is up.
+    ///
+    /// # Errors
+    /// When no keeper lives in `dir`.
+    pub fn connect(dir: &Path) -> Result<Self, ClusterError> {
+        if !state_dir::is_alive(dir) {
+            let name = dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            return Err(ClusterError::NoSuchFleet(name));
+        }
+        Ok(Self { dir: dir.to_owned(), owned: None })
+    }
+
+    /// The fleet's directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The path of a process's log.
+    #[must_use]
+    pub fn log(&self, process: &str) -> PathBuf {
+        self.dir.join("logs").join(format!("{process}.log"))
+    }
+
+    /// The end of a process's log, at most 15 lines.
+    #[must_use]
+    pub fn log_tail(&self, process: &str) -> String {
+        log_tail(&self.log(process))
+    }
+
+    /// Starts a process.
+    ///
+    /// # Errors
+    /// When one of that name runs, or the program can't be started.
+    pub async fn start(&self, spec: ProcessSpec) -> Result<(), ClusterError> {
+        let action = format!("start {}", spec.name);
+        self.done(Request::Start(spec), action).await
+    }
+
+    /// Kills a process and waits until it is gone; no error when it doesn't run.
+    ///
+    /// # Errors
+    /// When there never was one of that name.
+    pub async fn stop(&self, name: &str) -> Result<(), ClusterError> {
+        self.done(Request::Stop { name: name.to_owned() }, format!("stop {name}")).await
+    }
+
+    /// Starts a process again as it was started first.
+    ///
+    /// # Errors
+    /// When it runs, or there never was one of that name.
+    pub async fn start_again(&self, name: &str) -> Result<(), ClusterError> {
+        self.done(Request::StartAgain { name: name.to_owned() }, format!("start {name} again")).await
+    }
+
+    /// All processes.
+    ///
+    /// # Errors
+    /// When the keeper doesn't answer.
+    pub async fn processes(&self) -> Result<Vec<ProcessStatus>, ClusterError> {
+        match self.ask(Request::List).await? {
+            Response::Processes(list) => Ok(list),
+            other => Err(ClusterError::Keeper(format!("unexpected answer {other:?}"))),
+        }
+    }
+
+    /// Reserves ports on 127.0.0.1 for the fleet's life.
+    ///
+    /// # Errors
+    /// When the system gives none.
+    pub async fn reserve(&self, count: usize) -> Result<Vec<u16>, ClusterError> {
+        match self.ask(Request::Reserve { count }).await? {
+            Response::Ports(ports) => Ok(ports),
+            Response::Refused(reason) => Err(ClusterError::Refused { action: "reserve ports".into(), reason }),
+            other => Err(ClusterError::Keeper(format!("unexpected answer {other:?}"))),
+        }
+    }
+
+    /// Lets the fleet outlive this program.
+    ///
+    /// # Errors
+    /// When the keeper doesn't answer.
+    pub async fn keep(&self) -> Result<(), ClusterError> {
+        self.done(Request::Keep, "keep the fleet".into()).await
+    }
+
+    /// Ends the fleet and waits until nothing of it is left.
+    ///
+    /// # Errors
+    /// When the keeper doesn't answer.
+    pub async fn end(&self) -> Result<(), ClusterError> {
+        self.done(Request::End, "end the fleet".into()).await?;
+        match &self.owned {
+            Some(child) => drop(child.lock().await.wait().await),
+            None => {
+                while state_dir::is_alive(&self.dir) && self.dir.exists() {
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Processes that end without having been stopped: the channel's value is the first of them. A keeper that dies
+    /// itself is reported as `keeper`.
+    ///
+    /// # Errors
+    /// When the keeper can't be reached.
+    pub async fn watch(&self) -> Result<watch::Receiver<Option<Exit>>, ClusterError> {
+        let mut lines = self.open().await?;
+        say(&mut lines, &Request::Watch).await?;
+        let (sender, receiver) = watch::channel(None);
+        let dir = self.dir.clone();
+        tokio::spawn(async move {
+            while let Some(Ok(line)) = lines.next().await {
+                let Ok(exit) = serde_json::from_str::<Exit>(&line) else { continue };
+                sender.send_if_modified(|first| if first.is_none() { *first = Some(exit); true } else { false });
+            }
+            let gone = Exit { name: "keeper".into(), status: "gone".into(), log: log_tail(&dir.join("keeper.log")) };
+            sender.send_if_modified(|first| if first.is_none() { *first = Some(gone); true } else { false });
+        });
+        Ok(receiver)
+    }
+
+    async fn done(&self, request: Request, action: String) -> Result<(), ClusterError> {
+        match self.ask(request).await? {
+            Response::Done => Ok(()),
+            Response::Refused(reason) => Err(ClusterError::Refused { action, reason }),
+            other => Err(ClusterError::Keeper(format!("unexpected answer {other:?}"))),
+        }
+    }
+
+    async fn ask(&self, request: Request) -> Result<Response, ClusterError> {
+        let mut lines = self.open().await?;
+        say(&mut lines, &request).await?;
+        match lines.next().await {
+            Some(Ok(line)) => serde_json::from_str(&line).map_err(|e| ClusterError::Keeper(e.to_string())),
+            Some(Err(error)) => Err(ClusterError::Keeper(error.to_string())),
+            None => Err(ClusterError::Keeper("it ended".into())),
+        }
+    }
+
+    async fn open(&self) -> Result<Framed<UnixStream, LinesCodec>, ClusterError> {
+        let stream = UnixStream::connect(self.dir.join("keeper.sock")).await;
+        stream.map(|s| Framed::new(s, LinesCodec::new())).map_err(|e| ClusterError::Keeper(e.to_string()))
+    }
+}
+
+async fn say(lines: &mut Framed<UnixStream, LinesCodec>, request: &Request) -> Result<(), ClusterError> {
+    let line = serde_json::to_string(request).map_err(|e| ClusterError::Keeper(e.to_string()))?;
+    lines.send(line).await.map_err(|e| ClusterError::Keeper(e.to_string()))
+}

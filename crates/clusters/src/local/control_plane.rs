@@ -1,0 +1,106 @@
+//! The command lines of a cluster's control plane.
+
+use std::path::Path;
+
+use super::pki::{Pair, Pki};
+use crate::error::ClusterError;
+use crate::keeper::protocol::ProcessSpec;
+
+/// Hubs run only these controllers: with the workload controllers, and no webhooks, a Deployment that a placement
+/// selects would start pods on the hub.
+const HUB_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller";
+
+/// Members run what the workloads of placements need.
+const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller,\
+     deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,\
+     disruption-controller";
+
+/// etcd for the whole fleet, each cluster with a prefix of its own. It lives as long as the fleet and is never needed
+/// after a crash, so it doesn't wait for the disk.
+pub(super) fn etcd(program: &Path, dir: &Path, ca: &Path, pair: &Pair, client: u16, peer: u16) -> ProcessSpec {
+    let client = format!("https://127.0.0.1:{client}");
+    let peer = format!("https://127.0.0.1:{peer}");
+    let args = [
+        "--name=fleet".to_owned(),
+        format!("--data-dir={}", dir.join("etcd").display()),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=fleet={peer}"),
+        format!("--cert-file={}", pair.certificate_file.display()),
+        format!("--key-file={}", pair.key_file.display()),
+        "--client-cert-auth=true".to_owned(),
+        format!("--trusted-ca-file={}", ca.display()),
+        format!("--peer-cert-file={}", pair.certificate_file.display()),
+        format!("--peer-key-file={}", pair.key_file.display()),
+        "--peer-client-cert-auth=true".to_owned(),
+        format!("--peer-trusted-ca-file={}", ca.display()),
+        "--socket-reuse-port=true".to_owned(),
+        "--unsafe-no-fsync=true".to_owned(),
+        "--log-level=warn".to_owned(),
+    ];
+    ProcessSpec { name: "etcd".into(), program: program.to_owned(), args: args.to_vec(), env: Vec::new() }
+}
+
+/// A cluster's API server.
+pub(super) fn apiserver(
+    program: &Path,
+    cluster: &str,
+    pki: &Pki,
+    etcd_port: u16,
+    etcd_client: &Pair,
+    port: u16,
+) -> Result<ProcessSpec, ClusterError> {
+    let serving = pki.server(&format!("{cluster}-apiserver"))?;
+    let (signing, verifying) = pki.signing_key(&format!("{cluster}-service-accounts"))?;
+    let args = [
+        "--bind-address=127.0.0.1".to_owned(),
+        "--advertise-address=127.0.0.1".to_owned(),
+        "--endpoint-reconciler-type=none".to_owned(),
+        format!("--secure-port={port}"),
+        "--permit-port-sharing=true".to_owned(),
+        format!("--etcd-servers=https://127.0.0.1:{etcd_port}"),
+        format!("--etcd-prefix=/{cluster}"),
+        format!("--etcd-cafile={}", pki.ca_file().display()),
+        format!("--etcd-certfile={}", etcd_client.certificate_file.display()),
+        format!("--etcd-keyfile={}", etcd_client.key_file.display()),
+        format!("--client-ca-file={}", pki.ca_file().display()),
+        format!("--tls-cert-file={}", serving.certificate_file.display()),
+        format!("--tls-private-key-file={}", serving.key_file.display()),
+        "--authorization-mode=RBAC".to_owned(),
+        "--anonymous-auth=false".to_owned(),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        format!("--service-account-key-file={}", verifying.display()),
+        format!("--service-account-signing-key-file={}", signing.display()),
+        "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        // Pods here are KWOK's: they need no token of their own to be mounted.
+        "--disable-admission-plugins=ServiceAccount".to_owned(),
+        "--profiling=false".to_owned(),
+    ];
+    Ok(ProcessSpec { name: process(cluster, "kube-apiserver"), program: program.to_owned(), args: args.to_vec(), env: Vec::new() })
+}
+
+/// A cluster's controllers.
+pub(super) fn controller_manager(program: &Path, cluster: &str, hub: bool, kubeconfig: &Path) -> ProcessSpec {
+    let controllers = if hub { HUB_CONTROLLERS } else { MEMBER_CONTROLLERS };
+    let args = [
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--controllers={controllers}"),
+        "--leader-elect=false".to_owned(),
+        "--secure-port=0".to_owned(),
+        "--kube-api-qps=200".to_owned(),
+        "--kube-api-burst=400".to_owned(),
+    ];
+    ProcessSpec {
+        name: process(cluster, "kube-controller-manager"),
+        program: program.to_owned(),
+        args: args.to_vec(),
+        env: Vec::new(),
+    }
+}
+
+/// The name of a cluster's process.
+pub(super) fn process(cluster: &str, program: &str) -> String {
+    format!("{cluster}-{program}")
+}

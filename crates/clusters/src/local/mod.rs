@@ -1,0 +1,235 @@
+//! Clusters as processes on this machine: one etcd for all, and per cluster an API server and a controller manager.
+//!
+//! Everything binds to 127.0.0.1 on ports that the system gave. TLS is verified everywhere, etcd takes only clients with
+//! a certificate of the fleet's CA, and all files are their owner's only.
+
+mod control_plane;
+mod pki;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use kube::config::Kubeconfig;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+pub use self::pki::write_private;
+use self::pki::{Pair, Pki};
+use crate::error::ClusterError;
+use crate::keeper::protocol::Exit;
+use crate::keeper::{Keeper, Program};
+use crate::kubeconfig::{self, Access};
+
+/// How long an API server may take until it is ready. It takes 3 to 7 s here with four at once on two cores.
+const READY_LIMIT: Duration = Duration::from_secs(120);
+
+/// The programs that clusters are made of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Programs {
+    /// etcd's path.
+    pub etcd: PathBuf,
+    /// kube-apiserver's path.
+    pub apiserver: PathBuf,
+    /// kube-controller-manager's path.
+    pub controller_manager: PathBuf,
+}
+
+/// What a cluster is to the fleet, as far as its controllers are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// No workload controllers.
+    Hub,
+    /// With workload controllers.
+    Member,
+}
+
+/// A cluster that is ready.
+#[derive(Clone)]
+pub struct Cluster {
+    /// Its name, unique in its fleet.
+    pub name: String,
+    /// `https://127.0.0.1:PORT`.
+    pub server: String,
+    /// The CA's certificate, PEM.
+    pub ca: String,
+    /// A kubeconfig file with its administrator's certificate.
+    pub kubeconfig: PathBuf,
+    /// A client for it, as its administrator.
+    pub client: Client,
+}
+
+/// The local clusters of one fleet.
+pub struct Local {
+    keeper: Keeper,
+    programs: Programs,
+    pki: Pki,
+    ports: Ports,
+    etcd_client: Pair,
+    first_exit: watch::Receiver<Option<Exit>>,
+}
+
+/// The ports of etcd, which clusters that are added later need too.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Ports {
+    etcd: u16,
+}
+
+impl Local {
+    /// Starts a keeper and etcd for a new fleet in `dir`. Clusters can be made at once: API servers wait for etcd by
+    /// themselves.
+    ///
+    /// # Errors
+    /// When the keeper or etcd can't be started.
+    pub async fn create(program: &Program, dir: &Path, programs: Programs) -> Result<Self, ClusterError> {
+        let keeper = Keeper::spawn(program, dir).await?;
+        let pki = Pki::create(&dir.join("pki"))?;
+        let [etcd, peer] = keeper.reserve(2).await?[..] else {
+            return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
+        };
+        let ports = Ports { etcd };
+        let server = pki.server("etcd")?;
+        keeper.start(control_plane::etcd(&programs.etcd, dir, &pki.ca_file(), &server, etcd, peer)).await?;
+        let etcd_client = pki.client("etcd-client", "kube-apiserver", None)?;
+        let state = State { programs: programs.clone(), ports };
+        write_private(&dir.join("local.json"), &serde_json::to_string(&state).unwrap_or_default())?;
+        let first_exit = keeper.watch().await?;
+        Ok(Self { keeper, programs, pki, ports, etcd_client, first_exit })
+    }
+
+    /// The local clusters of a fleet that is up.
+    ///
+    /// # Errors
+    /// When no fleet lives in `dir`.
+    pub async fn open(dir: &Path) -> Result<Self, ClusterError> {
+        let keeper = Keeper::connect(dir)?;
+        let path = dir.join("local.json");
+        let text = std::fs::read_to_string(&path).map_err(ClusterError::io("read", &path))?;
+        let State { programs, ports } =
+            serde_json::from_str(&text).map_err(|e| ClusterError::Keeper(format!("{}: {e}", path.display())))?;
+        let pki = Pki::open(&dir.join("pki"))?;
+        let etcd_client = pki.client("etcd-client", "kube-apiserver", None)?;
+        let first_exit = keeper.watch().await?;
+        Ok(Self { keeper, programs, pki, ports, etcd_client, first_exit })
+    }
+
+    /// The fleet's keeper.
+    #[must_use]
+    pub fn keeper(&self) -> &Keeper {
+        &self.keeper
+    }
+
+    /// The first process that ended without having been stopped, when one has.
+    #[must_use]
+    pub fn first_exit(&self) -> watch::Receiver<Option<Exit>> {
+        self.first_exit.clone()
+    }
+
+    /// Makes a cluster and waits until its API server is ready. Its controllers start then and are not waited for.
+    ///
+    /// # Errors
+    /// When the API server dies or isn't ready after two minutes.
+    pub async fn start_cluster(&self, name: &str, kind: Kind) -> Result<Cluster, ClusterError> {
+        crate::state_dir::check_name(name)?;
+        let [port] = self.keeper.reserve(1).await?[..] else {
+            return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
+        };
+        let apiserver = &self.programs.apiserver;
+        let spec = control_plane::apiserver(apiserver, name, &self.pki, self.ports.etcd, &self.etcd_client, port)?;
+        let process = spec.name.clone();
+        self.keeper.start(spec).await?;
+
+        let server = format!("https://127.0.0.1:{port}");
+        let access = |user: &str, pair: Pair| Access {
+            name: name.to_owned(),
+            server: server.clone(),
+            ca: self.pki.ca().to_owned(),
+            certificate: pair.certificate,
+            key: pair.key,
+        }.with_file(self.keeper.dir(), user);
+        let admin = self.pki.client(&format!("{name}-admin"), "fleetdrill", Some("system:masters"))?;
+        let (kubeconfig, config) = access("admin", admin)?;
+        let manager = self.pki.client(&format!("{name}-manager"), "system:kube-controller-manager", None)?;
+        let (manager_kubeconfig, _) = access("controller-manager", manager)?;
+        let client = kubeconfig::client(config, name).await?;
+        self.ready(name, &process, &client).await?;
+        let manager = &self.programs.controller_manager;
+        let hub = kind == Kind::Hub;
+        self.keeper.start(control_plane::controller_manager(manager, name, hub, &manager_kubeconfig)).await?;
+        Ok(Cluster { name: name.to_owned(), server, ca: self.pki.ca().to_owned(), kubeconfig, client })
+    }
+
+    /// A cluster of a fleet that is up.
+    ///
+    /// # Errors
+    /// When its kubeconfig can't be read.
+    pub async fn cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
+        let kubeconfig = kubeconfig_file(self.keeper.dir(), name, "admin");
+        let config = Kubeconfig::read_from(&kubeconfig)
+            .map_err(|e| ClusterError::Kubeconfig { cluster: name.to_owned(), source: Box::new(e) })?;
+        let server = config.clusters.first().and_then(|c| c.cluster.as_ref()).and_then(|c| c.server.clone());
+        let client = kubeconfig::client(config, name).await?;
+        let ca = self.pki.ca().to_owned();
+        Ok(Cluster { name: name.to_owned(), server: server.unwrap_or_default(), ca, kubeconfig, client })
+    }
+
+    /// Ends a cluster's processes.
+    ///
+    /// # Errors
+    /// When there is no such cluster.
+    pub async fn stop_cluster(&self, name: &str) -> Result<(), ClusterError> {
+        for program in ["kube-controller-manager", "kube-apiserver"] {
+            self.keeper.stop(&control_plane::process(name, program)).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the API server says that it is ready, and fails as soon as it or etcd has died.
+    async fn ready(&self, cluster: &str, process: &str, client: &Client) -> Result<(), ClusterError> {
+        let started = Instant::now();
+        let mut exits = self.first_exit.clone();
+        loop {
+            let exit = exits.borrow_and_update().clone();
+            if let Some(exit) = exit.filter(|e| e.name == process || e.name == "etcd" || e.name == "keeper") {
+                let during = format!("cluster {cluster} was starting");
+                return Err(ClusterError::Died { process: exit.name, during, status: exit.status, log: exit.log });
+            }
+            let request = http::Request::get("/readyz").body(Vec::new()).unwrap_or_default();
+            let last = match client.request_text(request).await {
+                Ok(_) => return Ok(()),
+                Err(error) => error.to_string(),
+            };
+            if started.elapsed() > READY_LIMIT {
+                return Err(ClusterError::NotReady {
+                    cluster: cluster.to_owned(),
+                    seconds: READY_LIMIT.as_secs(),
+                    last,
+                    process: process.to_owned(),
+                    log: self.keeper.log_tail(process),
+                });
+            }
+            // There is nothing to watch before the API server answers.
+            let _ = tokio::time::timeout(Duration::from_millis(50), exits.changed()).await;
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    programs: Programs,
+    ports: Ports,
+}
+
+impl Access {
+    fn with_file(self, dir: &Path, user: &str) -> Result<(PathBuf, Kubeconfig), ClusterError> {
+        let config = kubeconfig::kubeconfig(&[&self]);
+        let file = kubeconfig_file(dir, &self.name, user);
+        write_private(&file, &kubeconfig::text(&config))?;
+        Ok((file, config))
+    }
+}
+
+fn kubeconfig_file(dir: &Path, cluster: &str, user: &str) -> PathBuf {
+    dir.join(format!("{cluster}-{user}.kubeconfig"))
+}

@@ -1,0 +1,136 @@
+//! Registering programs that a user has built.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::assets::copy_yaml;
+use super::blocking::blocking;
+use super::check_start::{LIMIT, check_start};
+use super::ensure::{lock, refuse_unknown};
+use super::error::ToolchainError;
+use super::event::Progress;
+use super::installed::Installed;
+use super::manifest::{Checksum, Manifest};
+use super::open::Toolchain;
+use super::slot::{Slot, TEMPORARY, is_safe_name, remove_leftovers};
+
+/// A version of a component to register, with the user's own programs.
+#[derive(Debug, Clone, Default)]
+pub struct Addition {
+    /// The component, one of those that are defined.
+    pub component: String,
+    /// The version's name: letters, digits and `. _ + -`.
+    pub version: String,
+    /// The programs by name. Names that no pinned version of the component has are refused.
+    pub programs: BTreeMap<String, PathBuf>,
+    /// A folder with CRDs: each YAML file in it must be one.
+    pub crds: Option<PathBuf>,
+    /// Register it even though a pinned version has the same name; this one is used then.
+    pub force: bool,
+}
+
+impl Toolchain {
+    /// Copies a user's programs and CRDs into the cache, after checking that the programs start and the CRDs are
+    /// CRDs. What was added before under the same version is replaced. Nothing changes if anything is wrong.
+    ///
+    /// # Errors
+    /// [`ToolchainError::IsPinned`], [`ToolchainError::DoesNotStart`], [`ToolchainError::BadCrds`], and whatever
+    /// can go wrong with files.
+    pub async fn add(&self, addition: &Addition, progress: Progress<'_>) -> Result<Installed, ToolchainError> {
+        let definition = self.definitions().component(&addition.component)?;
+        if !is_safe_name(&addition.version) {
+            return Err(ToolchainError::BadName { what: "version", name: addition.version.clone() });
+        }
+        if definition.versions.contains_key(&addition.version) && !addition.force {
+            let (component, version) = (addition.component.clone(), addition.version.clone());
+            return Err(ToolchainError::IsPinned { component, version });
+        }
+        let slot = Slot::added(&self.root(), &addition.component, &addition.version);
+        let known = self.program_names(&addition.component);
+        let names: Vec<&str> = addition.programs.keys().map(String::as_str).collect();
+        refuse_unknown(&slot, &names, |name| known.iter().any(|known| known == name), || known.clone())?;
+
+        let _lock = lock(&slot, progress).await?;
+        // Beside the version's folder, because that is replaced as a whole. `=` can't be part of a version.
+        let parent = self.root().join(&addition.component);
+        let prefix = format!("{TEMPORARY}{}=", addition.version);
+        remove_leftovers(&parent, &prefix);
+        let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(&parent);
+        let work = work.map_err(|error| ToolchainError::io("write", &slot.dir, error))?;
+        let made = work.path().join("new");
+
+        let (job, folder, new) = (addition.clone(), made.clone(), slot.clone());
+        let copied = blocking(move || copy(&job, &folder, &new)).await;
+        let manifest = copied.map_err(|error| error.needing(size_of(addition)))?;
+        for (name, path) in &addition.programs {
+            check_start(&made.join("bin").join(name), path, LIMIT).await?;
+        }
+        swap(&made, &slot.dir, &work.path().join("old"))?;
+        Ok(Installed::new(&slot, &manifest, &names))
+    }
+}
+
+fn copy(addition: &Addition, to: &Path, slot: &Slot) -> Result<Manifest, ToolchainError> {
+    let bin = to.join("bin");
+    fs::create_dir_all(&bin).map_err(|error| ToolchainError::io("create", &bin, error))?;
+    let mut manifest = Manifest::empty(slot);
+    for (name, path) in &addition.programs {
+        let copy = bin.join(name);
+        // Opened first, so that a missing program isn't taken for trouble with the cache.
+        fs::File::open(path).map_err(|error| ToolchainError::io("read", path, error))?;
+        let failed = |error| ToolchainError::io("write", &copy, error);
+        fs::copy(path, &copy).map_err(failed)?;
+        fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).map_err(failed)?;
+        manifest.files.insert(format!("bin/{name}"), Checksum::of(&copy).map_err(failed)?);
+    }
+    if let Some(crds) = &addition.crds {
+        let folder = to.join("crds");
+        let names = copy_yaml(crds, &folder)?;
+        if names.is_empty() {
+            return Err(ToolchainError::BadCrds { path: crds.clone(), why: "there is no YAML file in it".into() });
+        }
+        for name in names {
+            let copy = folder.join(&name);
+            check_crds(&copy).map_err(|why| ToolchainError::BadCrds { path: crds.join(&name), why })?;
+            let checksum = Checksum::of(&copy).map_err(|error| ToolchainError::io("read", &copy, error))?;
+            manifest.files.insert(format!("crds/{name}"), checksum);
+        }
+    }
+    manifest.write(to)?;
+    Ok(manifest)
+}
+
+/// Puts a folder in another's place. Who looks between the two renames finds nothing, waits for the lock, and then
+/// finds the new one.
+fn swap(new: &Path, place: &Path, old: &Path) -> Result<(), ToolchainError> {
+    let failed = |error| ToolchainError::io("write", place, error);
+    if place.exists() {
+        fs::rename(place, old).map_err(failed)?;
+    }
+    fs::rename(new, place).map_err(failed)
+}
+
+/// The only thing that is asked of a CRD here; the API server will look at the rest.
+#[derive(Deserialize)]
+struct Kind {
+    kind: String,
+}
+
+fn check_crds(path: &Path) -> Result<(), String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let documents: Vec<Kind> =
+        serde_saphyr::from_multiple(&text).map_err(|error| format!("it isn't a Kubernetes object: {error}"))?;
+    match documents.iter().find(|document| document.kind != "CustomResourceDefinition") {
+        Some(other) => Err(format!("it holds a {}", other.kind)),
+        None if documents.is_empty() => Err("it is empty".into()),
+        None => Ok(()),
+    }
+}
+
+fn size_of(addition: &Addition) -> u64 {
+    addition.programs.values().filter_map(|path| path.metadata().ok()).map(|metadata| metadata.len()).sum()
+}

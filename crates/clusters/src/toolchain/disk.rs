@@ -1,0 +1,36 @@
+//! How much room there is.
+
+use std::path::Path;
+
+/// The bytes that can still be written in a folder, or in the nearest folder above it that exists.
+pub(crate) fn free(dir: &Path) -> Option<u64> {
+    let existing = dir.ancestors().find(|dir| dir.exists())?;
+    let stat = rustix::fs::statvfs(existing).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// A size for people: `512 MiB`, `2.5 GiB`.
+pub(crate) fn human(bytes: u64) -> String {
+    let mib = bytes / (1024 * 1024);
+    if mib < 1024 {
+        return format!("{mib} MiB");
+    }
+    let tenths = mib * 10 / 1024;
+    format!("{}.{} GiB", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_for_people() {
+        assert_eq!(human(5 << 20), "5 MiB");
+        assert_eq!(human(2560 << 20), "2.5 GiB");
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_has_its_parents_room() {
+        assert!(free(Path::new("/nowhere/at/all")).is_some_and(|bytes| bytes > 0));
+    }
+}

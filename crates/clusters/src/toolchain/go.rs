@@ -1,0 +1,180 @@
+//! Running the `go` command.
+
+use std::env;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::Command;
+
+use super::definition::numbers;
+use super::error::ToolchainError;
+use super::group::ProcessGroup;
+use super::slot::Slot;
+
+/// Where Go's own installer puts it; looked at when it isn't on the PATH, as under sudo.
+const USUAL_PLACE: &str = "/usr/local/go/bin/go";
+
+/// A `go` command that is new enough, and where it keeps things.
+#[derive(Debug)]
+pub(crate) struct Go {
+    program: PathBuf,
+    version: String,
+    flags: String,
+    pub build_cache: PathBuf,
+    pub module_cache: PathBuf,
+}
+
+/// What a `go` command left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub success: bool,
+    pub stdout: String,
+    /// What it wrote to stderr, without the lines that were progress.
+    pub lines: Vec<String>,
+}
+
+impl Go {
+    /// Finds `go` and checks that it can build what needs the given version.
+    pub async fn find(command: Option<&Path>, slot: &Slot, needed: &str) -> Result<Self, ToolchainError> {
+        let missing = |command: &Path| ToolchainError::GoMissing {
+            component: slot.component.clone(),
+            version: slot.version.clone(),
+            command: command.display().to_string(),
+            needed: needed.to_owned(),
+        };
+        let program = match command {
+            Some(command) => look_up(command).ok_or_else(|| missing(command))?,
+            None => look_up(Path::new("go"))
+                .or_else(|| look_up(Path::new(USUAL_PLACE)))
+                .ok_or_else(|| missing(Path::new("go")))?,
+        };
+        let (version, flags) = (String::new(), String::new());
+        let mut go = Self { program, version, flags, build_cache: PathBuf::new(), module_cache: PathBuf::new() };
+        // In the root folder, where no go.mod makes an old Go stumble or fetch a newer one of itself.
+        let asked = ["env", "GOVERSION", "GOTOOLCHAIN", "GOFLAGS", "GOCACHE", "GOMODCACHE"];
+        let ran = go.run(Path::new("/"), None, &asked, |_| false).await?;
+        let answers: Vec<&str> = ran.stdout.split('\n').collect();
+        let [found, toolchain, flags, build_cache, module_cache, ..] = answers[..] else {
+            let source = io::Error::other(format!("`go env` answered {:?} {:?}", ran.stdout, ran.lines));
+            return Err(ToolchainError::Io { doing: "ask", path: go.program, source });
+        };
+        found.clone_into(&mut go.version);
+        if is_older(found, needed) && !can_fetch_newer(found, toolchain) {
+            return Err(go.too_old(slot, needed));
+        }
+        go.flags = if flags.is_empty() { "-buildvcs=false".into() } else { format!("{flags} -buildvcs=false") };
+        go.build_cache = build_cache.into();
+        go.module_cache = module_cache.into();
+        Ok(go)
+    }
+
+    pub fn too_old(&self, slot: &Slot, needed: &str) -> ToolchainError {
+        ToolchainError::GoTooOld {
+            component: slot.component.clone(),
+            version: slot.version.clone(),
+            command: self.program.clone(),
+            found: self.version.clone(),
+            needed: needed.to_owned(),
+        }
+    }
+
+    /// Runs `go` in a folder, with another for its temporary files. When the future is dropped, it and the
+    /// compilers it has started end.
+    ///
+    /// `is_progress` gets each line of stderr as it comes, and says which are not to be kept.
+    pub async fn run(
+        &self,
+        dir: &Path,
+        temporary: Option<&Path>,
+        args: &[&str],
+        mut is_progress: impl FnMut(&str) -> bool,
+    ) -> Result<Ran, ToolchainError> {
+        let failed = |error| ToolchainError::io("run", &self.program, error);
+        let group = ProcessGroup::new().map_err(failed)?;
+        let mut command = Command::new(&self.program);
+        command.args(args).current_dir(dir).process_group(group.id()).kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A user's workspace or target platform has no business here; the user's other settings have: GOPROXY, GOCACHE.
+        command.env("CGO_ENABLED", "0").env("GOWORK", "off").env("GO111MODULE", "on");
+        command.env_remove("GOOS").env_remove("GOARCH");
+        if !self.flags.is_empty() {
+            command.env("GOFLAGS", &self.flags);
+        }
+        if let Some(temporary) = temporary {
+            command.env("GOTMPDIR", temporary);
+        }
+        let mut child = command.spawn().map_err(failed)?;
+        let (mut out, err) = (child.stdout.take().expect("is piped"), child.stderr.take().expect("is piped"));
+        let mut stdout = Vec::new();
+        let mut lines = Vec::new();
+        let read_err = async {
+            let mut err = BufReader::new(err);
+            let mut line = Vec::new();
+            while err.read_until(b'\n', &mut line).await? > 0 {
+                let text = String::from_utf8_lossy(&line);
+                let text = text.trim_end();
+                if !is_progress(text) {
+                    lines.push(text.to_owned());
+                }
+                line.clear();
+            }
+            Ok(())
+        };
+        tokio::try_join!(out.read_to_end(&mut stdout), read_err).map_err(failed)?;
+        let status = child.wait().await.map_err(failed)?;
+        Ok(Ran { success: status.success(), stdout: String::from_utf8_lossy(&stdout).into_owned(), lines })
+    }
+}
+
+/// The executable file that a command stands for, as a shell would find it.
+fn look_up(command: &Path) -> Option<PathBuf> {
+    let is_executable =
+        |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
+    if command.components().count() > 1 {
+        return Some(command.to_owned()).filter(is_executable);
+    }
+    env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(command)).find(is_executable)
+}
+
+/// Whether `found`, such as `go1.26.8`, is older than `needed`. Development versions are taken to be new.
+fn is_older(found: &str, needed: &str) -> bool {
+    let Some(found) = found.strip_prefix("go") else { return false };
+    let found = found.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or_default();
+    numbers(found) < numbers(needed)
+}
+
+/// Go 1.21 and later download a newer Go when a go.mod needs one, unless GOTOOLCHAIN forbids it.
+fn can_fetch_newer(found: &str, toolchain: &str) -> bool {
+    !is_older(found, "1.21") && (toolchain.is_empty() || toolchain.contains("auto"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert!(is_older("go1.9.7", "1.26.0"));
+        assert!(is_older("go1.26rc1", "1.26.1"));
+        assert!(!is_older("go1.26.0", "1.26.0"));
+        assert!(!is_older("go1.27.1 X:nocoverageredesign", "1.26.3"));
+        assert!(!is_older("devel go1.28-abcdef", "1.26.0"));
+    }
+
+    #[test]
+    fn only_newer_ones_fetch_what_they_lack() {
+        assert!(can_fetch_newer("go1.22.1", "auto"));
+        assert!(!can_fetch_newer("go1.22.1", "local"));
+        assert!(!can_fetch_newer("go1.19.8", ""));
+    }
+
+    #[test]
+    fn commands_are_found_on_the_path() {
+        assert!(look_up(Path::new("sh")).is_some_and(|path| path.is_absolute()));
+        assert_eq!(look_up(Path::new("/nowhere/go")), None);
+        assert_eq!(look_up(Path::new("no-such-command")), None);
+    }
+}

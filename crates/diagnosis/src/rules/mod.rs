@@ -1,0 +1,54 @@
+//! The rules: one file per family, each a function from the fleet to findings.
+//!
+//! A rule judges by types, statuses, reasons and generations and by the state of other objects. A message is read only
+//! for what stands nowhere else, and in a way that the wording of another version doesn't break.
+
+mod approval;
+mod availability;
+mod draft;
+mod envelope;
+mod execution;
+mod fleet;
+mod initialization;
+mod kubectl;
+mod matching;
+mod member;
+mod preemption;
+mod quote;
+mod scheduling;
+mod scope;
+mod state;
+mod stuck;
+mod work_synchronized;
+
+use draft::{Draft, arrange};
+use fleet::Fleet;
+
+use crate::{Finding, Snapshot};
+
+/// Names what has failed and why.
+///
+/// The order is the same for the same snapshot: what loses data first, then failures, then notices, each by code and
+/// subject. What one finding explains hangs under it as its consequence. A snapshot without a readable hub gives
+/// nothing.
+///
+/// ```
+/// let snapshot = diagnosis::Snapshot { taken_at: "2026-01-08T00:00:00Z".parse().unwrap(), clusters: Vec::new() };
+/// assert!(diagnosis::diagnose(&snapshot).is_empty());
+/// ```
+#[must_use]
+pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
+    let Some(fleet) = Fleet::of(snapshot) else { return Vec::new() };
+    let rules: [fn(Fleet<'_>) -> Vec<Draft>; 9] = [
+        work_synchronized::rule,
+        scheduling::rule,
+        availability::rule,
+        member::rule,
+        initialization::rule,
+        execution::rule,
+        stuck::rule,
+        approval::rule,
+        state::rule,
+    ];
+    arrange(rules.into_iter().flat_map(|rule| rule(fleet)).collect())
+}

@@ -1,0 +1,256 @@
+use serde_json::{Value, json};
+
+use crate::shapes::{
+    at, binding, condition, deleted, external, found, green, hub, in_both_scopes, of, policy_snapshot, request,
+    resource_snapshot, run, stage, with,
+};
+
+/// How each version says that a run was preempted.
+const PREEMPTED: [&str; 3] = [
+    "cannot continue the ClusterStagedUpdateRun: unexpected behavior which cannot be handled by the controller: the updating \
+     cluster `member-1` in the stage staging does not match the cluster status: {...}, binding: {...}, condition: {...}",
+    "cannot continue the updateRun: failed to process the request due to a client error: the binding of the updating cluster \
+     `member-1` in the stage `staging` is not up-to-date with the desired status, please check the status of binding \
+     `web-member-1-2afc7d7f` and see if there is a concurrent updateRun referencing the same clusterResourcePlacement and \
+     updating the same cluster",
+    "cannot continue the updateRun: failed to process the request due to a client error: the binding of the updating cluster \
+     `member-1` in the stage `staging` is not up-to-date with the desired status, please check the status of binding \
+     `web-member-1-2afc7d7f` and see if there is a concurrent updateRun referencing the same placement and updating the same \
+     cluster",
+];
+const STARTED: &str = "2026-01-08T11:58:00Z";
+const OTHER_STARTED: &str = "2026-01-08T11:58:05Z";
+const FAILED: &str = "2026-01-08T11:58:15Z";
+const LATER: &str = "2026-01-08T11:58:30Z";
+
+fn initialized() -> Value {
+    condition("Initialized", "True", "UpdateRunInitializedSuccessfully", "")
+}
+
+fn started(time: &str) -> Value {
+    at(time, condition("Started", "True", "ClusterUpdatingStarted", "Cluster update started"))
+}
+
+fn failed_run(message: &str, cluster: Value) -> Value {
+    let conditions = json!([
+        initialized(),
+        at(
+            FAILED,
+            condition(
+                "Progressing",
+                "False",
+                "UpdateRunFailed",
+                "The stages are aborted due to a non-recoverable error"
+            )
+        ),
+        at(FAILED, condition("Succeeded", "False", "UpdateRunFailed", message)),
+    ]);
+    let stages = json!([stage(
+        "staging",
+        json!([at(FAILED, condition("Succeeded", "False", "StageUpdatingFailed", message))]),
+        &[("member-1", cluster)]
+    )]);
+    run("first", "web", "0", conditions, stages)
+}
+
+fn preempted(message: &str) -> Value {
+    let lost = at(FAILED, condition("Succeeded", "False", "ClusterUpdatingFailed", message));
+    failed_run(message, json!([started(STARTED), lost]))
+}
+
+/// The other run, with one that has `succeeded` at a time or is still updating.
+fn other(started_at: &str, succeeded: Option<&str>) -> Value {
+    let (conditions, cluster) = match succeeded {
+        Some(time) => (
+            json!([initialized(), at(time, condition("Succeeded", "True", "UpdateRunSucceeded", ""))]),
+            json!([started(started_at), at(time, condition("Succeeded", "True", "ClusterUpdatingSucceeded", ""))]),
+        ),
+        None => (
+            json!([initialized(), condition("Progressing", "True", "UpdateRunProgressing", "")]),
+            json!([started(started_at)]),
+        ),
+    };
+    run("second", "web", "1", conditions, json!([stage("staging", json!([]), &[("member-1", cluster)])]))
+}
+
+fn taken_binding(word: &str) -> Value {
+    let message = format!(
+        "Detected the new changes on the resources and started the rollout process, resourceSnapshotIndex: 1, {word}: second"
+    );
+    let started = of(3, condition("RolloutStarted", "True", "RolloutStarted", &message));
+    with(binding("web", "member-1", "web-1-snapshot", json!([started])), "/metadata/generation", 3)
+}
+
+fn fleet(runs: &[Value], binding: Value) -> Vec<Value> {
+    let around =
+        [external(green("web", &["member-1"])), resource_snapshot("web", 0), resource_snapshot("web", 1), binding];
+    [around.as_slice(), runs].concat()
+}
+
+const PREEMPTION: &str = "KF-UR-003 {c}StagedUpdateRun/{ns}first (stage staging, member-1)";
+
+#[test]
+fn a_preempted_run_is_found_in_every_version_and_scope() {
+    for (message, word) in PREEMPTED.into_iter().zip(["clusterStagedUpdateRun", "updateRun", "updateRun"]) {
+        let objects = fleet(&[preempted(message), other(OTHER_STARTED, None)], taken_binding(word));
+        in_both_scopes(&objects, &[PREEMPTION]);
+        // However the controller puts it, what the objects say is enough.
+        let objects = fleet(
+            &[failed_run("changed words", json!([started(STARTED)])), other(OTHER_STARTED, None)],
+            taken_binding(word),
+        );
+        in_both_scopes(&objects, &[PREEMPTION]);
+    }
+}
+
+#[test]
+fn v0_14_0_leaves_progressing_true_and_the_index_out_of_the_status() {
+    let mut first = preempted(PREEMPTED[0]);
+    first["status"]["conditions"][1] = condition("Progressing", "True", "UpdateRunStarted", "");
+    first["status"].as_object_mut().unwrap().remove("resourceSnapshotIndexUsed");
+    let objects = fleet(&[first, other(OTHER_STARTED, None)], taken_binding("clusterStagedUpdateRun"));
+    assert_eq!(found(&hub(objects)), ["KF-UR-003 ClusterStagedUpdateRun/first (stage staging, member-1)"]);
+}
+
+#[test]
+fn the_other_run_is_named_even_when_it_is_gone_or_has_finished_since() {
+    for runs in [vec![preempted(PREEMPTED[1])], vec![preempted(PREEMPTED[1]), other(OTHER_STARTED, Some(LATER))]] {
+        let findings = diagnosis::diagnose(&hub(fleet(&runs, taken_binding("updateRun"))));
+        assert!(findings[0].cause.starts_with("Update run second began to update member-1"), "{}", findings[0].cause);
+        assert!(findings[0].evidence.iter().any(|e| e.value.ends_with("updateRun: second")));
+    }
+}
+
+#[test]
+fn a_run_that_failed_for_another_reason_was_not_preempted_by_what_came_later() {
+    let outdated = "cannot continue the updateRun: the policy snapshot index used in the updateRun is outdated, latest: 1, recorded: 0";
+    let first = failed_run(outdated, json!([started(STARTED)]));
+    let objects = fleet(&[first, other(LATER, None)], taken_binding("updateRun"));
+    assert!(!found(&hub(objects)).iter().any(|f| f.contains("KF-UR-003")));
+}
+
+#[test]
+fn an_old_stuck_run_beside_a_newer_finished_one_was_not_preempted() {
+    let objects = fleet(
+        &[preempted(PREEMPTED[1]), other(OTHER_STARTED, Some("2026-01-08T11:58:10Z"))],
+        taken_binding("updateRun"),
+    );
+    in_both_scopes(&objects, &["KF-UR-005 {c}StagedUpdateRun/{ns}first (stage staging, member-1)"]);
+}
+
+#[test]
+fn the_healthy_twin_is_silent() {
+    let conditions = json!([initialized(), condition("Succeeded", "True", "UpdateRunSucceeded", "")]);
+    let cluster = json!([started(STARTED), condition("Succeeded", "True", "ClusterUpdatingSucceeded", "")]);
+    let first = run("first", "web", "0", conditions, json!([stage("staging", json!([]), &[("member-1", cluster)])]));
+    in_both_scopes(&fleet(&[first, other(LATER, Some(LATER))], taken_binding("updateRun")), &[]);
+}
+
+#[test]
+fn a_failure_of_an_older_generation_says_nothing() {
+    let first = with(preempted(PREEMPTED[1]), "/metadata/generation", 2);
+    in_both_scopes(&fleet(&[first, other(OTHER_STARTED, None)], taken_binding("updateRun")), &[]);
+}
+
+#[test]
+fn each_change_under_a_run_is_found_in_every_wording_and_scope() {
+    let user = "failed to process the request due to a client error: ";
+    for (code, message) in [
+        ("KF-UR-030", "the policy snapshot index used in the updateRun is outdated, latest: 1, recorded: 0".to_owned()),
+        (
+            "KF-UR-030",
+            "the policy snapshot index used in the clusterStagedUpdateRun is outdated, latest: 1, recorded: 0"
+                .to_owned(),
+        ),
+        (
+            "KF-UR-031",
+            format!(
+                "{user}the applyStrategy in the updateRun is outdated, latest: &{{PartialComparison}}, recorded: &{{}}"
+            ),
+        ),
+        ("KF-UR-032", "the cluster count initialized in the updateRun is outdated, latest: 3, recorded: 2".to_owned()),
+        ("KF-UR-033", "the number of clusters in index `0` stage has changed, new: 2, existing: 1".to_owned()),
+        ("KF-UR-033", "the `0` cluster in the `0` stage has changed, new: member3, existing: member2".to_owned()),
+        (
+            "KF-UR-033",
+            format!(
+                "failed to initialize the updateRun: {user}some clusters are not placed in any stage, total 1, showing up \
+                 to 10: member3"
+            ),
+        ),
+        (
+            "KF-UR-034",
+            format!(
+                "failed to validate the updateRun: {user}parent placement does not have an external rollout strategy, \
+                 current strategy: RollingUpdate"
+            ),
+        ),
+        (
+            "KF-UR-039",
+            "unexpected behavior which cannot be handled by the controller: the updateRun has nil stagesStatus"
+                .to_owned(),
+        ),
+    ] {
+        let run = failed_run(&format!("cannot continue the updateRun: {message}"), json!([started(STARTED)]));
+        let objects = fleet(&[run], binding("web", "member-1", "web-0-snapshot", json!([])));
+        in_both_scopes(&objects, &[&format!("{code} {{c}}StagedUpdateRun/{{ns}}first")]);
+    }
+}
+
+#[test]
+fn a_change_shows_in_the_objects_whatever_the_message_says() {
+    let run = failed_run("other words", json!([started(STARTED)]));
+    let at_rest = || binding("web", "member-1", "web-0-snapshot", json!([]));
+    let policy = with(run.clone(), "/status/policySnapshotIndexUsed", "0");
+    let mut objects = fleet(&[policy], at_rest());
+    objects.push(policy_snapshot("web", 1, json!([])));
+    in_both_scopes(&objects, &["KF-UR-030 {c}StagedUpdateRun/{ns}first"]);
+
+    let strategy = json!({"whenToApply": "Always", "type": "ClientSideApply"});
+    let mut objects = fleet(&[with(run.clone(), "/status/appliedStrategy", strategy)], at_rest());
+    objects[0] = with(objects[0].clone(), "/spec/strategy/applyStrategy", json!({"whenToApply": "IfNotDrifted"}));
+    in_both_scopes(&objects, &["KF-UR-031 {c}StagedUpdateRun/{ns}first"]);
+
+    let mut objects = fleet(&[run], at_rest());
+    objects[0] = with(objects[0].clone(), "/spec/strategy/type", "RollingUpdate");
+    in_both_scopes(&objects, &["KF-UR-034 {c}StagedUpdateRun/{ns}first"]);
+}
+
+#[test]
+fn a_deleted_placement_is_judged_by_its_absence() {
+    let code = "KF-UR-002 {c}StagedUpdateRun/{ns}first";
+    for message in [
+        "cannot continue the ClusterStagedUpdateRun: failed to initialize the clusterStagedUpdateRun: failed to process the \
+         request due to a client error: parent clusterResourcePlacement not found",
+        "cannot continue the updateRun: failed to validate the updateRun: failed to process the request due to a client \
+         error: parent placement not found",
+        "cannot continue the updateRun: failed to initialize the updateRun: no latest policy snapshot associated with the \
+         placement: `/web`",
+        "cannot continue the updateRun: failed to initialize the updateRun: no scheduled or to-be-deleted bindings found for \
+         the latest policy snapshot /web-0",
+    ] {
+        let run = failed_run(message, json!([started(STARTED)]));
+        in_both_scopes(std::slice::from_ref(&run), &[code]);
+        in_both_scopes(&[run.clone(), deleted(external(green("web", &["member-1"])))], &[code]);
+        let again = with(external(green("web", &["member-1"])), "/metadata/creationTimestamp", LATER);
+        in_both_scopes(&[run, again], &[code]);
+    }
+}
+
+#[test]
+fn a_request_that_was_there_before_is_found_with_and_without_it() {
+    let message = "cannot continue the updateRun: unexpected behavior which cannot be handled by the controller: the approval \
+                   request task `/first-after-staging` is targeting update run `/other` and stage `canary`, want target \
+                   update run `/first and stage `staging`";
+    let task = json!([{"type": "Approval", "approvalRequestName": "first-after-staging"}]);
+    let run = with(failed_run(message, json!([])), "/status/stagesStatus/0/afterStageTaskStatus", task);
+    let at_rest = binding("web", "member-1", "web-0-snapshot", json!([]));
+    let objects = fleet(&[run], at_rest);
+    let code = "KF-UR-041 {c}StagedUpdateRun/{ns}first (stage staging)";
+    in_both_scopes(&objects, &[code]);
+    let request = request("first-after-staging", "other", "canary", json!([]));
+    let objects = [objects, vec![request]].concat();
+    in_both_scopes(&objects, &[code]);
+    let findings = diagnosis::diagnose(&hub(objects));
+    assert!(findings[0].cause.ends_with("for run other and stage canary."), "{}", findings[0].cause);
+}

@@ -1,0 +1,109 @@
+use serde_json::{Value, json};
+
+use crate::shapes::{
+    condition, deleted, found, green, hub, in_both_scopes, member_cluster, member_namespace, with, work,
+};
+use crate::work_synchronized::terminating;
+
+const LONG_AGO: &str = "2026-01-08T11:58:00Z";
+
+fn silent(name: &str) -> Value {
+    with(member_cluster(name), "/status/agentStatus/0/lastReceivedHeartbeat", LONG_AGO)
+}
+
+/// The placement of a member that doesn't answer: being applied, with nothing failed.
+fn being_applied() -> Value {
+    let mut placement = green("web", &["member-1"]);
+    let text = "Failed to apply resources to 1 cluster(s), please check the `failedPlacements` status";
+    placement["status"]["conditions"][3] = condition("ClusterResourcePlacementApplied", "False", "ApplyFailed", text);
+    let applying = condition("Applied", "False", "ApplyInProgress", "Resources are being applied");
+    placement["status"]["placementStatuses"][0]["conditions"] =
+        json!([condition("WorkSynchronized", "True", "AllWorkSynced", ""), applying]);
+    placement
+}
+
+fn role_binding(member: &str) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"namespace": format!("fleet-member-{member}"), "name": format!("fleet-rolebinding-{member}")},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "fleet-system", "name": format!("fleet-member-agent-{member}")}],
+    })
+}
+
+fn account(member: &str) -> Value {
+    let metadata = json!({"namespace": "fleet-system", "name": format!("fleet-member-agent-{member}")});
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+}
+
+/// A fleet of two, the first of which is silent, without one of the things that it needs.
+fn fleet(without: &str) -> Vec<Value> {
+    let mut objects = vec![
+        silent("member-1"),
+        member_cluster("member-2"),
+        member_namespace("member-1"),
+        member_namespace("member-2"),
+        work("member-1", "web"),
+        being_applied(),
+        role_binding("member-1"),
+        role_binding("member-2"),
+        account("member-1"),
+        account("member-2"),
+    ];
+    let is_missing = |o: &Value| o["kind"] == without && o["metadata"]["name"].as_str().unwrap().ends_with("member-1");
+    objects.retain(|o| !is_missing(o));
+    objects
+}
+
+#[test]
+fn the_reasons_of_silence_are_told_apart() {
+    for (without, code) in [("", "KF-MC-001"), ("RoleBinding", "KF-MC-002"), ("ServiceAccount", "KF-MC-003")] {
+        let expected = [
+            format!("{code} MemberCluster/member-1"),
+            "  KF-AP-001 {c}ResourcePlacement/{ns}web (member-1)".to_owned(),
+        ];
+        in_both_scopes(&fleet(without), &expected.each_ref().map(String::as_str));
+    }
+}
+
+#[test]
+fn what_was_never_read_is_not_missing() {
+    let mut objects = fleet("");
+    objects.retain(|o| o["kind"] != "RoleBinding" && o["kind"] != "ServiceAccount");
+    assert_eq!(found(&hub(objects))[0], "KF-MC-001 MemberCluster/member-1");
+}
+
+#[test]
+fn an_answering_member_may_take_its_time() {
+    let mut objects = fleet("");
+    objects[0] = member_cluster("member-1");
+    in_both_scopes(&objects, &[]);
+    let applied = "/status/placementStatuses/0/conditions/1/lastTransitionTime";
+    objects[5] = with(being_applied(), applied, "2026-01-08T11:54:00Z");
+    in_both_scopes(&objects, &["KF-AP-001 {c}ResourcePlacement/{ns}web (member-1)"]);
+}
+
+#[test]
+fn the_heartbeats_period_is_taken_into_account() {
+    let patient = with(silent("member-1"), "/spec/heartbeatPeriodSeconds", 60);
+    assert_eq!(found(&hub(vec![patient])), [""; 0]);
+}
+
+#[test]
+fn a_member_that_has_not_joined_is_not_silent() {
+    let joining = with(silent("member-1"), "/status/conditions", json!([]));
+    assert_eq!(found(&hub(vec![joining])), [""; 0]);
+}
+
+#[test]
+fn the_deadlock_of_leaving_is_found() {
+    let leaving = with(member_cluster("member-1"), "/metadata/deletionTimestamp", "2026-01-08T11:59:30Z");
+    let objects = vec![leaving, terminating("member-1"), deleted(work("member-1", "base"))];
+    assert_eq!(found(&hub(objects)), ["KF-MC-004 MemberCluster/member-1"]);
+}
+
+#[test]
+fn a_member_that_leaves_in_order_is_left_alone() {
+    let leaving = with(member_cluster("member-1"), "/metadata/deletionTimestamp", "2026-01-08T11:58:50Z");
+    assert_eq!(found(&hub(vec![leaving.clone(), member_namespace("member-1")])), [""; 0]);
+    assert_eq!(found(&hub(vec![leaving, deleted(member_namespace("member-1"))])), [""; 0]);
+}

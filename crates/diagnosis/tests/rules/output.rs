@@ -1,0 +1,32 @@
+//! What a finding looks like to those who read it as JSON.
+
+use serde_json::json;
+
+use crate::shapes::{condition, green, hub, resource_snapshot, run};
+
+#[test]
+fn a_finding_as_json() {
+    let message = "cannot continue the updateRun: failed to initialize the updateRun: failed to process the request due to a \
+                   client error: no resourceSnapshots with index `7` found for placement `/web`";
+    let failed = condition("Initialized", "False", "UpdateRunInitializedFailed", message);
+    let objects = vec![
+        green("web", &["member-1"]),
+        resource_snapshot("web", 0),
+        resource_snapshot("web", 10),
+        resource_snapshot("web", 2),
+        run("r", "web", "7", json!([failed]), json!([])),
+    ];
+    insta::assert_json_snapshot!(diagnosis::diagnose(&hub(objects)));
+}
+
+#[test]
+fn the_same_snapshot_gives_the_same_findings_in_whatever_order_it_was_read() {
+    let failed = |name| {
+        run(name, "web", "7", json!([condition("Initialized", "False", "UpdateRunInitializedFailed", "")]), json!([]))
+    };
+    let mut objects = vec![green("web", &["member-1"]), failed("b"), failed("a"), failed("a")];
+    let findings = diagnosis::diagnose(&hub(objects.clone()));
+    assert_eq!(findings.len(), 2);
+    objects.reverse();
+    assert_eq!(diagnosis::diagnose(&hub(objects)), findings);
+}

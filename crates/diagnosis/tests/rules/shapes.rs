@@ -1,0 +1,253 @@
+//! Objects as the controllers write them, cut down to what the rules read; and the fleet around them.
+
+#![expect(clippy::needless_pass_by_value, reason = "json!(...) is passed as it stands, without an ampersand each time")]
+
+use diagnosis::{Finding, Snapshot, diagnose};
+use serde_json::{Value, json};
+
+/// When all snapshots of these tests were taken.
+pub const NOW: &str = "2026-01-08T12:00:00Z";
+/// When all conditions of these tests came to be, unless a test says otherwise.
+pub const BEFORE: &str = "2026-01-08T11:59:00Z";
+/// The namespace of namespaced twins.
+pub const NAMESPACE: &str = "apps";
+
+/// A condition of generation 1.
+pub fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "type": type_, "status": status, "reason": reason, "message": message,
+        "observedGeneration": 1, "lastTransitionTime": BEFORE,
+    })
+}
+
+/// The same condition, come to be at another time.
+pub fn at(time: &str, mut condition: Value) -> Value {
+    condition["lastTransitionTime"] = time.into();
+    condition
+}
+
+/// The same condition, of another generation.
+pub fn of(generation: i64, mut condition: Value) -> Value {
+    condition["observedGeneration"] = generation.into();
+    condition
+}
+
+/// The same object, with a field at a JSON pointer set; parents are made.
+pub fn with(mut object: Value, pointer: &str, value: impl Into<Value>) -> Value {
+    let mut at = &mut object;
+    for name in pointer.split('/').skip(1) {
+        at = match name.parse::<usize>() {
+            Ok(index) if at.is_array() => &mut at[index],
+            _ => &mut at[name],
+        };
+    }
+    *at = value.into();
+    object
+}
+
+/// The same object, being deleted.
+pub fn deleted(object: Value) -> Value {
+    with(object, "/metadata/deletionTimestamp", BEFORE)
+}
+
+/// An object of the placement group.
+fn object(kind: &str, name: &str) -> Value {
+    json!({
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
+        "kind": kind,
+        "metadata": {"name": name, "generation": 1},
+    })
+}
+
+/// A placement with its conditions and, per member, theirs.
+pub fn placement(name: &str, conditions: Value, clusters: &[(&str, Value)]) -> Value {
+    let clusters: Vec<_> =
+        clusters.iter().map(|(member, conditions)| json!({"clusterName": member, "conditions": conditions})).collect();
+    let status = json!({"conditions": conditions, "placementStatuses": clusters});
+    with(object("ClusterResourcePlacement", name), "/status", status)
+}
+
+/// A placement that has put everything on these members.
+pub fn green(name: &str, members: &[&str]) -> Value {
+    let prefixed = |t: &str| format!("ClusterResourcePlacement{t}");
+    let top = json!([
+        condition(&prefixed("Scheduled"), "True", "SchedulingPolicyFulfilled", "found all cluster needed"),
+        condition(&prefixed("RolloutStarted"), "True", "RolloutStarted", ""),
+        condition(&prefixed("WorkSynchronized"), "True", "WorkSynchronized", ""),
+        condition(&prefixed("Applied"), "True", "ApplySucceeded", ""),
+        condition(&prefixed("Available"), "True", "ResourceAvailable", ""),
+    ]);
+    let each = json!([
+        condition("Scheduled", "True", "Scheduled", ""),
+        condition("RolloutStarted", "True", "RolloutStarted", ""),
+        condition("WorkSynchronized", "True", "AllWorkSynced", ""),
+        condition("Applied", "True", "AllWorkHaveBeenApplied", ""),
+        condition("Available", "True", "AllWorkAreAvailable", ""),
+    ]);
+    let clusters: Vec<_> = members.iter().map(|m| (*m, each.clone())).collect();
+    placement(name, top, &clusters)
+}
+
+/// An update run.
+pub fn run(name: &str, placement: &str, index: &str, conditions: Value, stages: Value) -> Value {
+    let spec = json!({
+        "placementName": placement, "resourceSnapshotIndex": index, "stagedRolloutStrategyName": "strategy",
+    });
+    let status = json!({"conditions": conditions, "stagesStatus": stages, "resourceSnapshotIndexUsed": index});
+    with(with(object("ClusterStagedUpdateRun", name), "/spec", spec), "/status", status)
+}
+
+/// A stage of a run's status.
+pub fn stage(name: &str, conditions: Value, clusters: &[(&str, Value)]) -> Value {
+    let clusters: Vec<_> =
+        clusters.iter().map(|(member, conditions)| json!({"clusterName": member, "conditions": conditions})).collect();
+    json!({"stageName": name, "conditions": conditions, "clusters": clusters})
+}
+
+/// A binding of a placement on a member, at a resource snapshot.
+pub fn binding(placement: &str, member: &str, snapshot: &str, conditions: Value) -> Value {
+    let binding = object("ClusterResourceBinding", &format!("{placement}-{member}-2afc7d7f"));
+    let binding = with(binding, "/metadata/labels", json!({"kubernetes-fleet.io/parent-CRP": placement}));
+    let spec = json!({"state": "Bound", "resourceSnapshotName": snapshot, "targetCluster": member});
+    with(with(binding, "/spec", spec), "/status", json!({"conditions": conditions}))
+}
+
+/// A resource snapshot of a placement.
+pub fn resource_snapshot(placement: &str, index: u32) -> Value {
+    let labels = json!({
+        "kubernetes-fleet.io/parent-CRP": placement, "kubernetes-fleet.io/resource-index": index.to_string(),
+    });
+    with(object("ClusterResourceSnapshot", &format!("{placement}-{index}-snapshot")), "/metadata/labels", labels)
+}
+
+/// The latest policy snapshot of a placement.
+pub fn policy_snapshot(placement: &str, index: u32, conditions: Value) -> Value {
+    let labels = json!({
+        "kubernetes-fleet.io/parent-CRP": placement, "kubernetes-fleet.io/policy-index": index.to_string(),
+        "kubernetes-fleet.io/is-latest-snapshot": "true",
+    });
+    let snapshot =
+        with(object("ClusterSchedulingPolicySnapshot", &format!("{placement}-{index}")), "/metadata/labels", labels);
+    with(snapshot, "/status", json!({"conditions": conditions}))
+}
+
+/// The strategy of all runs here.
+pub fn strategy(stages: Value) -> Value {
+    with(object("ClusterStagedUpdateStrategy", "strategy"), "/spec", json!({"stages": stages}))
+}
+
+/// The same placement, left to update runs.
+pub fn external(placement: Value) -> Value {
+    with(placement, "/spec/strategy/type", "External")
+}
+
+/// A request to approve a stage of a run.
+pub fn request(name: &str, run: &str, stage: &str, conditions: Value) -> Value {
+    let spec = json!({"parentStageRollout": run, "targetStage": stage});
+    with(with(object("ClusterApprovalRequest", name), "/spec", spec), "/status", json!({"conditions": conditions}))
+}
+
+/// A Work of a placement for a member.
+pub fn work(member: &str, placement: &str) -> Value {
+    let mut work = object("Work", &format!("{placement}-work"));
+    work["metadata"]["namespace"] = format!("fleet-member-{member}").into();
+    work["metadata"]["labels"] = json!({"kubernetes-fleet.io/parent-CRP": placement});
+    work["metadata"]["finalizers"] = json!(["kubernetes-fleet.io/work-cleanup"]);
+    work
+}
+
+/// A member's namespace on the hub.
+pub fn member_namespace(member: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": format!("fleet-member-{member}")},
+        "status": {"phase": "Active"},
+    })
+}
+
+/// A joined member.
+pub fn member_cluster(name: &str) -> Value {
+    json!({
+        "apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster",
+        "metadata": {"name": name, "generation": 1, "labels": {"env": "test"}},
+        "spec": {
+            "identity": {"kind": "ServiceAccount", "name": format!("fleet-member-agent-{name}"), "namespace": "fleet-system"},
+            "heartbeatPeriodSeconds": 15,
+        },
+        "status": {
+            "agentStatus": [{"type": "MemberAgent", "lastReceivedHeartbeat": "2026-01-08T11:59:50Z"}],
+            "conditions": [condition("Joined", "True", "MemberClusterJoined", "")],
+        },
+    })
+}
+
+/// A snapshot with a member's objects beside the hub's.
+pub fn hub_and_member(objects: Vec<Value>, member: &str, member_objects: Vec<Value>) -> Snapshot {
+    let mut snapshot = hub(objects);
+    let member = json!({"name": member, "role": "member", "objects": member_objects});
+    snapshot.clusters.push(serde_json::from_value(member).expect("a well-formed cluster"));
+    snapshot
+}
+
+/// The same objects, those of cluster scope that have a namespaced twin turned into it.
+pub fn namespaced(objects: &[Value]) -> Vec<Value> {
+    const TWINS: [&str; 7] = [
+        "ClusterResourcePlacement",
+        "ClusterStagedUpdateRun",
+        "ClusterStagedUpdateStrategy",
+        "ClusterApprovalRequest",
+        "ClusterResourceBinding",
+        "ClusterResourceSnapshot",
+        "ClusterSchedulingPolicySnapshot",
+    ];
+    let twin = |object: &Value| {
+        let mut object = object.clone();
+        let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+        if TWINS.contains(&kind.as_str()) {
+            object["kind"] = kind.trim_start_matches("Cluster").into();
+            object["metadata"]["namespace"] = NAMESPACE.into();
+        }
+        if kind == "Work" {
+            object["metadata"]["labels"]["kubernetes-fleet.io/parent-placement-namespace"] = NAMESPACE.into();
+        }
+        for condition in object.pointer_mut("/status/conditions").and_then(Value::as_array_mut).into_iter().flatten() {
+            let type_ = condition["type"].as_str().unwrap_or_default();
+            if let Some(name) = type_.strip_prefix("ClusterResourcePlacement") {
+                condition["type"] = format!("ResourcePlacement{name}").into();
+            }
+        }
+        object
+    };
+    objects.iter().map(twin).collect()
+}
+
+/// A fleet's snapshot with these objects on the hub.
+pub fn hub(objects: Vec<Value>) -> Snapshot {
+    serde_json::from_value(json!({
+        "taken_at": NOW,
+        "clusters": [{"name": "hub", "role": "hub", "objects": objects}],
+    }))
+    .expect("a well-formed snapshot")
+}
+
+/// All findings, roots first, as `CODE subject`, consequences indented.
+pub fn found(snapshot: &Snapshot) -> Vec<String> {
+    fn lines(findings: &[Finding], depth: usize, all: &mut Vec<String>) {
+        for finding in findings {
+            all.push(format!("{}{} {}", "  ".repeat(depth), finding.code, finding.subject));
+            lines(&finding.consequences, depth + 1, all);
+        }
+    }
+    let mut all = Vec::new();
+    lines(&diagnose(snapshot), 0, &mut all);
+    all
+}
+
+/// Both scopes give the same findings: `{c}` stands for the kinds' prefix, `{ns}` for the namespace.
+pub fn in_both_scopes(objects: &[Value], expected: &[&str]) {
+    let fill = |prefix: &str, namespace: &str| -> Vec<String> {
+        expected.iter().map(|e| e.replace("{c}", prefix).replace("{ns}", namespace)).collect()
+    };
+    assert_eq!(found(&hub(objects.to_vec())), fill("Cluster", ""), "in cluster scope");
+    assert_eq!(found(&hub(namespaced(objects))), fill("", &format!("{NAMESPACE}/")), "in one namespace");
+}

@@ -1,0 +1,108 @@
+//! What can go wrong with a fleet.
+
+use clusters::error::ClusterError;
+use clusters::keeper::protocol::Exit;
+use thiserror::Error;
+
+/// An error of this crate.
+#[derive(Debug, Error)]
+pub enum FleetError {
+    /// The clusters failed.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// A request to an API server failed.
+    #[error("failed to {action} on {cluster}")]
+    Api {
+        /// `hub` or a member's name.
+        cluster: String,
+        /// What was being done, e.g. `create ClusterResourcePlacement/web`.
+        action: String,
+        /// Why.
+        #[source]
+        source: Box<kube::Error>,
+    },
+    /// A manifest or a file of KubeFleet could not be read.
+    #[error("failed to read {what}: {why}")]
+    Unreadable {
+        /// Which one.
+        what: String,
+        /// Why.
+        why: String,
+    },
+    /// Something that was waited for can't hold any more.
+    #[error("{expectation}: can't hold any more after {seconds:.1} s: {why}\n  last seen: {last}")]
+    Never {
+        /// What was waited for.
+        expectation: String,
+        /// How long it was waited for.
+        seconds: f64,
+        /// Why it can't hold.
+        why: String,
+        /// The last state.
+        last: String,
+    },
+    /// Something that was waited for didn't come in time.
+    #[error("{expectation}: not so after {seconds:.0} s\n  last seen: {last}")]
+    TimedOut {
+        /// What was waited for.
+        expectation: String,
+        /// The wait's limit.
+        seconds: f64,
+        /// The last state.
+        last: String,
+    },
+    /// Something that had to stay as it is changed.
+    #[error("{expectation}: no longer so after {seconds:.1} s\n  now: {last}")]
+    DidNotStay {
+        /// What had to stay.
+        expectation: String,
+        /// How long it stayed.
+        seconds: f64,
+        /// The new state.
+        last: String,
+    },
+    /// A component of the fleet ended.
+    #[error("{} ended ({}); its last lines:\n{}", exit.name, exit.status, exit.log)]
+    Broken {
+        /// Which, how, and its log.
+        exit: Exit,
+    },
+    /// There is no member of that name.
+    #[error("there is no member `{0}` in this fleet")]
+    NoSuchMember(String),
+}
+
+impl FleetError {
+    /// What to do about it, where something can be said.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Cluster(error) => error.hint(),
+            _ => None,
+        }
+    }
+
+    /// Whether the environment is at fault and not what was tested.
+    #[must_use]
+    pub fn is_environment(&self) -> bool {
+        matches!(self, Self::Cluster(_) | Self::Broken { .. } | Self::Unreadable { .. })
+    }
+
+    /// For `map_err` on a request.
+    pub fn api(cluster: &str, action: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
+        let (cluster, action) = (cluster.to_owned(), action.into());
+        move |source| Self::Api { cluster, action, source: Box::new(source) }
+    }
+
+    /// The API server's refusal, when it was one.
+    #[must_use]
+    pub fn status(&self) -> Option<&kube::core::Status> {
+        match self {
+            Self::Api { source, .. } => match source.as_ref() {
+                kube::Error::Api(status) => Some(status),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Faults as they happen in life, and how to undo them. None writes a condition that a controller would write.
+
+use clusters::local::Cluster;
+use futures::future::try_join_all;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use serde_json::json;
+
+use crate::error::FleetError;
+use crate::fleet::Fleet;
+use crate::kinds::{Kind, NAMESPACE, WORK};
+use crate::member::member_namespace;
+
+/// The finalizer that a member-agent takes off a Work once it has deleted the workload. v0.1.2: it holds the member's
+/// namespace when that is deleted, since the agent loses its rights with the namespace's contents.
+pub const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
+
+/// Deletes a member's namespace on the hub, as a mistaken `kubectl delete namespace` would.
+///
+/// # Errors
+/// When the hub refuses.
+pub async fn delete_member_namespace(hub: &Cluster, member: &str) -> Result<(), FleetError> {
+    let name = member_namespace(member);
+    let deleted = NAMESPACE.api(&hub.client, None).delete(&name, &DeleteParams::default()).await;
+    deleted.map(drop).map_err(FleetError::api(&hub.name, format!("delete Namespace/{name}")))
+}
+
+/// Takes the finalizers off all Works in a member's namespace that are being deleted. Returns how many there were.
+///
+/// # Errors
+/// When the hub refuses.
+pub async fn release_works(hub: &Cluster, member: &str) -> Result<usize, FleetError> {
+    let namespace = member_namespace(member);
+    let api = WORK.api(&hub.client, Some(&namespace));
+    let works = api.list(&ListParams::default()).await;
+    let works = works.map_err(FleetError::api(&hub.name, format!("list Works in {namespace}")))?;
+    let held: Vec<String> = works
+        .items
+        .into_iter()
+        .filter(|w| w.metadata.deletion_timestamp.is_some() && w.metadata.finalizers.is_some())
+        .filter_map(|w| w.metadata.name)
+        .collect();
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    try_join_all(held.iter().map(|name| {
+        let (api, patch, namespace) = (&api, &patch, &namespace);
+        async move {
+            let patched = api.patch(name, &PatchParams::default(), patch).await;
+            patched.map(drop).map_err(FleetError::api(&hub.name, format!("release Work/{namespace}/{name}")))
+        }
+    }))
+    .await?;
+    Ok(held.len())
+}
+
+/// Approves a request for approval as a person or a script does, naming the generation that was looked at: the request's
+/// own generation is right, anything else is stale and ignored by the hub-agent without a sign (all versions).
+///
+/// # Errors
+/// When the hub refuses.
+pub async fn approve(
+    hub: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    name: &str,
+    observed_generation: i64,
+) -> Result<(), FleetError> {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let patch = json!({"status": {"conditions": [{
+        "type": "Approved", "status": "True", "reason": "approved", "message": "approved",
+        "observedGeneration": observed_generation, "lastTransitionTime": now,
+    }]}});
+    let api = kind.api(&hub.client, namespace);
+    let patched = api.patch_status(name, &PatchParams::default(), &Patch::Merge(&patch)).await;
+    patched.map(drop).map_err(FleetError::api(&hub.name, format!("approve {}/{name}", kind.kind)))
+}
+
+/// Kills a member's agent; [`start_member_agent`] undoes it.
+///
+/// # Errors
+/// When the member has none.
+pub async fn stop_member_agent(fleet: &Fleet, member: &str) -> Result<(), FleetError> {
+    Ok(fleet.keeper().stop(&crate::agents::member_agent_name(member)).await?)
+}
+
+/// Starts a member's agent again.
+///
+/// # Errors
+/// When it runs.
+pub async fn start_member_agent(fleet: &Fleet, member: &str) -> Result<(), FleetError> {
+    Ok(fleet.keeper().start_again(&crate::agents::member_agent_name(member)).await?)
+}

@@ -1,0 +1,171 @@
+//! Joining and leaving.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clusters::local::Cluster;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::agents::{Agents, member_agent_name};
+use crate::error::FleetError;
+use crate::install::FIELD_MANAGER;
+use crate::kinds::{Kind, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
+use crate::observe::{Observer, Verdict, Watched};
+
+/// The namespace of KubeFleet's own objects on hub and members.
+pub(crate) const SYSTEM: &str = "fleet-system";
+
+/// How often members send heartbeats, in seconds. KubeFleet's default is 60; a member counts as lost after 5 min.
+const HEARTBEAT_SECONDS: u32 = 15;
+
+/// How long a member may take to join. It takes about a second here.
+const JOIN_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a member may take to leave. It took 8.5 s on v0.1.2.
+const LEAVE_LIMIT: Duration = Duration::from_secs(120);
+
+/// A member cluster that has joined.
+#[derive(Clone)]
+pub struct Member {
+    /// Its cluster; its name is the MemberCluster's.
+    pub cluster: Cluster,
+}
+
+impl Member {
+    /// The member's namespace on the hub.
+    #[must_use]
+    pub fn namespace(&self) -> String {
+        member_namespace(&self.cluster.name)
+    }
+}
+
+/// The namespace on the hub that holds a member's Works.
+#[must_use]
+pub fn member_namespace(member: &str) -> String {
+    format!("fleet-member-{member}")
+}
+
+/// Creates an object unless it exists already.
+pub(crate) async fn create(cluster: &Cluster, kind: Kind, namespace: Option<&str>, value: Value) -> Result<(), FleetError> {
+    let action = format!("create {}/{}", kind.kind, crate::install::name(&value));
+    let object: DynamicObject = serde_json::from_value(value)
+        .map_err(|e| FleetError::Unreadable { what: kind.kind.into(), why: e.to_string() })?;
+    match kind.api(&cluster.client, namespace).create(&PostParams::default(), &object).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        Err(error) => Err(FleetError::api(&cluster.name, action)(error)),
+    }
+}
+
+/// Makes what a member needs on the hub before its agent can start: an identity, a token for it in a file, and the
+/// MemberCluster. Returns the token's file.
+pub(crate) async fn register(
+    hub: &Cluster,
+    dir: &std::path::Path,
+    name: &str,
+    labels: &Value,
+) -> Result<PathBuf, FleetError> {
+    let identity = format!("fleet-member-agent-{name}");
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": identity}});
+    create(hub, SERVICE_ACCOUNT, Some(SYSTEM), account).await?;
+    let token = token(hub, &identity).await?;
+    let file = dir.join(format!("{name}.token"));
+    clusters::local::write_private(&file, &token).map_err(FleetError::Cluster)?;
+    let member = json!({
+        "apiVersion": MEMBER_CLUSTER.api_version(), "kind": "MemberCluster",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "identity": {"kind": "ServiceAccount", "name": identity, "namespace": SYSTEM, "apiGroup": ""},
+            "heartbeatPeriodSeconds": HEARTBEAT_SECONDS,
+        },
+    });
+    create(hub, MEMBER_CLUSTER, None, member).await?;
+    Ok(file)
+}
+
+/// The namespace of KubeFleet's own objects.
+pub(crate) async fn create_system_namespace(hub: &Cluster) -> Result<(), FleetError> {
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}});
+    create(hub, NAMESPACE, None, namespace).await
+}
+
+async fn token(hub: &Cluster, identity: &str) -> Result<String, FleetError> {
+    let path = format!("/api/v1/namespaces/{SYSTEM}/serviceaccounts/{identity}/token");
+    // A fleet that is kept up must not lose its members over night.
+    let body = json!({
+        "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+        "spec": {"audiences": [], "expirationSeconds": 30 * 24 * 3600},
+    });
+    let request = http::Request::post(path).header("content-type", "application/json").body(body.to_string().into_bytes());
+    let request = request.unwrap_or_default();
+    let answer: Result<Value, kube::Error> = hub.client.request(request).await;
+    let answer = answer.map_err(FleetError::api(&hub.name, format!("request a token for {identity}")))?;
+    Ok(answer.pointer("/status/token").and_then(Value::as_str).unwrap_or_default().to_owned())
+}
+
+/// Waits until the hub-agent has granted the member's identity its rights. An agent that starts earlier is refused and
+/// waits out its backoff.
+pub(crate) async fn rights_granted(hub: &Cluster, observer: &Observer, name: &str) -> Result<(), FleetError> {
+    let binding = format!("fleet-rolebinding-{name}");
+    let watched = Watched::one(&hub.name, ROLE_BINDING, Some(&member_namespace(name)), &binding);
+    let expectation = format!("the hub-agent grants {name} its rights");
+    let found = |o: Option<&Value>| if o.is_some() { Verdict::Holds } else { Verdict::Pending("no RoleBinding".into()) };
+    observer.until(hub, &watched, &expectation, JOIN_LIMIT, |objects| found(objects.get(&binding).map(AsRef::as_ref))).await?;
+    Ok(())
+}
+
+/// Waits until the member has joined.
+pub(crate) async fn joined(hub: &Cluster, observer: &Observer, name: &str) -> Result<(), FleetError> {
+    let watched = Watched::one(&hub.name, MEMBER_CLUSTER, None, name);
+    let expectation = format!("{name} joins");
+    observer
+        .until(hub, &watched, &expectation, JOIN_LIMIT, |objects| {
+            let Some(member) = objects.get(name) else { return Verdict::Pending("no MemberCluster".into()) };
+            let object = diagnosis::Object::new(member);
+            let is_true = |type_: &str| object.condition(type_).is_some_and(|c| c.status == "True");
+            // A heartbeat says that the agent speaks to the hub; Joined alone may be an old join's.
+            if is_true("Joined") && is_true("ReadyToJoin") && object.at("/status/agentStatus/0/lastReceivedHeartbeat").is_some() {
+                Verdict::Holds
+            } else {
+                Verdict::Pending("not joined yet".into())
+            }
+        })
+        .await?;
+    Ok(())
+}
+
+/// Deletes the MemberCluster and waits until it and the member's namespace are gone.
+pub(crate) async fn leave(hub: &Cluster, observer: &Observer, name: &str) -> Result<(), FleetError> {
+    delete(hub, MEMBER_CLUSTER, None, name).await?;
+    for (kind, name) in [(MEMBER_CLUSTER, name.to_owned()), (NAMESPACE, member_namespace(name))] {
+        let watched = Watched::one(&hub.name, kind, None, &name);
+        let expectation = format!("{}/{name} is gone", kind.kind);
+        let gone = |o: bool| if o { Verdict::Pending("still there".into()) } else { Verdict::Holds };
+        observer.until(hub, &watched, &expectation, LEAVE_LIMIT, |objects| gone(objects.contains_key(&name))).await?;
+    }
+    Ok(())
+}
+
+/// Deletes an object; no error when it is gone already.
+pub(crate) async fn delete(cluster: &Cluster, kind: Kind, namespace: Option<&str>, name: &str) -> Result<(), FleetError> {
+    match kind.api(&cluster.client, namespace).delete(name, &DeleteParams::default()).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(error) => Err(FleetError::api(&cluster.name, format!("delete {}/{name}", kind.kind))(error)),
+    }
+}
+
+/// Sets labels on a MemberCluster; a null takes one away.
+pub(crate) async fn label(hub: &Cluster, name: &str, labels: &Value) -> Result<(), FleetError> {
+    let patch = json!({"metadata": {"labels": labels}});
+    let api = MEMBER_CLUSTER.api(&hub.client, None);
+    let patched = api.patch(name, &PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() }, &Patch::Merge(&patch)).await;
+    patched.map(drop).map_err(FleetError::api(&hub.name, format!("label MemberCluster/{name}")))
+}
+
+/// The spec of a member's agent.
+pub(crate) fn agent(agents: &Agents, hub: &Cluster, member: &Cluster, token: &std::path::Path) -> clusters::keeper::protocol::ProcessSpec {
+    debug_assert_eq!(member_agent_name(&member.name), format!("{}-member-agent", member.name));
+    agents.member(hub, member, token)
+}

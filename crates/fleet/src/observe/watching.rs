@@ -1,0 +1,181 @@
+//! One watch per thing that was asked about, kept as long as the observer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clusters::keeper::protocol::Exit;
+use futures::StreamExt;
+use kube::Client;
+use kube::api::DynamicObject;
+use kube::runtime::{WatchStreamExt, watcher};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use super::conditions::{Conditions, Transition, flatten, transitions};
+use crate::kinds::Kind;
+
+/// Objects by name; with several namespaces, by `namespace/name`.
+pub type Objects = BTreeMap<String, Arc<Value>>;
+
+/// What to watch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Watched {
+    /// `hub` or a member's name.
+    pub cluster: String,
+    /// The kind.
+    pub kind: Kind,
+    /// The namespace; none for cluster-scoped kinds and for all namespaces.
+    pub namespace: Option<String>,
+    /// A field selector.
+    fields: Option<String>,
+    /// A label selector.
+    labels: Option<String>,
+}
+
+impl Watched {
+    /// One object.
+    #[must_use]
+    pub fn one(cluster: &str, kind: Kind, namespace: Option<&str>, name: &str) -> Self {
+        let fields = Some(format!("metadata.name={name}"));
+        Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields, labels: None }
+    }
+
+    /// All objects with a label, such as a placement's bindings.
+    #[must_use]
+    pub fn labelled(cluster: &str, kind: Kind, namespace: Option<&str>, labels: &str) -> Self {
+        let labels = Some(labels.to_owned());
+        Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields: None, labels }
+    }
+
+    /// All objects of a namespace.
+    #[must_use]
+    pub fn all(cluster: &str, kind: Kind, namespace: Option<&str>) -> Self {
+        Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields: None, labels: None }
+    }
+}
+
+/// Told of each transition, in the order in which they are seen.
+pub type OnTransition = Arc<dyn Fn(Transition) + Send + Sync>;
+
+/// Watches what it is asked about until it is dropped.
+pub struct Observer {
+    on_transition: OnTransition,
+    pub(super) first_exit: watch::Receiver<Option<Exit>>,
+    watches: Mutex<HashMap<Watched, Watch>>,
+}
+
+struct Watch {
+    objects: watch::Receiver<Option<Objects>>,
+    task: AbortHandle,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Observer {
+    /// An observer whose waits end when a process of the fleet has ended (`first_exit`, see
+    /// [`crate::Fleet::first_exit`]).
+    #[must_use]
+    pub fn new(first_exit: watch::Receiver<Option<Exit>>, on_transition: OnTransition) -> Self {
+        Self { on_transition, first_exit, watches: Mutex::default() }
+    }
+
+    /// An observer that records nothing.
+    #[must_use]
+    pub fn silent(first_exit: watch::Receiver<Option<Exit>>) -> Self {
+        Self::new(first_exit, Arc::new(|_| ()))
+    }
+
+    /// The objects as they are seen; none until they have been listed once. The watch begins with the first call.
+    pub fn watch(&self, client: &Client, watched: &Watched) -> watch::Receiver<Option<Objects>> {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let begin = || begin(client, watched, Arc::clone(&self.on_transition));
+        watches.entry(watched.clone()).or_insert_with(begin).objects.clone()
+    }
+}
+
+fn begin(client: &Client, watched: &Watched, on_transition: OnTransition) -> Watch {
+    let api = watched.kind.api(client, watched.namespace.as_deref());
+    let mut config = watcher::Config::default();
+    config.field_selector.clone_from(&watched.fields);
+    config.label_selector.clone_from(&watched.labels);
+    let (sender, objects) = watch::channel(None);
+    let mut seen = Seen { watched: watched.clone(), conditions: HashMap::new(), objects: Objects::new(), on_transition };
+    let task = tokio::spawn(async move {
+        let mut events = watcher(api, config).default_backoff().boxed();
+        let mut listing = Objects::new();
+        // An error of a watch is retried with backoff; a wait that depends on it says what it saw last.
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(watcher::Event::Init) => listing.clear(),
+                Ok(watcher::Event::InitApply(object)) => drop(listing.insert(key(watched_all(&seen), &object), value(object))),
+                Ok(watcher::Event::InitDone) => seen.replace(std::mem::take(&mut listing)),
+                Ok(watcher::Event::Apply(object)) => seen.apply(key(watched_all(&seen), &object), value(object)),
+                Ok(watcher::Event::Delete(object)) => seen.delete(&key(watched_all(&seen), &object)),
+                Err(error) => {
+                    tracing::debug!(%error, kind = seen.watched.kind.kind, "watch interrupted");
+                    continue;
+                }
+            }
+            if listing.is_empty() {
+                sender.send_replace(Some(seen.objects.clone()));
+            }
+        }
+    });
+    Watch { objects, task: task.abort_handle() }
+}
+
+fn watched_all(seen: &Seen) -> bool {
+    seen.watched.kind.namespaced && seen.watched.namespace.is_none()
+}
+
+fn key(with_namespace: bool, object: &DynamicObject) -> String {
+    let name = object.metadata.name.clone().unwrap_or_default();
+    match (&object.metadata.namespace, with_namespace) {
+        (Some(namespace), true) => format!("{namespace}/{name}"),
+        _ => name,
+    }
+}
+
+fn value(object: DynamicObject) -> Arc<Value> {
+    Arc::new(serde_json::to_value(object).unwrap_or_default())
+}
+
+struct Seen {
+    watched: Watched,
+    conditions: HashMap<String, Conditions>,
+    objects: Objects,
+    on_transition: OnTransition,
+}
+
+impl Seen {
+    fn apply(&mut self, key: String, value: Arc<Value>) {
+        let after = flatten(&value);
+        let before = self.conditions.get(&key).cloned().unwrap_or_default();
+        let path = diagnosis::Object::new(&value).path();
+        for transition in transitions(&self.watched.cluster, &path, &before, &after) {
+            (self.on_transition)(transition);
+        }
+        self.conditions.insert(key.clone(), after);
+        self.objects.insert(key, value);
+    }
+
+    fn delete(&mut self, key: &str) {
+        self.conditions.remove(key);
+        self.objects.remove(key);
+    }
+
+    fn replace(&mut self, listing: Objects) {
+        let gone: Vec<String> = self.objects.keys().filter(|k| !listing.contains_key(*k)).cloned().collect();
+        for key in gone {
+            self.delete(&key);
+        }
+        for (key, value) in listing {
+            self.apply(key, value);
+        }
+    }
+}

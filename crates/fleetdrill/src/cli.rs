@@ -1,0 +1,273 @@
+//! What can be asked on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Breaks real fleets on purpose, asserts what the real controllers report, and names the cause with its evidence and
+/// remedy.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = "Exit codes: 0 fine; 1 a scenario failed or a finding was made; \
+2 wrong usage or input; 3 the environment is at fault; 130 interrupted, after cleaning up.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run scenarios on a fleet that is made for them and ended after them
+    Run(Run),
+    /// List scenarios with their failure codes and tags
+    List(List),
+    /// Start a fleet to work with, or bring a running one to another number of members
+    Up(Up),
+    /// Show the fleets that are up
+    Status(Status),
+    /// End a fleet
+    Down(Down),
+    /// Name the cause of what a fleet's objects report, reading only
+    Diagnose(Diagnose),
+    /// The real components, by version
+    #[command(subcommand)]
+    Toolchain(Toolchain),
+}
+
+/// `fleetdrill run`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+pub struct Run {
+    /// Scenarios to run: a part of a scenario's or feature's name, or a .feature file of one's own; all by default
+    #[arg(value_name = "NAME|FILE")]
+    pub select: Vec<String>,
+    /// Run only scenarios whose tags satisfy this, e.g. '@drill and not @disruptive'
+    #[arg(long, value_name = "EXPR")]
+    pub tags: Option<String>,
+    /// A directory with .feature files to use instead of the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub features: Option<PathBuf>,
+    /// KubeFleet's version; `fleetdrill toolchain list` shows them
+    #[arg(long, value_name = "VERSION")]
+    pub kubefleet: Option<String>,
+    /// Where the clusters come from
+    #[arg(long, value_name = "PROVIDER", default_value = "local")]
+    pub provider: Provider,
+    /// How many members the fleet has
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub members: u8,
+    /// How many scenarios run at the same time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u8).range(1..))]
+    pub jobs: u8,
+    /// Run on a fleet that is up already, and leave it up
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubefleet", "members"])]
+    pub fleet: Option<String>,
+    /// Leave the fleet up for a look
+    #[arg(long, value_name = "WHEN", default_value = "never")]
+    pub keep: Keep,
+    /// Write a JUnit file
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write everything that happened as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Run the I-th of N equal parts, counted from 1
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// Show for every scenario what was done and seen, not only for failed ones
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Use only ASCII characters
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+/// `fleetdrill list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// A part of a scenario's or feature's name, or a .feature file of one's own; all by default
+    #[arg(value_name = "NAME|FILE")]
+    pub select: Vec<String>,
+    /// Only scenarios whose tags satisfy this
+    #[arg(long, value_name = "EXPR")]
+    pub tags: Option<String>,
+    /// A directory with .feature files to use instead of the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub features: Option<PathBuf>,
+    /// Show the steps that features can be written in, instead
+    #[arg(long)]
+    pub steps: bool,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
+}
+
+/// `fleetdrill up`.
+#[derive(Debug, Args)]
+pub struct Up {
+    /// The fleet's name
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub name: String,
+    /// How many members it has; a fleet that is up gets as many
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub members: u8,
+    /// KubeFleet's version; `fleetdrill toolchain list` shows them
+    #[arg(long, value_name = "VERSION")]
+    pub kubefleet: Option<String>,
+}
+
+/// `fleetdrill status`.
+#[derive(Debug, Args)]
+pub struct Status {
+    /// A fleet's name; all by default
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
+}
+
+/// `fleetdrill down`.
+#[derive(Debug, Args)]
+pub struct Down {
+    /// The fleet's name
+    #[arg(value_name = "NAME", default_value = "default")]
+    pub name: String,
+    /// End all fleets, and remove what dead ones left behind
+    #[arg(long, conflicts_with = "name")]
+    pub all: bool,
+}
+
+/// `fleetdrill diagnose`.
+#[derive(Debug, Args)]
+pub struct Diagnose {
+    /// One object, e.g. `clusterresourceplacement/web`, `csur/release-7` or `sur/apps/release-7`; all by default
+    #[arg(value_name = "KIND/NAME")]
+    pub object: Option<String>,
+    /// A fleet that `fleetdrill up` made; the default without --kubeconfig or --hub
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "hub", "member"])]
+    pub fleet: Option<String>,
+    /// The kubeconfig that has the contexts; KUBECONFIG or ~/.kube/config by default
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The hub's context; the current one by default
+    #[arg(long, value_name = "CONTEXT")]
+    pub hub: Option<String>,
+    /// A member's context, by the name of its MemberCluster; may be given several times
+    #[arg(long, value_name = "NAME=CONTEXT")]
+    pub member: Vec<String>,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
+}
+
+/// `fleetdrill toolchain`.
+#[derive(Debug, Subcommand)]
+pub enum Toolchain {
+    /// Show the versions that can be had, and which are there
+    List {
+        /// The output's format
+        #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+        output: Format,
+    },
+    /// Build what a fleet needs, or one component
+    Install {
+        /// A component, e.g. `kubefleet`; all that a fleet needs by default
+        component: Option<String>,
+        /// Its version; the default one without it
+        version: Option<String>,
+    },
+    /// Register an own build, e.g. of a version that can't be had as a module
+    Add {
+        /// The component, e.g. `kubefleet`
+        component: String,
+        /// The version that it will be asked for by, e.g. `v0.3.1`
+        version: String,
+        /// The programs: each its name in the component and its file, e.g. `hub-agent=./bin/hub-agent`
+        #[arg(value_name = "NAME=FILE", required = true)]
+        programs: Vec<String>,
+        /// The directory with the version's CRDs
+        #[arg(long, value_name = "DIR")]
+        crds: Option<PathBuf>,
+        /// Use it instead of a version that could be built
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove a version from the cache
+    Remove {
+        /// The component
+        component: String,
+        /// The version
+        version: String,
+    },
+}
+
+/// Where clusters come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Provider {
+    /// Processes on this machine
+    Local,
+}
+
+/// When to leave the fleet up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Keep {
+    /// Never
+    Never,
+    /// When a scenario failed
+    Failed,
+    /// Always
+    Always,
+}
+
+/// How data comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+}
+
+/// The I-th of N parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub index: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no part like 1/4");
+        let (index, of) = text.split_once('/').ok_or_else(wrong)?;
+        let (index, of) = (index.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
+        if index == 0 || index > of { Err(wrong()) } else { Ok(Self { index, of }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::{Cli, Shard};
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn shards_are_counted_from_one() {
+        assert_eq!("2/4".parse(), Ok(Shard { index: 2, of: 4 }));
+        for bad in ["0/4", "5/4", "4", "a/b"] {
+            assert!(bad.parse::<Shard>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `fleetdrill list`.
+
+use serde::Serialize;
+
+use crate::cli::{Format, List};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::data;
+use crate::suite::{self, Selection, Suite};
+
+/// A scenario, as `list -o json` shows it.
+#[derive(Debug, Serialize)]
+struct Listed {
+    /// The feature's name.
+    feature: String,
+    /// Its file.
+    file: String,
+    /// The scenario's line in it.
+    line: usize,
+    /// The scenario's name.
+    scenario: String,
+    /// The failure codes that it provokes.
+    codes: Vec<String>,
+    /// All tags.
+    tags: Vec<String>,
+    /// What it needs beside a fleet.
+    needs: Vec<&'static str>,
+}
+
+pub(super) fn list(args: &List) -> Result<Exit, CommandError> {
+    if args.steps {
+        anstream::print!("{}", include_str!("../../../../docs/steps.md"));
+        return Ok(Exit::Fine);
+    }
+    let selection = Selection {
+        select: &args.select,
+        tags: args.tags.as_deref(),
+        features: args.features.as_deref(),
+        shard: None,
+    };
+    let suite = Suite::load(&selection)?;
+    let listed: Vec<Listed> = suite.scenarios().map(|(f, s)| listed(f, s)).collect();
+    match args.output {
+        Format::Text => text(&listed),
+        format => data::print(format, &listed),
+    }
+    Ok(Exit::Fine)
+}
+
+fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Listed {
+    let tags = suite::tags(feature, scenario);
+    let is_code = |tag: &&String| tag.starts_with("KF-") || tag.starts_with("AR-");
+    let needs = [("disruptive", "a member of its own"), ("pods", "pods")];
+    Listed {
+        feature: feature.name.clone(),
+        file: suite::file(feature),
+        line: scenario.position.line,
+        scenario: scenario.name.clone(),
+        codes: tags.iter().filter(is_code).cloned().collect(),
+        needs: needs.iter().filter(|(tag, _)| tags.iter().any(|t| t == tag)).map(|(_, need)| *need).collect(),
+        tags,
+    }
+}
+
+fn text(listed: &[Listed]) {
+    let mut feature = "";
+    for one in listed {
+        if feature != one.feature {
+            let gap = if feature.is_empty() { "" } else { "\n" };
+            anstream::println!("{gap}{} ({})", one.feature, one.file);
+            feature = &one.feature;
+        }
+        let codes = if one.codes.is_empty() { "healthy".to_owned() } else { one.codes.join(", ") };
+        anstream::println!("  {codes:<10}  {}", one.scenario);
+        let plain = |t: &&String| !one.codes.contains(t);
+        let tags: Vec<String> = one.tags.iter().filter(plain).map(|t| format!("@{t}")).collect();
+        let needs = if one.needs.is_empty() { String::new() } else { format!("; needs {}", one.needs.join(" and ")) };
+        anstream::println!("  {:<10}  {}{needs}", "", tags.join(" "));
+    }
+    anstream::println!("\n{} scenarios", listed.len());
+}

@@ -1,0 +1,189 @@
+//! `fleetdrill run`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use clusters::keeper::Program;
+use clusters::keeper::protocol::Exit as ProcessExit;
+use fleet::{Fleet, Options};
+use jiff::Timestamp;
+use steps::record::{Outcome, RunRecord};
+use tracing_subscriber::EnvFilter;
+
+use super::interrupted;
+use super::progress::stage_text;
+use crate::cli::{Keep, Run};
+use crate::components;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::style::{Look, Symbols};
+use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, Terminal};
+use crate::run::{Ended, Engine, RunReporters};
+use crate::suite::{Selection, Suite};
+
+/// Reporters that callbacks of other threads may speak to while the fleet starts.
+type Shared = Arc<Mutex<RunReporters>>;
+
+pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
+    let started_at = Timestamp::now();
+    let started = Instant::now();
+    let selection = Selection {
+        select: &args.select,
+        tags: args.tags.as_deref(),
+        features: args.features.as_deref(),
+        shard: args.shard,
+    };
+    // Everything that can be wrong with the input is found before anything is built or started.
+    let suite = Suite::load(&selection)?;
+    let reporters = reporters(&args)?;
+    let id = id();
+
+    let shared: Shared = Arc::new(Mutex::new(reporters));
+    let prepared = tokio::select! {
+        prepared = prepare(&args, &id, &shared) => prepared,
+        () = interrupted() => {
+            finish_quietly(shared);
+            eprintln!("interrupted before the first scenario: ending what was started");
+            clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
+            return Ok(Exit::Interrupted);
+        }
+    };
+    let (fleet, versions) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            finish_quietly(shared);
+            return Err(error);
+        }
+    };
+    let fleet_seconds = started.elapsed().as_secs_f64();
+
+    let Some(mut reporters) = Arc::into_inner(shared).and_then(|m| m.into_inner().ok()) else {
+        return Err(CommandError::Environment { message: "the progress line is still in use".into(), hint: None });
+    };
+    reporters.event(&Event::RunStarted { scenarios: suite.scenarios().count() })?;
+    let engine = Engine {
+        fleet: fleet.clone(),
+        run: id.clone(),
+        jobs: usize::from(args.jobs),
+        keep_failed: args.keep != Keep::Never,
+        fleet_stays: args.fleet.is_some() || args.keep == Keep::Always,
+    };
+    let ended = engine.run(&suite, reporters, interrupted()).await;
+    let end = end_fleet(&args, &fleet, &ended).await;
+    let record = RunRecord {
+        id,
+        fleetdrill: env!("CARGO_PKG_VERSION").into(),
+        versions,
+        provider: "local".into(),
+        started_at,
+        seconds: started.elapsed().as_secs_f64(),
+        fleet_seconds,
+        scenarios: ended.scenarios,
+    };
+    let mut exit = exit_of(&record, ended.broken.as_ref(), ended.interrupted);
+    let errors = ended.reporters.map(|r| r.finish(&record)).unwrap_or_default();
+    for error in &errors {
+        crate::output::print_error(error, None);
+        exit = if exit == Exit::Fine { Exit::Usage } else { exit };
+    }
+    if let Some(broken) = ended.broken {
+        let error = fleet::FleetError::Broken { exit: broken };
+        crate::output::print_error(&error, error.hint().as_deref());
+    }
+    end?;
+    Ok(exit)
+}
+
+fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
+    let progress = Progress::auto();
+    let logs = progress.log_writer();
+    let filter = EnvFilter::try_from_env("FLEETDRILL_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    // A second subscriber in the same process is refused; the first one serves.
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || logs.clone()).try_init();
+    let mut look = Look::from_locale();
+    if args.ascii {
+        look.symbols = Symbols::ASCII;
+    }
+    let detail = if args.verbose { Detail::Full } else { Detail::Compact };
+    let mut reporters = Reporters::new(Terminal::stdout(look, detail, progress));
+    for (format, path) in [(Format::Junit, &args.junit), (Format::Json, &args.json)] {
+        if let Some(path) = path {
+            reporters.add_file(ReportFile::new(format, path))?;
+        }
+    }
+    Ok(reporters)
+}
+
+async fn prepare(args: &Run, id: &str, shared: &Shared) -> Result<(Fleet, Vec<(String, String)>), CommandError> {
+    if let Some(name) = &args.fleet {
+        let fleet = Fleet::open(name).await?;
+        let versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
+        return Ok((fleet, versions));
+    }
+    let phase = {
+        let shared = Arc::downgrade(shared);
+        move |text: &str| {
+            if let Some(shared) = shared.upgrade() {
+                // A progress line that can't be shown stops nothing.
+                let _ = shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::Phase { text });
+            }
+        }
+    };
+    let building = phase.clone();
+    let components = components::ensure(args.kubefleet.as_deref(), &move |event| building(&event.to_string())).await?;
+    phase("starting the fleet");
+    let options = Options {
+        name: format!("run-{id}"),
+        members: usize::from(args.members),
+        programs: components.programs,
+        agents: components.agents,
+        keeper: Program::this()?,
+    };
+    let fleet = Fleet::create(options, Arc::new(move |stage| phase(&stage_text(&stage)))).await?;
+    Ok((fleet, components.versions))
+}
+
+/// Takes the progress line away without a summary.
+fn finish_quietly(shared: Shared) {
+    drop(shared);
+}
+
+/// Ends the fleet, or says how to get into it.
+async fn end_fleet(args: &Run, fleet: &Fleet, ended: &Ended) -> Result<(), CommandError> {
+    let failed = ended.scenarios.iter().any(|s| s.outcome == Outcome::Failed);
+    let keep = args.fleet.is_none() && !ended.interrupted && match args.keep {
+        Keep::Never => false,
+        Keep::Failed => failed,
+        Keep::Always => true,
+    };
+    if keep {
+        fleet.keep().await?;
+        eprintln!("the fleet stays up for a look:");
+        eprintln!("  kubectl --kubeconfig {} --context hub get crp", fleet.kubeconfig_file().display());
+        eprintln!("  fleetdrill diagnose --fleet {}", fleet.name());
+        eprintln!("  fleetdrill down {}", fleet.name());
+    } else if args.fleet.is_none() && ended.broken.as_ref().is_none_or(|e| e.name != "keeper") {
+        fleet.end().await?;
+    }
+    Ok(())
+}
+
+fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) -> Exit {
+    if interrupted {
+        Exit::Interrupted
+    } else if broken.is_some() {
+        Exit::Environment
+    } else if record.scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Interrupted)) {
+        Exit::Found
+    } else {
+        Exit::Fine
+    }
+}
+
+/// Four characters that tell runs apart.
+fn id() -> String {
+    use rand::RngExt;
+    let letters = b"abcdefghijkmnpqrstuvwxyz";
+    let mut rng = rand::rng();
+    (0..4).map(|_| char::from(letters[rng.random_range(0..letters.len())])).collect()
+}

@@ -1,0 +1,76 @@
+//! `fleetdrill status`.
+
+use clusters::keeper::Keeper;
+use clusters::keeper::protocol::ProcessStatus;
+use clusters::state_dir;
+use fleet::Fleet;
+use serde::Serialize;
+
+use crate::cli::{Format, Status};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::data;
+
+/// A fleet, as `status -o json` shows it.
+#[derive(Debug, Serialize)]
+struct Shown {
+    /// Its name.
+    name: String,
+    /// KubeFleet's version; none while it starts.
+    kubefleet: Option<String>,
+    /// Its members.
+    members: Vec<String>,
+    /// The kubeconfig with all its contexts.
+    kubeconfig: Option<String>,
+    /// Its processes.
+    processes: Vec<ProcessStatus>,
+}
+
+pub(super) async fn status(args: &Status) -> Result<Exit, CommandError> {
+    let names = match &args.name {
+        Some(name) => vec![name.clone()],
+        None => state_dir::fleets()?,
+    };
+    let mut fleets = Vec::new();
+    for name in names {
+        fleets.push(shown(&name).await?);
+    }
+    match args.output {
+        Format::Text => text(&fleets),
+        format => data::print(format, &fleets),
+    }
+    let healthy = fleets.iter().flat_map(|f| &f.processes).all(|p| p.exit.is_none());
+    Ok(if healthy { Exit::Fine } else { Exit::Environment })
+}
+
+async fn shown(name: &str) -> Result<Shown, CommandError> {
+    let processes = Keeper::connect(&state_dir::fleet(name)?)?.processes().await?;
+    // A fleet that is just starting has a keeper and processes, and no more yet.
+    let fleet = Fleet::open(name).await.ok();
+    let mut shown = Shown { name: name.to_owned(), kubefleet: None, members: Vec::new(), kubeconfig: None, processes };
+    if let Some(fleet) = fleet {
+        shown.kubefleet = Some(fleet.version().to_owned());
+        shown.members = fleet.members().await.into_keys().collect();
+        shown.kubeconfig = Some(fleet.kubeconfig_file().display().to_string());
+    }
+    Ok(shown)
+}
+
+fn text(fleets: &[Shown]) {
+    if fleets.is_empty() {
+        anstream::println!("no fleet is up");
+    }
+    for fleet in fleets {
+        let version = fleet.kubefleet.as_deref().map_or("starting".into(), |v| format!("KubeFleet {v}"));
+        anstream::println!("{} ({version}): hub, {}", fleet.name, fleet.members.join(", "));
+        if let Some(kubeconfig) = &fleet.kubeconfig {
+            anstream::println!("  kubeconfig {kubeconfig}");
+        }
+        let running = fleet.processes.iter().filter(|p| p.pid.is_some()).count();
+        anstream::println!("  {running} of {} processes run", fleet.processes.len());
+        for process in fleet.processes.iter().filter(|p| p.pid.is_none()) {
+            let how = process.exit.as_deref().unwrap_or("stopped");
+            anstream::println!("  {} doesn't: {how}", process.name);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `fleetdrill up`.
+
+use std::sync::Arc;
+
+use clusters::keeper::Program;
+use fleet::{Fleet, Options};
+use serde_json::json;
+
+use super::progress::Progress;
+use crate::cli::Up;
+use crate::components;
+use crate::error::CommandError;
+use crate::exit::Exit;
+
+pub(super) async fn up(args: Up) -> Result<Exit, CommandError> {
+    let progress = Arc::new(Progress::stderr());
+    clusters::state_dir::check_name(&args.name)?;
+    let fleet = if clusters::state_dir::fleets()?.contains(&args.name) {
+        let fleet = Fleet::open(&args.name).await?;
+        if let Some(version) = args.kubefleet.as_deref().filter(|v| *v != fleet.version()) {
+            return Err(CommandError::Usage {
+                message: format!("fleet `{}` is up with KubeFleet {}, not {version}", args.name, fleet.version()),
+                hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),
+            });
+        }
+        resize(&fleet, usize::from(args.members), &progress).await?;
+        fleet
+    } else {
+        let building = Arc::clone(&progress);
+        let components = components::ensure(args.kubefleet.as_deref(), &move |event| building.build(&event)).await?;
+        progress.say("starting the fleet");
+        let options = Options {
+            name: args.name.clone(),
+            members: usize::from(args.members),
+            programs: components.programs,
+            agents: components.agents,
+            keeper: Program::this()?,
+        };
+        let starting = Arc::clone(&progress);
+        let fleet = Fleet::create(options, Arc::new(move |stage| starting.fleet(&stage))).await?;
+        fleet.keep().await?;
+        fleet
+    };
+    progress.finish();
+    let members: Vec<String> = fleet.members().await.into_keys().collect();
+    eprintln!("fleet `{}` is up: hub, {} (KubeFleet {})", args.name, members.join(", "), fleet.version());
+    eprintln!("  kubectl --context hub get memberclusters");
+    eprintln!("  fleetdrill diagnose --fleet {0}\n  fleetdrill down {0}\nkubeconfig, with a context for each cluster:", args.name);
+    // The one thing on stdout: export KUBECONFIG=$(fleetdrill up)
+    anstream::println!("{}", fleet.kubeconfig_file().display());
+    Ok(Exit::Fine)
+}
+
+/// Joins the members that are missing and takes away those that are too many.
+async fn resize(fleet: &Fleet, members: usize, progress: &Progress) -> Result<(), CommandError> {
+    let wanted: Vec<String> = (1..=members).map(|n| format!("member-{n}")).collect();
+    let there = fleet.members().await;
+    for name in wanted.iter().filter(|name| !there.contains_key(*name)) {
+        progress.say(&format!("{name} joins"));
+        fleet.add_member(name, &json!({})).await?;
+    }
+    for name in there.keys().filter(|name| !wanted.contains(name)) {
+        progress.say(&format!("{name} leaves"));
+        fleet.remove_member(name).await?;
+    }
+    Ok(())
+}

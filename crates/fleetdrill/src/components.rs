@@ -1,0 +1,69 @@
+//! The programs that a fleet is made of, out of the toolchain.
+
+use std::path::PathBuf;
+
+use clusters::local::Programs;
+use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError};
+use fleet::agents::Agents;
+
+use crate::error::CommandError;
+
+/// The control planes' programs that every fleet needs.
+pub const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
+
+/// KubeFleet's programs.
+pub const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
+
+/// What a fleet is made of, and in which versions.
+#[derive(Clone, Debug)]
+pub struct Components {
+    /// The control planes' programs.
+    pub programs: Programs,
+    /// KubeFleet's programs and CRDs.
+    pub agents: Agents,
+    /// Component and version.
+    pub versions: Vec<(String, String)>,
+}
+
+/// Gets the programs for a fleet, building what isn't there.
+///
+/// # Errors
+/// When a version is unknown or can't be built.
+pub async fn ensure(
+    kubefleet: Option<&str>,
+    progress: &(dyn Fn(BuildEvent) + Send + Sync),
+) -> Result<Components, CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
+    let kubefleet = match kubefleet {
+        Some(version) => version.to_owned(),
+        None => toolchain.default_version("kubefleet")?.to_owned(),
+    };
+    // The shorter build comes first: a version that doesn't exist is told at once, not after ten minutes.
+    let agents = toolchain.ensure("kubefleet", &kubefleet, &AGENTS, progress).await?;
+    let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;
+    let programs = Programs {
+        etcd: program(&planes, "etcd")?,
+        apiserver: program(&planes, "kube-apiserver")?,
+        controller_manager: program(&planes, "kube-controller-manager")?,
+    };
+    let (hub_agent, member_agent) = (program(&agents, "hub-agent")?, program(&agents, "member-agent")?);
+    // ClusterProfile is the one CRD there that isn't KubeFleet's own; the hub-agent runs without it.
+    let crds = agents.crds().iter().filter(|f| is_kubefleet(f)).cloned().collect();
+    let agents = Agents::probe(&kubefleet, hub_agent, member_agent, crds).await?;
+    let versions = vec![("kubefleet".to_owned(), kubefleet), ("kubernetes".to_owned(), kubernetes)];
+    Ok(Components { programs, agents, versions })
+}
+
+fn program(installed: &Installed, name: &str) -> Result<PathBuf, ToolchainError> {
+    installed.program(name).map(ToOwned::to_owned).ok_or_else(|| ToolchainError::UnknownProgram {
+        component: installed.component().to_owned(),
+        version: installed.version().to_owned(),
+        program: name.to_owned(),
+        known: Vec::new(),
+    })
+}
+
+fn is_kubefleet(file: &std::path::Path) -> bool {
+    file.file_name().is_some_and(|n| n.to_string_lossy().contains("kubernetes-fleet.io"))
+}

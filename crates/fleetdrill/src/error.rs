@@ -1,0 +1,83 @@
+//! What ends a command, with the exit code that it has and what to do about it.
+
+use clusters::error::ClusterError;
+use clusters::toolchain::ToolchainError;
+use fleet::FleetError;
+use thiserror::Error;
+
+use crate::exit::Exit;
+use crate::reporter::ReportError;
+use crate::suite::SuiteError;
+
+/// An error of a command.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// Features that can't be used.
+    #[error(transparent)]
+    Suite(#[from] SuiteError),
+    /// A component can't be had.
+    #[error(transparent)]
+    Toolchain(#[from] ToolchainError),
+    /// The fleet failed.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// A cluster failed.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// A report can't be written.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// Input that makes no sense.
+    #[error("{message}")]
+    Usage {
+        /// What was wrong.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// The environment is at fault.
+    #[error("{message}")]
+    Environment {
+        /// What was wrong.
+        message: String,
+        /// What to do.
+        hint: Option<String>,
+    },
+}
+
+impl CommandError {
+    /// The exit code.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Suite(_) | Self::Usage { .. } | Self::Report(_) => Exit::Usage,
+            Self::Cluster(ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_)) => Exit::Usage,
+            Self::Fleet(FleetError::Cluster(
+                ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_),
+            ) | FleetError::NoSuchMember(_)) => Exit::Usage,
+            Self::Toolchain(
+                ToolchainError::UnknownComponent { .. }
+                | ToolchainError::UnknownVersion { .. }
+                | ToolchainError::UnknownProgram { .. }
+                | ToolchainError::IsPinned { .. }
+                | ToolchainError::BadName { .. }
+                | ToolchainError::DoesNotStart { .. }
+                | ToolchainError::BadCrds { .. },
+            ) => Exit::Usage,
+            Self::Toolchain(_) | Self::Fleet(_) | Self::Cluster(_) | Self::Environment { .. } => Exit::Environment,
+        }
+    }
+
+    /// What to do about it, where something can be said.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Suite(error) => error.hint(),
+            Self::Toolchain(error) => error.hint(),
+            Self::Fleet(error) => error.hint(),
+            Self::Cluster(error) => error.hint(),
+            Self::Usage { hint, .. } | Self::Environment { hint, .. } => hint.clone(),
+            Self::Report(_) => None,
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Exit codes: a public contract, for scripts and CI.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | fine: all scenarios passed, nothing was found |
+//! | 1 | a scenario failed, or a finding was made |
+//! | 2 | wrong usage or input |
+//! | 3 | the environment is at fault: a component can't be had, a cluster didn't start or died |
+//! | 130 | interrupted, after cleaning up |
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All scenarios passed, nothing was found.
+    Fine,
+    /// A scenario failed, or a finding was made.
+    Found,
+    /// Wrong usage or input.
+    Usage,
+    /// The environment is at fault.
+    Environment,
+    /// Interrupted, after cleaning up.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Fine => 0,
+            Exit::Found => 1,
+            Exit::Usage => 2,
+            Exit::Environment => 3,
+            Exit::Interrupted => 130,
+        })
+    }
+}

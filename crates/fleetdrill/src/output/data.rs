@@ -1,0 +1,19 @@
+//! Data for programs, on stdout.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::cli::Format;
+
+/// Prints a value as JSON or YAML. A closed pipe is no error: whoever reads has enough.
+pub fn print<T: Serialize>(format: Format, value: &T) {
+    let text = match format {
+        Format::Yaml => serde_saphyr::to_string(value).map_err(|e| e.to_string()),
+        Format::Text | Format::Json => serde_json::to_string_pretty(value).map(|t| t + "\n").map_err(|e| e.to_string()),
+    };
+    match text {
+        Ok(text) => drop(std::io::stdout().write_all(text.as_bytes())),
+        Err(error) => eprintln!("error: failed to print: {error}"),
+    }
+}

@@ -1,0 +1,80 @@
+//! How errors and hints print, on stderr: what went wrong, what caused it, what to do.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use owo_colors::OwoColorize;
+
+use super::clean;
+use super::style::{ERROR, HINT};
+
+/// Prints an error with its causes and a hint to stderr. Where stderr can't be written to, nothing happens: there is
+/// nowhere left to say so.
+pub fn print_error(err: &dyn Error, hint: Option<&str>) {
+    let _ = anstream::stderr().write_all(error_text(err, hint).as_bytes());
+}
+
+/// What [`print_error`] prints, with its colours.
+///
+/// A cause that its effect already quotes is left out: many libraries' messages contain their source's.
+#[must_use]
+pub fn error_text(err: &dyn Error, hint: Option<&str>) -> String {
+    let mut shown = err.to_string();
+    let mut text = format!("{} {}\n", "error:".style(ERROR), indent_rest(&shown, 2));
+    let mut next = err.source();
+    while let Some(cause) = next {
+        let message = cause.to_string();
+        if !shown.contains(message.trim()) {
+            let _ = writeln!(text, "  {} {}", "caused by:".style(ERROR), indent_rest(&message, 4));
+            shown = message;
+        }
+        next = cause.source();
+    }
+    if let Some(hint) = hint {
+        let _ = writeln!(text, "\n{} {}", "hint:".style(HINT), indent_rest(hint, 2));
+    }
+    text
+}
+
+/// The lines after the first one stand to the right, so that it stays visible where a message begins.
+fn indent_rest(message: &str, by: usize) -> String {
+    clean(message).replace('\n', &format!("\n{:by$}", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{message}")]
+    struct Layer {
+        message: &'static str,
+        #[source]
+        source: Option<Box<Layer>>,
+    }
+
+    fn plain(err: &dyn Error, hint: Option<&str>) -> String {
+        anstream::adapter::strip_str(&error_text(err, hint)).to_string()
+    }
+
+    #[test]
+    fn causes_and_hint_follow_the_error() {
+        let low = Layer { message: "address already in use (os error 98)", source: None };
+        let quoted = Layer { message: "cannot listen: address already in use (os error 98)", source: Some(low.into()) };
+        let top = Layer { message: "failed to start etcd\nits log ends:\nbind: refused", source: Some(quoted.into()) };
+        insta::assert_snapshot!(plain(&top, Some("another run may hold the port: `fleetdrill status` lists them")), @r"
+        error: failed to start etcd
+          its log ends:
+          bind: refused
+          caused by: cannot listen: address already in use (os error 98)
+
+        hint: another run may hold the port: `fleetdrill status` lists them
+        ");
+    }
+
+    #[test]
+    fn an_error_alone_is_one_line() {
+        assert_eq!(plain(&Layer { message: "no such scenario", source: None }, None), "error: no such scenario\n");
+    }
+}

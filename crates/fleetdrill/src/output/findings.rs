@@ -1,0 +1,179 @@
+//! Findings as text: all of one for `diagnose`, the essence of one below a scenario's step.
+
+use diagnosis::{Evidence, Finding, Guide, Remedy, Severity};
+use owo_colors::OwoColorize;
+
+use super::Page;
+use super::style::{BOLD, ERROR, HINT, PLAIN, WARNING};
+
+/// What is said when there is no finding.
+pub const NOTHING_FOUND: &str = "nothing found: the conditions show no failure that fleetdrill knows";
+
+/// Columns that a list's number takes: what belongs to an item stands this far to the right.
+const NUMBER: usize = 4;
+
+/// The findings as text with colours, wrapped to a width; one line when there are none.
+///
+/// Each finding stands before those that it explains.
+#[must_use]
+pub fn render(findings: &[Finding], width: usize) -> String {
+    let mut page = Page::new(width);
+    if findings.is_empty() {
+        page.text(NOTHING_FOUND);
+    }
+    for (number, finding) in findings.iter().enumerate() {
+        page.blank();
+        if findings.len() > 1 {
+            heading(&mut page, &format!("finding {} of {}", number + 1, findings.len()));
+            page.blank();
+        }
+        write(&mut page, finding);
+    }
+    page.finish()
+}
+
+/// One finding with everything in it and, to the right, those that it explains.
+pub fn write(page: &mut Page, finding: &Finding) {
+    if let Some(loss) = &finding.data_loss {
+        page.item("warning: ", WARNING, 2, loss);
+        page.blank();
+    }
+    write_title(page, finding);
+    page.text(&format!("{} on {}", finding.subject, finding.subject.cluster));
+    page.blank();
+    page.text(&finding.cause);
+    if !finding.evidence.is_empty() {
+        page.blank();
+        heading(page, "evidence:");
+        write_evidence(page, &finding.evidence);
+    }
+    if !finding.remedies.is_empty() {
+        page.blank();
+        heading(page, if finding.remedies.len() > 1 { "remedies, in the order to try them:" } else { "remedy:" });
+        for (number, remedy) in finding.remedies.iter().enumerate() {
+            write_remedy(page, number + 1, remedy);
+        }
+    }
+    if let Some(guide) = &finding.guide {
+        page.blank();
+        write_guide(page, guide);
+    }
+    if !finding.consequences.is_empty() {
+        page.blank();
+        heading(page, "this explains:");
+        for consequence in &finding.consequences {
+            page.blank();
+            page.indented(2, |page| write(page, consequence));
+        }
+    }
+}
+
+/// One finding as it stands below a scenario's step: no expectations, only the first remedy, no guide.
+pub fn write_brief(page: &mut Page, finding: &Finding) {
+    if let Some(loss) = &finding.data_loss {
+        page.item("warning: ", WARNING, 2, loss);
+    }
+    write_title(page, finding);
+    page.indented(2, |page| {
+        page.text(&format!("{} on {}", finding.subject, finding.subject.cluster));
+        page.item("cause: ", BOLD, 2, &finding.cause);
+        if !finding.evidence.is_empty() {
+            heading(page, "evidence:");
+            write_evidence(page, &finding.evidence);
+        }
+        if let Some(remedy) = finding.remedies.first() {
+            page.item("remedy: ", HINT, 2, &remedy.action);
+            page.indented(NUMBER, |page| remedy.commands.iter().for_each(|command| page.unwrapped(command)));
+        }
+        for consequence in &finding.consequences {
+            page.item("this explains ", PLAIN, 2, &format!("{} {}", consequence.code, consequence.subject));
+        }
+    });
+}
+
+/// Code and title; a notice says that it is one.
+fn write_title(page: &mut Page, finding: &Finding) {
+    match finding.severity {
+        Severity::Failure => page.item(&format!("{}: ", finding.code), ERROR, 2, &finding.title),
+        Severity::Notice => page.item(&format!("{} (notice): ", finding.code), WARNING, 2, &finding.title),
+    }
+}
+
+fn heading(page: &mut Page, text: &str) {
+    page.styled(&text.style(BOLD).to_string());
+}
+
+/// Where it was read on one line, what was read below it.
+fn write_evidence(page: &mut Page, evidence: &[Evidence]) {
+    for (number, Evidence { cluster, object, path, value, at }) in evidence.iter().enumerate() {
+        page.item(&format!("{:>2}. ", number + 1), PLAIN, NUMBER, &format!("{cluster} {object} {path}"));
+        page.indented(NUMBER, |page| {
+            page.text(value);
+            // A time that is itself the value isn't said twice.
+            if let Some(at) = at.filter(|at| at.to_string() != *value) {
+                page.text(&format!("at {at}"));
+            }
+        });
+    }
+}
+
+fn write_remedy(page: &mut Page, number: usize, remedy: &Remedy) {
+    if number > 1 {
+        page.blank();
+    }
+    page.item(&format!("{number:>2}. "), PLAIN, NUMBER, &remedy.action);
+    page.indented(NUMBER, |page| {
+        if !remedy.commands.is_empty() {
+            page.blank();
+            remedy.commands.iter().for_each(|command| page.unwrapped(command));
+            page.blank();
+        }
+        if !remedy.expect.is_empty() {
+            page.item("expect: ", HINT, 2, &remedy.expect);
+        }
+    });
+}
+
+fn write_guide(page: &mut Page, Guide { name, section, url }: &Guide) {
+    page.item("guide: ", BOLD, 2, &format!("{name}, section \"{section}\""));
+    if let Some(url) = url {
+        page.indented(2, |page| page.unwrapped(url));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::style::WIDTH;
+    use crate::reporter::fixture;
+
+    fn plain(findings: &[Finding]) -> String {
+        anstream::adapter::strip_str(&render(findings, WIDTH)).to_string()
+    }
+
+    #[test]
+    fn one_finding() {
+        insta::assert_snapshot!(plain(&[fixture::member_namespace_finding()]));
+    }
+
+    #[test]
+    fn several_findings_with_a_consequence() {
+        let mut root = fixture::member_namespace_finding();
+        root.consequences.push(fixture::stale_approval_finding());
+        insta::assert_snapshot!(plain(&[root, fixture::stale_approval_finding()]));
+    }
+
+    #[test]
+    fn a_healthy_fleet_is_one_line() {
+        assert_eq!(plain(&[]), format!("{NOTHING_FOUND}\n"));
+    }
+
+    #[test]
+    fn commands_are_never_wrapped() {
+        let finding = fixture::member_namespace_finding();
+        let text = plain(std::slice::from_ref(&finding));
+        for command in finding.remedies.iter().flat_map(|remedy| &remedy.commands) {
+            assert!(text.contains(&format!("\n    {command}\n")), "{command}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What the commands print: findings, errors, and the styles and wrapping that all texts share.
+//!
+//! Texts are built with their colours and lose them in the stream ([`anstream`]) where nobody sees colours: no terminal,
+//! `NO_COLOR`, a file. Nothing depends on a colour.
+
+pub mod data;
+pub mod error;
+pub mod findings;
+mod page;
+pub mod style;
+
+pub use error::print_error;
+pub use page::{Page, clean};

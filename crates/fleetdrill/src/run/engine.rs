@@ -1,0 +1,154 @@
+//! One run of a suite on a fleet.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clusters::keeper::protocol::Exit;
+use cucumber::event::ScenarioFinished;
+use cucumber::{Cucumber, cli, parser};
+use fleet::Fleet;
+use futures::stream;
+use steps::record::{Outcome, ScenarioRecord, What};
+use steps::{Scene, SceneInfo, World, limits};
+use tokio::task::JoinSet;
+
+use super::watcher::{BoardWriter, Key, RunReporters, SharedBoard, key};
+use crate::suite::Suite;
+
+/// How much longer than its limit a scenario may take before the watchdog ends the run: its own waits end first.
+const WATCHDOG_GRACE: Duration = Duration::from_secs(30);
+
+/// What a run is made of.
+pub struct Engine {
+    /// The fleet.
+    pub fleet: Fleet,
+    /// The run's id.
+    pub run: String,
+    /// How many scenarios run at the same time.
+    pub jobs: usize,
+    /// Whether failed scenarios' objects stay for a look.
+    pub keep_failed: bool,
+    /// Whether the fleet goes on after the run, so that what passed scenarios made must go.
+    pub fleet_stays: bool,
+}
+
+/// How a run ended.
+pub struct Ended {
+    /// The scenarios, in the features' order.
+    pub scenarios: Vec<ScenarioRecord>,
+    /// The reporters, to be finished.
+    pub reporters: Option<RunReporters>,
+    /// The process that ended and broke the fleet.
+    pub broken: Option<Exit>,
+    /// Whether the run was interrupted.
+    pub interrupted: bool,
+}
+
+impl Engine {
+    /// Runs the suite until it is through, `interrupt` fires, a process of the fleet ends, or a scenario hangs.
+    pub async fn run(&self, suite: &Suite, reporters: RunReporters, interrupt: impl Future<Output = ()>) -> Ended {
+        let board = SharedBoard::new(reporters);
+        let strikes = Arc::new(tokio::sync::Mutex::new(JoinSet::new()));
+        let mut exits = self.fleet.first_exit();
+        let broken = async {
+            match exits.wait_for(Option::is_some).await {
+                Ok(exit) => exit.clone(),
+                Err(_) => std::future::pending().await,
+            }
+        };
+        let mut ended = (None, false);
+        tokio::select! {
+            () = self.cucumber(suite, &board, &strikes) => {}
+            exit = broken => {
+                let what = exit.as_ref().map(|e| format!("{} ended ({})", e.name, e.status)).unwrap_or_default();
+                board.lock().interrupt(Outcome::Interrupted, &format!("the fleet broke: {what}"));
+                ended.0 = exit;
+            }
+            overdue = watchdog(&board) => {
+                let limit = limits::SCENARIO.as_secs();
+                let reason = format!("the scenario's limit of {limit} s ran out in a step that didn't end; overdue: {overdue}");
+                board.lock().interrupt(Outcome::Failed, &reason);
+            }
+            () = interrupt => {
+                board.lock().interrupt(Outcome::Interrupted, "interrupted");
+                ended.1 = true;
+            }
+        }
+        if self.fleet_stays && ended.0.is_none() && !ended.1 {
+            let mut strikes = strikes.lock().await;
+            while strikes.join_next().await.is_some() {}
+        }
+        let order: HashMap<Key, usize> = suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), n)).collect();
+        let (mut scenarios, reporters) = {
+            let mut board = board.lock();
+            (std::mem::take(&mut board.finished), board.reporters.take())
+        };
+        scenarios.sort_by_key(|s| order.get(&(s.file.clone(), s.line)).copied());
+        Ended { scenarios, reporters, broken: ended.0, interrupted: ended.1 }
+    }
+
+    async fn cucumber(&self, suite: &Suite, board: &SharedBoard, strikes: &Arc<tokio::sync::Mutex<JoinSet<()>>>) {
+        let suffixes: HashMap<Key, String> =
+            suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), format!("{}{n}", self.run))).collect();
+        let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
+        let (in_after, strikes, keep_failed) = (board.clone(), Arc::clone(strikes), self.keep_failed);
+        let ran = Cucumber::<World, Features, Vec<gherkin::Feature>, _, _>::custom(
+            Features,
+            cucumber::runner::Basic::default(),
+            BoardWriter(board.clone()),
+        )
+        .steps(World::vocabulary())
+        .max_concurrent_scenarios(self.jobs)
+        .before(move |feature, _, scenario, world| {
+            let recorder = in_before.recorder(feature, scenario);
+            let suffix = suffixes.get(&key(feature, scenario)).cloned().unwrap_or_default();
+            let (fleet, info) = (fleet.clone(), SceneInfo { run: run.clone(), suffix });
+            Box::pin(async move { world.enter(Scene::new(fleet, info, recorder).await) })
+        })
+        .after(move |feature, _, scenario, ended, world| {
+            let recorder = in_after.recorder(feature, scenario);
+            let failed = !matches!(ended, ScenarioFinished::StepPassed);
+            let strikes = Arc::clone(&strikes);
+            Box::pin(async move {
+                let Some(mut scene) = world.and_then(World::leave) else { return };
+                if failed {
+                    // What the diagnosis says of the failure, before anything is cleaned up.
+                    match scene.diagnose().await {
+                        Ok(findings) => recorder.add(What::Diagnosed { findings }),
+                        Err(error) => tracing::warn!(%error, "failed to diagnose a failed scenario"),
+                    }
+                }
+                if !(failed && keep_failed) {
+                    strikes.lock().await.spawn(async move { scene.strike().await });
+                }
+            })
+        })
+        .with_cli(cli::Opts::<cli::Empty, cucumber::runner::basic::Cli, cli::Empty>::default())
+        .run(suite.features.clone())
+        .await;
+        drop(ran);
+    }
+}
+
+async fn watchdog(board: &SharedBoard) -> String {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let overdue = board.lock().overdue(limits::SCENARIO + WATCHDOG_GRACE);
+        if !overdue.is_empty() {
+            return overdue.join(", ");
+        }
+    }
+}
+
+/// Hands over features that were parsed before.
+struct Features;
+
+impl cucumber::Parser<Vec<gherkin::Feature>> for Features {
+    type Cli = cli::Empty;
+    type Output = stream::Iter<std::vec::IntoIter<parser::Result<gherkin::Feature>>>;
+
+    fn parse(self, features: Vec<gherkin::Feature>, _: cli::Empty) -> Self::Output {
+        stream::iter(features.into_iter().map(Ok).collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,301 @@
+//! Features: reading them, checking them before anything is started, and selecting scenarios.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use cucumber::feature::Ext as _;
+use gherkin::tagexpr::TagOperation;
+use gherkin::{Feature, GherkinEnv, Scenario};
+use include_dir::{Dir, include_dir};
+use steps::World;
+use thiserror::Error;
+
+use crate::cli::Shard;
+
+/// The built-in features.
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
+
+/// Features that can't be used.
+#[derive(Debug, Error)]
+pub enum SuiteError {
+    /// A file can't be read.
+    #[error("failed to read {}", path.display())]
+    Read {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file isn't Gherkin.
+    #[error("{file} isn't Gherkin: {why}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// The parser's words, with line and column.
+        why: String,
+    },
+    /// Steps that nothing defines, or that several definitions fit.
+    #[error("{}", undefined_text(.0))]
+    Undefined(Vec<Undefined>),
+    /// A tag expression that can't be understood.
+    #[error("`{expression}` is no tag expression: {why}")]
+    Tags {
+        /// The expression.
+        expression: String,
+        /// Why.
+        why: String,
+    },
+    /// Nothing is left to run.
+    #[error("no scenario is selected by {what}")]
+    Empty {
+        /// The selection.
+        what: String,
+        /// A name that is near to it.
+        nearest: Option<String>,
+    },
+}
+
+/// A step that can't be run.
+#[derive(Debug)]
+pub struct Undefined {
+    /// The feature's file.
+    pub file: String,
+    /// The step's line.
+    pub line: usize,
+    /// Keyword and text.
+    pub step: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+fn undefined_text(undefined: &[Undefined]) -> String {
+    let one = |u: &Undefined| format!("\n  {}:{}: {}\n    {}", u.file, u.line, u.step, u.why);
+    let steps: String = undefined.iter().map(one).collect();
+    format!("{} step(s) can't be run:{steps}", undefined.len())
+}
+
+impl SuiteError {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Undefined(_) => Some("`fleetdrill list --steps` shows the steps there are".into()),
+            Self::Tags { .. } => Some("write it like: @drill and not (@disruptive or @pods)".into()),
+            Self::Empty { nearest: Some(nearest), .. } => Some(format!("did you mean \"{nearest}\"?")),
+            Self::Empty { .. } => Some("`fleetdrill list` shows the scenarios there are".into()),
+            Self::Read { .. } | Self::Syntax { .. } => None,
+        }
+    }
+}
+
+/// What to select.
+#[derive(Clone, Debug, Default)]
+pub struct Selection<'a> {
+    /// Parts of names, or files.
+    pub select: &'a [String],
+    /// A tag expression.
+    pub tags: Option<&'a str>,
+    /// A directory instead of the built-in features.
+    pub features: Option<&'a Path>,
+    /// A part of what is selected.
+    pub shard: Option<Shard>,
+}
+
+/// Features with only the scenarios that were selected, outlines expanded.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// In the order of their files' names.
+    pub features: Vec<Feature>,
+}
+
+impl Suite {
+    /// Reads and selects, and checks that every step of what is selected is defined.
+    ///
+    /// # Errors
+    /// When a file can't be read or isn't Gherkin, a step is undefined, or nothing is selected.
+    pub fn load(selection: &Selection<'_>) -> Result<Self, SuiteError> {
+        let (files, names): (Vec<&String>, Vec<&String>) =
+            selection.select.iter().partition(|s| Path::new(s).extension().is_some_and(|e| e == "feature"));
+        let mut features = match selection.features {
+            Some(dir) => read_dir(dir)?,
+            None if files.is_empty() => built_in()?,
+            None => Vec::new(),
+        };
+        for file in files {
+            features.push(read_file(Path::new(file))?);
+        }
+        let all_names: Vec<String> = scenario_names(&features);
+        select(&mut features, selection.tags, &names)?;
+        if let Some(shard) = selection.shard {
+            take_shard(&mut features, shard);
+        }
+        features.retain(|f| !f.scenarios.is_empty());
+        let suite = Self { features };
+        if suite.scenarios().next().is_none() {
+            return Err(empty(selection, &names, &all_names));
+        }
+        suite.check_steps()?;
+        Ok(suite)
+    }
+
+    /// The scenarios with their features.
+    pub fn scenarios(&self) -> impl Iterator<Item = (&Feature, &Scenario)> {
+        self.features.iter().flat_map(|f| f.scenarios.iter().map(move |s| (f, s)))
+    }
+
+    fn check_steps(&self) -> Result<(), SuiteError> {
+        let vocabulary = World::vocabulary();
+        let mut undefined = Vec::new();
+        for (feature, scenario) in self.scenarios() {
+            let background = feature.background.iter().flat_map(|b| &b.steps);
+            for step in background.chain(&scenario.steps) {
+                let why = match vocabulary.find(step) {
+                    Ok(Some(_)) => continue,
+                    Ok(None) => "no step is defined like this".to_owned(),
+                    Err(ambiguous) => ambiguous.to_string(),
+                };
+                let step_text = format!("{} {}", step.keyword.trim(), step.value);
+                undefined.push(Undefined { file: file(feature), line: step.position.line, step: step_text, why });
+            }
+        }
+        undefined.dedup_by(|a, b| a.file == b.file && a.line == b.line);
+        if undefined.is_empty() { Ok(()) } else { Err(SuiteError::Undefined(undefined)) }
+    }
+}
+
+/// The feature's file as it is shown: relative to the built-in features, or as it was given.
+#[must_use]
+pub fn file(feature: &Feature) -> String {
+    feature.path.as_ref().map(|p| p.display().to_string()).unwrap_or_default()
+}
+
+/// A scenario's tags and its feature's, without `@`.
+#[must_use]
+pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
+    feature.tags.iter().chain(&scenario.tags).cloned().collect()
+}
+
+fn built_in() -> Result<Vec<Feature>, SuiteError> {
+    let mut files: Vec<_> = BUILT_IN.find("**/*.feature").into_iter().flatten().filter_map(|e| e.as_file()).collect();
+    files.sort_by_key(|f| f.path());
+    files.iter().map(|f| parse(f.path(), f.contents_utf8().unwrap_or_default())).collect()
+}
+
+fn read_dir(dir: &Path) -> Result<Vec<Feature>, SuiteError> {
+    let mut files = Vec::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        let read = |source| SuiteError::Read { path: dir.clone(), source };
+        for entry in std::fs::read_dir(&dir).map_err(read)? {
+            let path = entry.map_err(|source| SuiteError::Read { path: dir.clone(), source })?.path();
+            if path.is_dir() {
+                dirs.push(path);
+            } else if path.extension().is_some_and(|e| e == "feature") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files.iter().map(|f| read_file(f)).collect()
+}
+
+fn read_file(path: &Path) -> Result<Feature, SuiteError> {
+    let text = std::fs::read_to_string(path).map_err(|source| SuiteError::Read { path: path.to_owned(), source })?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
+    let syntax = |why: String| SuiteError::Syntax { file: path.display().to_string(), why };
+    let mut feature = Feature::parse(text, GherkinEnv::default()).map_err(|e| syntax(e.to_string()))?;
+    feature.path = Some(path.to_owned());
+    feature.expand_examples().map_err(|e| syntax(e.to_string()))
+}
+
+fn select(features: &mut [Feature], tags: Option<&str>, names: &[&String]) -> Result<(), SuiteError> {
+    let tags = tags.map(|expression| {
+        TagOperation::from_str(expression)
+            .map_err(|e| SuiteError::Tags { expression: expression.to_owned(), why: e.to_string() })
+    });
+    let tags = tags.transpose()?;
+    for feature in features {
+        let (feature_tags, feature_name) = (feature.tags.clone(), feature.name.to_lowercase());
+        feature.scenarios.retain(|scenario| {
+            let all: Vec<String> = feature_tags.iter().chain(&scenario.tags).cloned().collect();
+            let name = scenario.name.to_lowercase();
+            let named = |part: &&String| name.contains(&part.to_lowercase()) || feature_name.contains(&part.to_lowercase());
+            tags.as_ref().is_none_or(|t| cucumber::tag::Ext::eval(t, &all)) && (names.is_empty() || names.iter().any(named))
+        });
+    }
+    Ok(())
+}
+
+/// Parts are dealt out like cards, so that neighbours in a file, which often take as long, are spread.
+fn take_shard(features: &mut [Feature], shard: Shard) {
+    let mut n = 0;
+    for feature in features {
+        feature.scenarios.retain(|_| {
+            n += 1;
+            (n - 1) % shard.of == shard.index - 1
+        });
+    }
+}
+
+fn scenario_names(features: &[Feature]) -> Vec<String> {
+    features.iter().flat_map(|f| f.scenarios.iter().map(|s| s.name.clone())).collect()
+}
+
+fn empty(selection: &Selection<'_>, names: &[&String], all: &[String]) -> SuiteError {
+    let mut what: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
+    what.extend(selection.tags.map(|t| format!("--tags '{t}'")));
+    what.extend(selection.features.map(|d| format!("--features {}", d.display())));
+    what.extend(selection.shard.map(|s| format!("--shard {}/{}", s.index, s.of)));
+    let nearest = names.first().and_then(|name| {
+        let distance = |candidate: &&String| (strsim::jaro_winkler(name, candidate) * 1000.0).round();
+        all.iter().max_by(|a, b| distance(a).total_cmp(&distance(b))).filter(|c| distance(c) > 700.0).cloned()
+    });
+    SuiteError::Empty { what: if what.is_empty() { "this".into() } else { what.join(" ") }, nearest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_features_are_defined_to_the_last_step() {
+        let suite = Suite::load(&Selection::default()).expect("usable features");
+        assert!(suite.scenarios().count() > 0);
+    }
+
+    #[test]
+    fn an_undefined_step_is_named_with_its_place() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("own.feature");
+        let text = "Feature: mine\n  Scenario: one\n    Given something that nobody defined\n";
+        std::fs::write(&path, text).expect("written");
+        let error = Suite::load(&Selection { select: &[path.display().to_string()], ..Selection::default() });
+        let error = error.expect_err("undefined").to_string();
+        assert!(error.contains("own.feature:3: Given something that nobody defined"), "{error}");
+    }
+
+    #[test]
+    fn a_syntax_error_is_named_with_its_place() {
+        let error = parse(Path::new("broken.feature"), "Feature: mine\n  Scenaro: one\n").expect_err("broken");
+        assert!(error.to_string().starts_with("broken.feature isn't Gherkin: "), "{error}");
+    }
+
+    #[test]
+    fn shards_are_all_of_it_and_do_not_overlap() {
+        let all = scenario_names(&built_in().expect("features"));
+        let mut dealt = Vec::new();
+        for index in 1..=3 {
+            let mut part = built_in().expect("features");
+            take_shard(&mut part, Shard { index, of: 3 });
+            dealt.extend(scenario_names(&part));
+        }
+        dealt.sort();
+        let mut all = all;
+        all.sort();
+        assert_eq!(dealt, all);
+    }
+}

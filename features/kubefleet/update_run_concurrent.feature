@@ -1,0 +1,60 @@
+@kubefleet
+Feature: Two staged update runs update the same cluster at the same time
+  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun execution failure", second scenario: in
+  the 15 seconds that a run waits before it looks again, another run gives the binding another resource snapshot. The
+  first run is preempted and fails.
+
+  Background:
+    Given a placement "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+
+  @drill @KF-UR-003
+  Scenario: A second run with another resource snapshot preempts the first
+    Given an update run "old" of placement "web" starts with strategy "all"
+    And update run "old" reports
+      | on                      | condition   | status | reason                           |
+      |                         | Initialized | True   | UpdateRunInitializedSuccessfully |
+      | stage staging, member-1 | Started     | True   | ClusterUpdatingStarted           |
+    When the resources of placement "web" change
+    And an update run "new" of placement "web" starts with strategy "all"
+    Then update run "old" reports
+      | on                      | condition   | status | reason                           | message                                                                       |
+      |                         | Initialized | True   | UpdateRunInitializedSuccessfully | ClusterStagedUpdateRun initialized successfully                               |
+      |                         | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error                         |
+      |                         | Succeeded   | False  | UpdateRunFailed                  | see if there is a concurrent updateRun referencing the same clusterResourcePlacement and updating the same cluster |
+      |                         | Succeeded   | False  | UpdateRunFailed                  | the binding of the updating cluster `member-1` in the stage `staging` is not up-to-date |
+      | stage staging           | Succeeded   | False  | StageUpdatingFailed              |                                                                               |
+      | stage staging, member-1 | Succeeded   | False  | ClusterUpdatingFailed            |                                                                               |
+    And the binding of placement "web" for "member-1" reports
+      | condition      | status | reason         | message                                     |
+      | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 1, updateRun: {new}  |
+    And the diagnosis of update run "old" is KF-UR-003 for "member-1"
+      | object                       | value                |
+      | ClusterStagedUpdateRun/{old} | UpdateRunFailed      |
+      | ClusterResourceBinding/{web} | updateRun: {new}     |
+      | ClusterStagedUpdateRun/{new} |                      |
+    # The guide: in most cases the user is releasing a new version, and can just let the new run complete.
+    And update run "new" succeeds
+    And the resources of placement "web" are on "member-1"
+    When update run "old" is deleted
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+    When the resources of placement "web" change
+    And an update run "next" of placement "web" starts with strategy "all"
+    Then update run "next" succeeds
+    And the resources of placement "web" are on "member-1"
+
+  @drill
+  Scenario: A second run starts once the first has succeeded
+    Given an update run "old" of placement "web" starts with strategy "all"
+    And update run "old" succeeds
+    When the resources of placement "web" change
+    And an update run "new" of placement "web" starts with strategy "all"
+    Then update run "new" succeeds
+    And update run "old" reports
+      | condition | status | reason             |
+      | Succeeded | True   | UpdateRunSucceeded |
+    And the resources of placement "web" are on "member-1"
+    And the diagnosis finds nothing

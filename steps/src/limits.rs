@@ -1,0 +1,21 @@
+//! How long each kind of wait may take. Each is several times what was measured, so that a slow machine passes, and far
+//! from forever, so that a lost event fails. Where a number comes from a controller, it says so.
+
+use std::time::Duration;
+
+/// A condition that a controller writes as soon as it sees a change: within a second on v0.1.2.
+pub const REPORTED: Duration = Duration::from_secs(90);
+
+/// A placement's resources are applied and available: 0.7 s on a quiet fleet; after an error the work generator backs
+/// off for up to 60 s.
+pub const AVAILABLE: Duration = Duration::from_secs(180);
+
+/// A run goes through its stages: the hub-agent looks at an updating cluster after 15 s, at a waiting stage after 60 s.
+pub const RUN: Duration = Duration::from_secs(240);
+
+/// A member notices that something was taken from it: the namespace controller deletes a Work after 5 s, the agent its
+/// workload within 6 s after that.
+pub const WITHDRAWN: Duration = Duration::from_secs(90);
+
+/// The whole scenario. Whatever hangs in spite of every wait's own limit ends here, by name.
+pub const SCENARIO: Duration = Duration::from_secs(600);

@@ -1,0 +1,132 @@
+//! Steps about members.
+
+use cucumber::{given, then, when};
+use fleet::faults;
+use fleet::kinds;
+use fleet::observe::{Verdict, Watched};
+use serde_json::json;
+
+use crate::error::StepError;
+use crate::limits;
+use crate::params::ObjectRef;
+use crate::world::World;
+
+/// Joins a member that no other scenario uses, for faults that would disturb others. It leaves at the end.
+#[given(expr = "a member {string} of its own")]
+async fn of_its_own(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.make(&name);
+    scene.own(real.clone());
+    scene.fleet.add_member(&real, &json!({})).await?;
+    scene.did(format!("member {real} joined, with a cluster of its own"));
+    Ok(())
+}
+
+/// Deletes the member's namespace on the hub, as a mistaken `kubectl delete namespace` does, and waits until the hub
+/// says that a Work holds it. Its namespace controller empties it first: the member loses its rights with that.
+#[given(expr = "the hub's namespace of member {string} is deleted while it holds a Work")]
+#[when(expr = "the hub's namespace of member {string} is deleted while it holds a Work")]
+async fn namespace_deleted(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let found = scene.find(&ObjectRef::MemberNamespace(member))?;
+    let hub = scene.hub();
+    scene.follow(&hub, &found.watched);
+    faults::delete_member_namespace(&hub, &real).await?;
+    scene.induced(format!("Namespace/{} deleted on the hub", fleet::member_namespace(&real)));
+    scene
+        .wait(&hub, &found.watched, "the namespace is terminating", limits::REPORTED, |objects| match found.pick(objects) {
+            Some(o) if diagnosis::Object::new(o).deleted_at().is_some() => Verdict::Holds,
+            Some(_) => Verdict::Pending("not yet".into()),
+            None => Verdict::Never("it is gone: it held no Work".into()),
+        })
+        .await?;
+    Ok(())
+}
+
+/// Takes the finalizers off the Works that hold the member's namespace on the hub.
+#[when(expr = "the Works that hold the hub's namespace of member {string} are released")]
+async fn works_released(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let hub = scene.hub();
+    let released = faults::release_works(&hub, &real).await?;
+    if released == 0 {
+        return Err(StepError::Differs(format!("no Work in {} is being deleted", fleet::member_namespace(&real))));
+    }
+    let namespace = fleet::member_namespace(&real);
+    scene.remedied(format!("finalizer {} taken off {released} Work(s) in {namespace}", faults::WORK_FINALIZER));
+    Ok(())
+}
+
+/// Waits until the member's namespace on the hub is there and not being deleted.
+#[then(expr = "the hub's namespace of member {string} is back")]
+async fn namespace_back(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let found = scene.find(&ObjectRef::MemberNamespace(member))?;
+    let hub = scene.hub();
+    scene
+        .wait(&hub, &found.watched, "the namespace is active", limits::AVAILABLE, |objects| match found.pick(objects) {
+            Some(o) if diagnosis::Object::new(o).deleted_at().is_none() => Verdict::Holds,
+            Some(_) => Verdict::Pending("it is being deleted".into()),
+            None => Verdict::Pending("it is gone".into()),
+        })
+        .await?;
+    Ok(())
+}
+
+/// Deletes the MemberCluster and doesn't wait for its end.
+#[when(expr = "member {string} is asked to leave")]
+async fn asked_to_leave(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let hub = scene.hub();
+    scene.follow(&hub, &Watched::one("hub", kinds::MEMBER_CLUSTER, None, &real));
+    scene.delete(kinds::MEMBER_CLUSTER, None, &real).await?;
+    scene.did(format!("MemberCluster/{real} deleted"));
+    Ok(())
+}
+
+/// The MemberCluster is still there, being deleted, for that long.
+#[then(expr = "member {string} is still leaving after {int} seconds")]
+async fn still_leaving(world: &mut World, member: String, seconds: u64) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let watched = Watched::one("hub", kinds::MEMBER_CLUSTER, None, &real);
+    let hub = scene.hub();
+    let expectation = format!("MemberCluster/{real} is being deleted and doesn't go");
+    let leaving = |o: Option<&std::sync::Arc<serde_json::Value>>| match o {
+        Some(o) if diagnosis::Object::new(o).deleted_at().is_some() => Verdict::Holds,
+        Some(_) => Verdict::Pending("it isn't being deleted".into()),
+        None => Verdict::Never("it is gone".into()),
+    };
+    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| leaving(objects.get(&real))).await?;
+    let time = std::time::Duration::from_secs(seconds);
+    scene.stays(&hub, &watched, &expectation, time, |objects| leaving(objects.get(&real))).await
+}
+
+/// Waits until the MemberCluster and the member's namespace on the hub are gone.
+#[then(expr = "member {string} has left")]
+async fn has_left(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let hub = scene.hub();
+    for (kind, name) in [(kinds::MEMBER_CLUSTER, real.clone()), (kinds::NAMESPACE, fleet::member_namespace(&real))] {
+        let watched = Watched::one("hub", kind, None, &name);
+        let gone = |there: bool| if there { Verdict::Pending("still there".into()) } else { Verdict::Holds };
+        let expectation = format!("{}/{name} is gone", kind.kind);
+        scene.wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| gone(objects.contains_key(&name))).await?;
+    }
+    Ok(())
+}
+
+/// Joins the member again, with the cluster, agent and identity that it has.
+#[when(expr = "member {string} joins again")]
+async fn joins_again(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let labels = scene.labels_of(&real);
+    scene.fleet.rejoin(&real, &labels).await?;
+    scene.remedied(format!("MemberCluster/{real} created again, and joined"));
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Names: a feature says "web", the fleet gets `web-k3f9`, so that scenarios can share it.
+
+use std::collections::BTreeMap;
+
+use crate::error::StepError;
+
+/// The names of one scenario.
+#[derive(Clone, Debug)]
+pub struct Names {
+    suffix: String,
+    real: BTreeMap<String, String>,
+}
+
+impl Names {
+    /// Names that end in `suffix`; those in `shared` (the fleet's members) stay as they are.
+    #[must_use]
+    pub fn new(suffix: &str, shared: impl IntoIterator<Item = String>) -> Self {
+        let real = shared.into_iter().map(|name| (name.clone(), name)).collect();
+        Self { suffix: suffix.to_owned(), real }
+    }
+
+    /// What tells this scenario's names from others'.
+    #[must_use]
+    pub fn suffix(&self) -> &str {
+        &self.suffix
+    }
+
+    /// The real name of a new thing.
+    pub fn make(&mut self, name: &str) -> String {
+        let real = format!("{name}-{}", self.suffix);
+        self.real.insert(name.to_owned(), real.clone());
+        real
+    }
+
+    /// The real name of a thing that was made before.
+    ///
+    /// # Errors
+    /// When nothing of that name was made, with the names there are.
+    pub fn get(&self, name: &str) -> Result<String, StepError> {
+        self.real.get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = self.real.keys().map(String::as_str).collect();
+            StepError::Feature(format!("this scenario has nothing named \"{name}\" so far, only: {}", known.join(", ")))
+        })
+    }
+
+    /// Text with `{name}` replaced by the real name; braces around anything else stay.
+    #[must_use]
+    pub fn fill(&self, text: &str) -> String {
+        self.real.iter().fold(text.to_owned(), |text, (name, real)| text.replace(&format!("{{{name}}}"), real))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+
+    #[test]
+    fn made_names_carry_the_suffix_and_shared_ones_do_not() {
+        let mut names = Names::new("k3f9", ["member-1".to_owned()]);
+        assert_eq!(names.make("web"), "web-k3f9");
+        assert_eq!(names.get("web").expect("made"), "web-k3f9");
+        assert_eq!(names.get("member-1").expect("shared"), "member-1");
+        assert_eq!(names.fill("{web} on {member-1}, {other}"), "web-k3f9 on member-1, {other}");
+        let error = names.get("wbe").expect_err("never made").to_string();
+        assert_eq!(error, "this scenario has nothing named \"wbe\" so far, only: member-1, web");
+    }
+}

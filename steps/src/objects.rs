@@ -1,0 +1,185 @@
+//! The objects that scenarios speak of, with their kinds in both scopes, and how to find them.
+
+use fleet::kinds::{self, Kind};
+use fleet::observe::Watched;
+use serde_json::Value;
+
+use crate::error::StepError;
+use crate::params::ObjectRef;
+use crate::scene::Scene;
+
+/// Cluster-scoped or namespaced: placements, runs, strategies and approval requests come in both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// ClusterResourcePlacement, ClusterStagedUpdateRun and so on.
+    Cluster,
+    /// ResourcePlacement, StagedUpdateRun and so on, in this namespace.
+    Namespace(String),
+}
+
+impl Scope {
+    /// The namespace, where there is one.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        match self {
+            Self::Cluster => None,
+            Self::Namespace(namespace) => Some(namespace),
+        }
+    }
+
+    fn pick(&self, cluster: Kind, namespaced: Kind) -> Kind {
+        match self {
+            Self::Cluster => cluster,
+            Self::Namespace(_) => namespaced,
+        }
+    }
+
+    /// The placement's kind.
+    #[must_use]
+    pub fn placement(&self) -> Kind {
+        self.pick(kinds::CLUSTER_RESOURCE_PLACEMENT, kinds::RESOURCE_PLACEMENT)
+    }
+
+    /// The binding's kind.
+    #[must_use]
+    pub fn binding(&self) -> Kind {
+        self.pick(kinds::CLUSTER_RESOURCE_BINDING, kinds::RESOURCE_BINDING)
+    }
+
+    /// The resource snapshot's kind.
+    #[must_use]
+    pub fn resource_snapshot(&self) -> Kind {
+        self.pick(kinds::CLUSTER_RESOURCE_SNAPSHOT, kinds::RESOURCE_SNAPSHOT)
+    }
+
+    /// The run's kind.
+    #[must_use]
+    pub fn run(&self) -> Kind {
+        self.pick(kinds::CLUSTER_RUN, kinds::RUN)
+    }
+
+    /// The strategy's kind.
+    #[must_use]
+    pub fn strategy(&self) -> Kind {
+        self.pick(kinds::CLUSTER_STRATEGY, kinds::STRATEGY)
+    }
+
+    /// The approval request's kind.
+    #[must_use]
+    pub fn approval_request(&self) -> Kind {
+        self.pick(kinds::CLUSTER_APPROVAL_REQUEST, kinds::APPROVAL_REQUEST)
+    }
+}
+
+/// A placement of a scenario.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// Its real name.
+    pub name: String,
+    /// Its scope.
+    pub scope: Scope,
+    /// The namespace whose contents it places.
+    pub content: String,
+    /// How often its resources have been changed.
+    pub revision: u32,
+}
+
+impl Placement {
+    /// The condition type of the placement itself: `WorkSynchronized` is `ClusterResourcePlacementWorkSynchronized` on a
+    /// ClusterResourcePlacement.
+    #[must_use]
+    pub fn condition(&self, type_: &str) -> String {
+        format!("{}{type_}", self.scope.placement().kind)
+    }
+}
+
+/// An update run of a scenario.
+#[derive(Clone, Debug)]
+pub struct UpdateRun {
+    /// Its real name.
+    pub name: String,
+    /// The placement's name in the feature.
+    pub placement: String,
+    /// Its scope, which is the placement's.
+    pub scope: Scope,
+}
+
+/// An object found by its words in a feature.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub watched: Watched,
+    pub kind: Kind,
+    /// The prefix of condition types on the object itself.
+    pub prefix: &'static str,
+    /// Which of the watched objects it is: by name, or by the member that a binding targets.
+    by: By,
+}
+
+#[derive(Clone, Debug)]
+enum By {
+    Name(String),
+    TargetCluster(String),
+}
+
+impl Found {
+    /// The object among those that are watched.
+    pub fn pick<'a>(&self, objects: &'a fleet::observe::Objects) -> Option<&'a Value> {
+        match &self.by {
+            By::Name(name) => objects.get(name).map(AsRef::as_ref),
+            By::TargetCluster(member) => objects
+                .values()
+                .map(AsRef::as_ref)
+                .find(|o| o.pointer("/spec/targetCluster").and_then(Value::as_str) == Some(member)),
+        }
+    }
+}
+
+impl Scene {
+    /// A placement that was made before.
+    pub(crate) fn placement(&self, name: &str) -> Result<Placement, StepError> {
+        self.names.get(name)?;
+        self.placements.get(name).cloned().ok_or_else(|| StepError::Feature(format!("\"{name}\" is no placement")))
+    }
+
+    /// An update run that was made before.
+    pub(crate) fn run(&self, name: &str) -> Result<UpdateRun, StepError> {
+        self.names.get(name)?;
+        self.runs.get(name).cloned().ok_or_else(|| StepError::Feature(format!("\"{name}\" is no update run")))
+    }
+
+    /// Where an object is, and what to watch for it.
+    pub(crate) fn find(&self, object: &ObjectRef) -> Result<Found, StepError> {
+        let one = |kind: Kind, namespace: Option<&str>, name: &str, prefix| Found {
+            watched: Watched::one("hub", kind, namespace, name),
+            kind,
+            prefix,
+            by: By::Name(name.to_owned()),
+        };
+        Ok(match object {
+            ObjectRef::Placement(name) => {
+                let p = self.placement(name)?;
+                let kind = p.scope.placement();
+                one(kind, p.scope.namespace(), &p.name, kind.kind)
+            }
+            ObjectRef::UpdateRun(name) => {
+                let run = self.run(name)?;
+                one(run.scope.run(), run.scope.namespace(), &run.name, "")
+            }
+            ObjectRef::ApprovalRequest { run, when, stage } => {
+                let run = self.run(run)?;
+                let name = format!("{}-{when}-{stage}", run.name);
+                one(run.scope.approval_request(), run.scope.namespace(), &name, "")
+            }
+            ObjectRef::MemberNamespace(member) => {
+                one(kinds::NAMESPACE, None, &fleet::member_namespace(&self.names.get(member)?), "")
+            }
+            ObjectRef::Binding { placement, member } => {
+                let p = self.placement(placement)?;
+                let label = format!("kubernetes-fleet.io/parent-CRP={}", p.name);
+                let kind = p.scope.binding();
+                let by = By::TargetCluster(self.names.get(member)?);
+                Found { watched: Watched::labelled("hub", kind, p.scope.namespace(), &label), kind, prefix: "", by }
+            }
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! The typed parameters of steps.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+
+use cucumber::Parameter;
+
+/// One or more members, each in double quotes: `"member-1"`, `"member-1" and "member-2"`, `"a", "b" and "c"`.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = r#""[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?"#, name = "members")]
+pub struct Members(pub Vec<String>);
+
+impl FromStr for Members {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(quoted(text)))
+    }
+}
+
+/// An object that a scenario made or that a controller made for it:
+/// `placement "p"`, `update run "r"`, `the binding of placement "p" for "m"`,
+/// `the approval request of update run "r" before|after stage "s"`, `the hub's namespace of member "m"`.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the hub's namespace of member "[^"]+""#,
+    name = "object"
+)]
+pub enum ObjectRef {
+    /// A placement.
+    Placement(String),
+    /// An update run.
+    UpdateRun(String),
+    /// A placement's binding for a member.
+    Binding {
+        /// The placement.
+        placement: String,
+        /// The member.
+        member: String,
+    },
+    /// A stage's approval request.
+    ApprovalRequest {
+        /// The run.
+        run: String,
+        /// `before` or `after`.
+        when: &'static str,
+        /// The stage.
+        stage: String,
+    },
+    /// A member's namespace on the hub.
+    MemberNamespace(String),
+}
+
+impl FromStr for ObjectRef {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut names = quoted(text).into_iter();
+        let mut name = || names.next().ok_or_else(|| format!("no name in `{text}`"));
+        Ok(if text.starts_with("placement") {
+            Self::Placement(name()?)
+        } else if text.starts_with("update run") {
+            Self::UpdateRun(name()?)
+        } else if text.starts_with("the binding") {
+            Self::Binding { placement: name()?, member: name()? }
+        } else if text.starts_with("the approval") {
+            let when = if text.contains("\" before stage \"") { "before" } else { "after" };
+            Self::ApprovalRequest { run: name()?, when, stage: name()? }
+        } else {
+            Self::MemberNamespace(name()?)
+        })
+    }
+}
+
+/// A failure code, e.g. `KF-WS-001`.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = r"[A-Z]{2}-[A-Z]{2}-[0-9]{3}", name = "code")]
+pub struct CodeParam(pub String);
+
+impl FromStr for CodeParam {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// The texts between double quotes.
+fn quoted(text: &str) -> Vec<String> {
+    text.split('"').skip(1).step_by(2).map(ToOwned::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_listed_as_in_prose() {
+        let members: Members = r#""a", "b" and "c""#.parse().expect("members");
+        assert_eq!(members.0, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn objects_are_named_as_in_the_guides() {
+        let parse = |text: &str| text.parse::<ObjectRef>().expect("an object");
+        assert_eq!(parse(r#"placement "p""#), ObjectRef::Placement("p".into()));
+        assert_eq!(
+            parse(r#"the binding of placement "p" for "m""#),
+            ObjectRef::Binding { placement: "p".into(), member: "m".into() }
+        );
+        assert_eq!(
+            parse(r#"the approval request of update run "r" before stage "s""#),
+            ObjectRef::ApprovalRequest { run: "r".into(), when: "before", stage: "s".into() }
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! A scenario's lease on the fleet: its names, what it has made, and what it has seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clusters::local::Cluster;
+use diagnosis::Finding;
+use fleet::kinds::Kind;
+use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
+use fleet::{Fleet, FleetError};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::error::StepError;
+use crate::limits;
+use crate::names::Names;
+use crate::objects::{Placement, UpdateRun};
+use crate::record::{Recorder, What};
+
+/// What tells a scenario from the others of a run.
+#[derive(Clone, Debug)]
+pub struct SceneInfo {
+    /// The run's id; a label on all that is made.
+    pub run: String,
+    /// Unique in the run, at most 6 characters; the end of all names.
+    pub suffix: String,
+}
+
+/// A scenario's lease on the fleet.
+pub struct Scene {
+    pub(crate) fleet: Fleet,
+    pub(crate) names: Names,
+    pub(crate) recorder: Recorder,
+    pub(crate) placements: BTreeMap<String, Placement>,
+    pub(crate) runs: BTreeMap<String, UpdateRun>,
+    observer: Arc<Observer>,
+    info: SceneInfo,
+    made: Vec<Made>,
+    labels: BTreeMap<String, BTreeSet<String>>,
+    own_members: Vec<String>,
+    deadline: Instant,
+}
+
+/// Something to delete at the end.
+#[derive(Clone, Debug)]
+struct Made {
+    kind: Kind,
+    namespace: Option<String>,
+    name: String,
+}
+
+impl std::fmt::Debug for Scene {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scene").field("info", &self.info).field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl Scene {
+    /// A scene on `fleet` that records into `recorder`.
+    pub async fn new(fleet: Fleet, info: SceneInfo, recorder: Recorder) -> Self {
+        let shared: Vec<String> = fleet.members().await.into_keys().collect();
+        let into = recorder.clone();
+        let observer = Observer::new(fleet.first_exit(), Arc::new(move |t| into.add(What::Transition(t))));
+        Self {
+            names: Names::new(&info.suffix, shared),
+            observer: Arc::new(observer),
+            placements: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            made: Vec::new(),
+            labels: BTreeMap::new(),
+            own_members: Vec::new(),
+            deadline: Instant::now() + limits::SCENARIO,
+            fleet,
+            recorder,
+            info,
+        }
+    }
+
+    /// The hub.
+    pub(crate) fn hub(&self) -> Cluster {
+        self.fleet.hub().clone()
+    }
+
+    /// Says what a step did, with real names.
+    pub(crate) fn did(&self, action: impl Into<String>) {
+        self.recorder.add(What::Did { action: action.into() });
+    }
+
+    /// Says which fault a step put in.
+    pub(crate) fn induced(&self, action: impl Into<String>) {
+        self.recorder.add(What::Induced { action: action.into() });
+    }
+
+    /// Says which remedy a step applied.
+    pub(crate) fn remedied(&self, action: impl Into<String>) {
+        self.recorder.add(What::Remedied { action: action.into() });
+    }
+
+    /// Creates an object on the hub and remembers to delete it at the end.
+    pub(crate) async fn make(&mut self, kind: Kind, namespace: Option<&str>, mut value: Value) -> Result<(), StepError> {
+        let labels = json!({"fleetdrill.dev/run": self.info.run, "fleetdrill.dev/scenario": self.info.suffix});
+        merge(&mut value["metadata"]["labels"], &labels);
+        value["apiVersion"] = kind.api_version().into();
+        value["kind"] = kind.kind.into();
+        let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let object: DynamicObject =
+            serde_json::from_value(value).map_err(|e| StepError::Feature(format!("{}/{name}: {e}", kind.kind)))?;
+        let hub = self.hub();
+        let created = kind.api(&hub.client, namespace).create(&PostParams::default(), &object).await;
+        created.map_err(FleetError::api("hub", format!("create {}/{name}", kind.kind)))?;
+        self.made.push(Made { kind, namespace: namespace.map(ToOwned::to_owned), name });
+        Ok(())
+    }
+
+    /// Patches an object on the hub (JSON merge patch).
+    pub(crate) async fn patch(&self, kind: Kind, namespace: Option<&str>, name: &str, patch: Value) -> Result<(), StepError> {
+        let api = kind.api(&self.hub().client, namespace);
+        let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
+        patched.map_err(FleetError::api("hub", format!("change {}/{name}", kind.kind)))?;
+        Ok(())
+    }
+
+    /// Deletes an object on the hub; none is no error.
+    pub(crate) async fn delete(&self, kind: Kind, namespace: Option<&str>, name: &str) -> Result<(), StepError> {
+        match kind.api(&self.hub().client, namespace).delete(name, &DeleteParams::default()).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(FleetError::api("hub", format!("delete {}/{name}", kind.kind))(error).into()),
+        }
+    }
+
+    /// Sets labels on a shared or own member and remembers to take them away.
+    pub(crate) async fn label_member(&mut self, member: &str, labels: Value) -> Result<(), StepError> {
+        let keys = labels.as_object().into_iter().flat_map(|l| l.keys().cloned());
+        self.labels.entry(member.to_owned()).or_default().extend(keys);
+        Ok(self.fleet.label_member(member, &labels).await?)
+    }
+
+    /// The labels that this scenario has set on a member, all `true`; a member that joins again needs them.
+    pub(crate) fn labels_of(&self, member: &str) -> Value {
+        let keys = self.labels.get(member).into_iter().flatten();
+        Value::Object(keys.map(|key| (key.clone(), "true".into())).collect())
+    }
+
+    /// Remembers a member that was joined for this scenario.
+    pub(crate) fn own(&mut self, member: String) {
+        self.own_members.push(member);
+    }
+
+    /// Waits, and says how long it took.
+    pub(crate) async fn wait(
+        &self,
+        cluster: &Cluster,
+        watched: &Watched,
+        expectation: &str,
+        limit: Duration,
+        check: impl FnMut(&Objects) -> Verdict,
+    ) -> Result<Held, StepError> {
+        let limit = limit.min(self.deadline.saturating_duration_since(Instant::now()));
+        let held = self.observer.until(cluster, watched, expectation, limit, check).await?;
+        let seconds = held.after.as_secs_f64();
+        self.recorder.add(What::Held { expectation: expectation.to_owned(), seconds });
+        Ok(held)
+    }
+
+    /// Watches that something stays as it is.
+    pub(crate) async fn stays(
+        &self,
+        cluster: &Cluster,
+        watched: &Watched,
+        expectation: &str,
+        time: Duration,
+        check: impl FnMut(&Objects) -> Verdict,
+    ) -> Result<(), StepError> {
+        self.observer.stays(cluster, watched, expectation, time, check).await?;
+        let expectation = format!("{expectation}, and goes on so");
+        self.recorder.add(What::Held { expectation, seconds: time.as_secs_f64() });
+        Ok(())
+    }
+
+    /// Begins to watch something now, so that its transitions are recorded from here on.
+    pub(crate) fn follow(&self, cluster: &Cluster, watched: &Watched) {
+        drop(self.observer.watch(&cluster.client, watched));
+    }
+
+    /// What the diagnosis says of this scenario's own objects. Others share the fleet and have faults of their own.
+    ///
+    /// # Errors
+    /// When the fleet can't be read.
+    pub async fn diagnose(&self) -> Result<Vec<Finding>, StepError> {
+        let members = self.fleet.members().await;
+        let clients = members.into_iter().map(|(name, member)| (name, member.cluster.client)).collect();
+        let snapshot = fleet::snapshot::take(&self.hub().client, &clients).await?;
+        let mut findings = diagnosis::diagnose(&snapshot);
+        findings.retain(|finding| self.is_ours(finding));
+        Ok(findings)
+    }
+
+    fn is_ours(&self, finding: &Finding) -> bool {
+        let suffix = format!("-{}", self.info.suffix);
+        let subject = &finding.subject;
+        let named = |name: &str| name.ends_with(&suffix) || name.contains(&format!("{suffix}-"));
+        named(&subject.name)
+            || subject.namespace.as_deref().is_some_and(named)
+            || finding.consequences.iter().any(|c| self.is_ours(c))
+    }
+
+    /// Deletes everything that this scenario made, in the order in which an operator would: runs and placements first,
+    /// so that members are emptied, then members of its own. What can't be deleted is logged and left; the fleet's end
+    /// takes it.
+    pub async fn strike(&mut self) {
+        let strike = async {
+            for made in self.made.iter().rev() {
+                if let Err(error) = self.delete(made.kind, made.namespace.as_deref(), &made.name).await {
+                    tracing::warn!(%error, kind = made.kind.kind, name = made.name, "failed to clean up");
+                }
+            }
+            for (member, keys) in &self.labels {
+                if self.own_members.contains(member) {
+                    continue;
+                }
+                let labels = Value::Object(keys.iter().map(|key| (key.clone(), Value::Null)).collect());
+                if let Err(error) = self.fleet.label_member(member, &labels).await {
+                    tracing::warn!(%error, member, "failed to take labels away");
+                }
+            }
+            for member in &self.own_members {
+                if let Err(error) = self.fleet.remove_member(member).await {
+                    tracing::warn!(%error, member, "failed to remove a member");
+                }
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(60), strike).await.is_err() {
+            tracing::warn!(scenario = self.info.suffix, "cleaning up took more than 60 s and was given up");
+        }
+    }
+}
+
+fn merge(into: &mut Value, labels: &Value) {
+    if !into.is_object() {
+        *into = json!({});
+    }
+    for (key, value) in labels.as_object().into_iter().flatten() {
+        into[key] = value.clone();
+    }
+}
