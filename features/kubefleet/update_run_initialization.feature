@@ -28,7 +28,7 @@ Feature: A staged update run fails to initialize
       | object                             | value                      |
       | ClusterStagedUpdateRun/{release}   | UpdateRunInitializedFailed |
       | ClusterStagedUpdateRun/{release}   | 7                          |
-      | ClusterResourceSnapshot/{web}-0-snapshot | 0                    |
+      | ClusterResourceSnapshot of {web}   | 0                          |
     When update run "release" is deleted
     And an update run "again" of placement "web" starts with strategy "one-by-one" at snapshot index "0"
     Then update run "again" succeeds

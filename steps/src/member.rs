@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::error::StepError;
 use crate::limits;
 use crate::params::ObjectRef;
+use crate::placement::absent;
 use crate::world::World;
 
 /// Joins a member that no other scenario uses, for faults that would disturb others. It leaves at the end.
@@ -38,7 +39,8 @@ async fn namespace_deleted(world: &mut World, member: String) -> Result<(), Step
         .wait(&hub, &found.watched, "the namespace is terminating", limits::REPORTED, |objects| match found.pick(objects) {
             Some(o) if diagnosis::Object::new(o).deleted_at().is_some() => Verdict::Holds,
             Some(_) => Verdict::Pending("not yet".into()),
-            None => Verdict::Never("it is gone: it held no Work".into()),
+            None if objects.is_gone(&fleet::member_namespace(&real)) => Verdict::Never("it is gone: it held no Work".into()),
+            None => Verdict::Pending("it isn't seen yet".into()),
         })
         .await?;
     Ok(())
@@ -95,14 +97,14 @@ async fn still_leaving(world: &mut World, member: String, seconds: u64) -> Resul
     let watched = Watched::one("hub", kinds::MEMBER_CLUSTER, None, &real);
     let hub = scene.hub();
     let expectation = format!("MemberCluster/{real} is being deleted and doesn't go");
-    let leaving = |o: Option<&std::sync::Arc<serde_json::Value>>| match o {
+    let leaving = |objects: &fleet::observe::Objects| match objects.get(&real) {
         Some(o) if diagnosis::Object::new(o).deleted_at().is_some() => Verdict::Holds,
         Some(_) => Verdict::Pending("it isn't being deleted".into()),
-        None => Verdict::Never("it is gone".into()),
+        None => absent(objects, &real),
     };
-    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| leaving(objects.get(&real))).await?;
+    scene.wait(&hub, &watched, &expectation, limits::REPORTED, leaving).await?;
     let time = std::time::Duration::from_secs(seconds);
-    scene.stays(&hub, &watched, &expectation, time, |objects| leaving(objects.get(&real))).await
+    scene.stays(&hub, &watched, &expectation, time, leaving).await
 }
 
 /// Waits until the MemberCluster and the member's namespace on the hub are gone.

@@ -216,7 +216,7 @@ async fn available_on(scene: &Scene, name: &str, members: &[String]) -> Result<(
 
 fn says_available(placement: &Placement, objects: &fleet::observe::Objects, members: Option<&[String]>) -> Verdict {
     let Some(value) = objects.get(&placement.name) else {
-        return Verdict::Never("the placement is gone".into());
+        return absent(objects, &placement.name);
     };
     let object = Object::new(value);
     for type_ in ["Scheduled", "RolloutStarted", "WorkSynchronized", "Applied", "Available"] {
@@ -233,6 +233,11 @@ fn says_available(placement: &Placement, objects: &fleet::observe::Objects, memb
         Some(members) if on != members => Verdict::Pending(format!("it is on {}", on.join(", "))),
         _ => Verdict::Holds,
     }
+}
+
+/// An object that was deleted won't come back; one that was just made may not have been seen yet.
+pub(crate) fn absent(objects: &fleet::observe::Objects, name: &str) -> Verdict {
+    if objects.is_gone(name) { Verdict::Never("it is gone".into()) } else { Verdict::Pending("it isn't there yet".into()) }
 }
 
 async fn resources_on(scene: &Scene, placement: &Placement, members: &[String]) -> Result<(), StepError> {

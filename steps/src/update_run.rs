@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::error::StepError;
 use crate::limits;
 use crate::objects::UpdateRun;
+use crate::placement::absent;
 use crate::scene::Scene;
 use crate::world::World;
 
@@ -93,7 +94,7 @@ async fn succeeds(world: &mut World, name: String) -> Result<(), StepError> {
     let expectation = format!("{} succeeds", run.name);
     scene
         .wait(&hub, &watched, &expectation, limits::RUN, |objects| {
-            let Some(value) = objects.get(&run.name) else { return Verdict::Never("the run is gone".into()) };
+            let Some(value) = objects.get(&run.name) else { return absent(objects, &run.name) };
             let object = Object::new(value);
             let failed = ["Initialized", "Succeeded"].map(|type_| object.current_condition(type_));
             if let Some(c) = failed.into_iter().flatten().find(|c| c.status == "False") {

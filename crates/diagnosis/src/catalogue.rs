@@ -74,7 +74,8 @@ pub struct RenderError {
 impl Entry {
     /// Fills in the names.
     pub fn render(&self, names: &Map<String, Value>) -> Result<Texts, RenderError> {
-        let fill = |text: &str| self.fill(text, names);
+        let names = minijinja::Value::from_pairs(names.iter().map(|(name, value)| (name.as_str(), converted(value))));
+        let fill = |text: &str| self.fill(text, &names);
         let mut remedies = Vec::new();
         for remedy in &self.remedies {
             let action = fill(&remedy.action)?;
@@ -96,13 +97,15 @@ impl Entry {
         self.render(&self.example)
     }
 
-    fn fill(&self, text: &str, names: &Map<String, Value>) -> Result<String, RenderError> {
+    fn fill(&self, text: &str, names: &minijinja::Value) -> Result<String, RenderError> {
         static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
             let mut environment = Environment::new();
             environment.set_undefined_behavior(UndefinedBehavior::Strict);
             environment
         });
-        let names = minijinja::Value::from_pairs(names.iter().map(|(name, value)| (name.as_str(), converted(value))));
+        if !text.contains('{') {
+            return Ok(text.trim().to_owned());
+        }
         let filled = ENVIRONMENT.render_str(text, names).map_err(|source| RenderError {
             code: self.code.clone(),
             text: text.to_owned(),

@@ -17,6 +17,7 @@ pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
         });
         let Some(run) = run.filter(|run| !run.is_over()) else { continue };
         let stage = run.stages().find(|s| request.str("/spec/targetStage") == Some(s.name));
+        let stage = stage.filter(|s| !s.has_passed(request.name()));
         let Some((stage, waiting)) = stage.and_then(|s| Some((s, waiting(run, s)?))) else { continue };
         let draft = stale(fleet, request, run, stage, &waiting);
         drafts.extend(draft.or_else(|| missing(fleet, request, run, stage, &waiting)));

@@ -358,14 +358,20 @@ impl<'a> Stage<'a> {
 
     /// The names of the approval requests that it wants.
     pub fn requests(&self) -> impl Iterator<Item = &'a str> {
-        let tasks =
-            ["beforeStageTaskStatus", "afterStageTaskStatus"].map(|t| self.value.get(t).and_then(Value::as_array));
-        tasks
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|t| t.get("approvalRequestName")?.as_str())
-            .filter(|n| !n.is_empty())
+        self.tasks().filter_map(|t| t.get("approvalRequestName")?.as_str()).filter(|n| !n.is_empty())
+    }
+
+    /// Whether the run has taken note of a request's approval: what happens to the request later is of no effect.
+    pub fn has_passed(&self, request: &str) -> bool {
+        self.tasks()
+            .filter(|t| t.get("approvalRequestName").and_then(Value::as_str) == Some(request))
+            .any(|t| current(t, "ApprovalRequestApproved", self.generation).is_some_and(|c| c.status == "True"))
+    }
+
+    fn tasks(&self) -> impl Iterator<Item = &'a Value> + use<'a> {
+        let value = self.value;
+        let lists = ["beforeStageTaskStatus", "afterStageTaskStatus"].into_iter();
+        lists.filter_map(|name| value.get(name)?.as_array()).flatten()
     }
 
     /// Where it stands in the run.

@@ -127,6 +127,8 @@ fn cause(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition) -> Draft {
             super::fleet::PLACEMENT, run.scope.placement(), run.object.namespace(), run.placement_name()
         ),
         "rollout": run.placement(fleet).map(super::fleet::Placement::rollout).unwrap_or_default(),
+        "scheduled": run.placement(fleet).and_then(|p| p.condition("Scheduled")).is_some_and(|c| c.status == "True"),
+        "chosen": run.placement(fleet).is_some_and(|p| p.clusters().next().is_some()),
         "strategy": run.strategy_name(),
         "strategy_ref": kubectl::resource(
             super::fleet::PLACEMENT, run.scope.strategy(), run.object.namespace(), run.strategy_name()

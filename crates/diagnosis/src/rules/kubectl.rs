@@ -54,7 +54,7 @@ pub(super) fn again(fleet: Fleet<'_>, run: Run<'_>, index: Option<&str>) -> Stri
 /// A name that no run has yet, short enough for v0.2 and later, which want less than 64 characters.
 fn fresh_name(fleet: Fleet<'_>, run: Run<'_>) -> String {
     let name = run.object.name();
-    let stem = &name[..name.len().min(58)];
+    let stem: String = name.chars().take(58).collect();
     let taken = |n: &str| fleet.runs().any(|r| r.object.namespace() == run.object.namespace() && r.object.name() == n);
     (2..u32::MAX).map(|i| format!("{stem}-{i}")).find(|n| !taken(n)).unwrap_or_default()
 }

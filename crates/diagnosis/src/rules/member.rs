@@ -24,17 +24,17 @@ pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
             let applying = on.condition("Applied").filter(|c| c.status != "True" && c.reason == "ApplyInProgress");
             let Some(applying) = applying.filter(|_| on.failed().is_empty()) else { continue };
             let lost = fleet.hub.object(CLUSTER, "MemberCluster", None, on.member).and_then(|m| overdue(fleet, m));
-            let long = applying.last_transition_time.is_some_and(|s| fleet.now().duration_since(s) > PATIENCE);
+            let works = placement.works(fleet, on.member);
+            let mut waiting = works.iter().filter(|w| w.current_condition("Applied").is_none()).peekable();
+            let since = applying.last_transition_time;
+            let long = since.is_some_and(|s| fleet.now().duration_since(s) > PATIENCE) && waiting.peek().is_some();
             if lost.is_none() && !long {
                 continue;
             }
             let quote = fleet.quote();
             let mut evidence = vec![quote.condition_in(placement.object, &on.path(), &applying)];
-            for work in
-                placement.works(fleet, on.member).into_iter().filter(|w| w.current_condition("Applied").is_none())
-            {
-                evidence.push(quote.text(work, "status.conditions[Applied]", "(absent)".to_owned(), None));
-            }
+            let absent = |w: &Object<'_>| quote.text(*w, "status.conditions[Applied]", "(absent)".to_owned(), None);
+            evidence.extend(waiting.map(absent));
             let names = json!({"placement": placement.full_name(), "member": on.member});
             let draft = Draft::new("KF-AP-001", placement.subject(fleet, Some(on.member)), &names, evidence);
             let draft = draft.about(placement.on(on.member)).follows(Topic::Member(on.member.to_owned()));

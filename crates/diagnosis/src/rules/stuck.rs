@@ -39,7 +39,8 @@ fn cause(fleet: Fleet<'_>, run: Run<'_>, cluster: StageCluster<'_>, said: Option
     {
         return taken.draft(fleet, run, symptom, Some(fleet.now()));
     }
-    let binding = run.binding(fleet, cluster.member);
+    let at_ours = |b: &crate::Object<'_>| b.str("/spec/resourceSnapshotName") == run.resource_snapshot().as_deref();
+    let binding = run.binding(fleet, cluster.member).filter(at_ours);
     let done = binding.and_then(|b| Some((b, b.current_condition("Available").filter(|c| c.status == "True")?)));
     let (code, trail) = if let Some((binding, available)) = done {
         evidence.push(fleet.quote().condition(binding, &available));

@@ -111,3 +111,16 @@ fn a_timed_wait_is_nobodys_business() {
     objects.pop();
     in_both_scopes(&objects, &[]);
 }
+
+#[test]
+fn what_happens_to_a_request_after_its_approval_is_of_no_effect() {
+    let task = json!([{
+        "type": "Approval", "approvalRequestName": "r-after-staging",
+        "conditions": [condition("ApprovalRequestApproved", "True", "StageTaskApprovalRequestApproved", "")],
+    }]);
+    let run = with(waiting_run(true), "/status/stagesStatus/0/afterStageTaskStatus", task);
+    for conditions in [json!([]), json!([approved(0)])] {
+        let objects = fleet(run.clone(), request("r-after-staging", "r", "staging", conditions));
+        in_both_scopes(&objects, &[]);
+    }
+}

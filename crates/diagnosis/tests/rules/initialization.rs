@@ -214,3 +214,20 @@ fn a_run_that_was_started_over_is_judged_by_its_present_generation() {
     ]);
     in_both_scopes(&fleet(again), &["KF-UR-001 {c}StagedUpdateRun/{ns}r"]);
 }
+
+#[test]
+fn a_run_that_was_made_too_early_is_told_so() {
+    let cause = |index: &str, message: &str| {
+        diagnosis::diagnose(&hub(fleet(failed(index, &format!("cannot continue the updateRun: {message}")))))[0]
+            .cause
+            .clone()
+    };
+    assert!(cause("1", "policy snapshot `web-0` not fully scheduled yet").ends_with("was initialized; it is now."));
+    assert!(
+        cause("1", "no resourceSnapshots with index `1` found").ends_with("didn't have when the run was initialized.")
+    );
+    assert!(cause("1", "no scheduled or to-be-deleted bindings found").ends_with("was initialized; it has now."));
+    let external =
+        cause("1", "parent placement does not have an external rollout strategy, current strategy: RollingUpdate");
+    assert!(external.ends_with("wasn't left to update runs (External) when the run was initialized."), "{external}");
+}

@@ -1,12 +1,16 @@
 //! The rules on snapshots in the shapes that real controllers write, each rule on its failure and on its healthy twin.
 
+#![expect(clippy::needless_pass_by_value, reason = "json!(...) is passed as it stands, without an ampersand each time")]
+
 mod approval;
 mod availability;
+mod codes;
 mod envelope;
 mod execution;
 mod initialization;
 mod member;
 mod output;
+mod robustness;
 mod scheduling;
 mod shapes;
 mod state;

@@ -30,3 +30,25 @@ fn the_same_snapshot_gives_the_same_findings_in_whatever_order_it_was_read() {
     objects.reverse();
     assert_eq!(diagnosis::diagnose(&hub(objects)), findings);
 }
+
+#[test]
+fn guides_are_named_as_their_files_are_and_have_an_address() {
+    for entry in diagnosis::catalogue() {
+        let Some(guide) = &entry.guide else { continue };
+        assert!(
+            matches!(guide.name.as_str(), "kubefleet-work-synchronized" | "kubefleet-staged-update-run-2026"),
+            "{guide:?}"
+        );
+        assert!(
+            guide.url.as_deref().is_some_and(|u| u.starts_with("https://kubefleet.dev/docs/troubleshooting/")),
+            "{guide:?}"
+        );
+    }
+}
+
+#[test]
+fn an_unreadable_hub_gives_nothing() {
+    let mut snapshot = hub(Vec::new());
+    snapshot.clusters[0].unreachable = Some("connection refused".to_owned());
+    assert!(diagnosis::diagnose(&snapshot).is_empty());
+}

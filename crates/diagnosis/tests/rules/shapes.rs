@@ -1,7 +1,5 @@
 //! Objects as the controllers write them, cut down to what the rules read; and the fleet around them.
 
-#![expect(clippy::needless_pass_by_value, reason = "json!(...) is passed as it stands, without an ampersand each time")]
-
 use diagnosis::{Finding, Snapshot, diagnose};
 use serde_json::{Value, json};
 

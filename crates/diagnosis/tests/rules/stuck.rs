@@ -108,3 +108,11 @@ fn a_stuck_run_that_a_newer_one_has_overtaken_is_told_apart() {
     let objects = [external(green("web", &["member-1"])), stuck(STUCK[1]), newer, taken];
     in_both_scopes(&objects, &["KF-UR-005 {c}StagedUpdateRun/{ns}r (stage staging, member-1)"]);
 }
+
+#[test]
+fn a_binding_at_another_snapshot_is_no_success_of_this_run() {
+    let available = condition("Available", "True", "AllWorkAreAvailable", "");
+    let binding = binding("web", "member-1", "web-5-snapshot", json!([available]));
+    let objects = [external(green("web", &["member-1"])), stuck(STUCK[1]), binding];
+    in_both_scopes(&objects, &[FOUND]);
+}

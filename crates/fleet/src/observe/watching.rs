@@ -1,6 +1,6 @@
 //! One watch per thing that was asked about, kept as long as the observer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clusters::keeper::protocol::Exit;
@@ -16,7 +16,27 @@ use super::conditions::{Conditions, Transition, flatten, transitions};
 use crate::kinds::Kind;
 
 /// Objects by name; with several namespaces, by `namespace/name`.
-pub type Objects = BTreeMap<String, Arc<Value>>;
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    there: BTreeMap<String, Arc<Value>>,
+    gone: BTreeSet<String>,
+}
+
+impl Objects {
+    /// Whether the object was there and isn't any more. An object that was just created may not have been seen yet.
+    #[must_use]
+    pub fn is_gone(&self, name: &str) -> bool {
+        self.gone.contains(name)
+    }
+}
+
+impl std::ops::Deref for Objects {
+    type Target = BTreeMap<String, Arc<Value>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.there
+    }
+}
 
 /// What to watch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -104,17 +124,17 @@ fn begin(client: &Client, watched: &Watched, on_transition: OnTransition) -> Wat
     config.field_selector.clone_from(&watched.fields);
     config.label_selector.clone_from(&watched.labels);
     let (sender, objects) = watch::channel(None);
-    let mut seen = Seen { watched: watched.clone(), conditions: HashMap::new(), objects: Objects::new(), on_transition };
+    let mut seen = Seen { watched: watched.clone(), conditions: HashMap::new(), objects: Objects::default(), on_transition };
     let task = tokio::spawn(async move {
         let mut events = watcher(api, config).default_backoff().boxed();
-        let mut listing = Objects::new();
+        let mut listing = BTreeMap::new();
         // An error of a watch is retried with backoff; a wait that depends on it says what it saw last.
         while let Some(event) = events.next().await {
             match event {
                 Ok(watcher::Event::Init) => listing.clear(),
-                Ok(watcher::Event::InitApply(object)) => drop(listing.insert(key(watched_all(&seen), &object), value(object))),
+                Ok(watcher::Event::InitApply(object)) => drop(listing.insert(key(watched_all(&seen), &object), seen.value(object))),
                 Ok(watcher::Event::InitDone) => seen.replace(std::mem::take(&mut listing)),
-                Ok(watcher::Event::Apply(object)) => seen.apply(key(watched_all(&seen), &object), value(object)),
+                Ok(watcher::Event::Apply(object)) => seen.apply(key(watched_all(&seen), &object), seen.value(object)),
                 Ok(watcher::Event::Delete(object)) => seen.delete(&key(watched_all(&seen), &object)),
                 Err(error) => {
                     tracing::debug!(%error, kind = seen.watched.kind.kind, "watch interrupted");
@@ -141,9 +161,6 @@ fn key(with_namespace: bool, object: &DynamicObject) -> String {
     }
 }
 
-fn value(object: DynamicObject) -> Arc<Value> {
-    Arc::new(serde_json::to_value(object).unwrap_or_default())
-}
 
 struct Seen {
     watched: Watched,
@@ -153,6 +170,14 @@ struct Seen {
 }
 
 impl Seen {
+    /// The object whole: items of a list carry neither apiVersion nor kind.
+    fn value(&self, object: DynamicObject) -> Arc<Value> {
+        let mut value = serde_json::to_value(object).unwrap_or_default();
+        value["apiVersion"] = self.watched.kind.api_version().into();
+        value["kind"] = self.watched.kind.kind.into();
+        Arc::new(value)
+    }
+
     fn apply(&mut self, key: String, value: Arc<Value>) {
         let after = flatten(&value);
         let before = self.conditions.get(&key).cloned().unwrap_or_default();
@@ -161,15 +186,17 @@ impl Seen {
             (self.on_transition)(transition);
         }
         self.conditions.insert(key.clone(), after);
-        self.objects.insert(key, value);
+        self.objects.gone.remove(&key);
+        self.objects.there.insert(key, value);
     }
 
     fn delete(&mut self, key: &str) {
         self.conditions.remove(key);
-        self.objects.remove(key);
+        self.objects.there.remove(key);
+        self.objects.gone.insert(key.to_owned());
     }
 
-    fn replace(&mut self, listing: Objects) {
+    fn replace(&mut self, listing: BTreeMap<String, Arc<Value>>) {
         let gone: Vec<String> = self.objects.keys().filter(|k| !listing.contains_key(*k)).cloned().collect();
         for key in gone {
             self.delete(&key);

@@ -21,6 +21,9 @@ use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, Te
 use crate::run::{Ended, Engine, RunReporters};
 use crate::suite::{Selection, Suite};
 
+/// Warnings of ours. kube's own errors about connections that end are what a fault looks like from here.
+const DEFAULT_LOGS: &str = "warn,kube_client=off,kube_runtime=off";
+
 /// Reporters that callbacks of other threads may speak to while the fleet starts.
 type Shared = Arc<Mutex<RunReporters>>;
 
@@ -97,7 +100,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
 fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
     let progress = Progress::auto();
     let logs = progress.log_writer();
-    let filter = EnvFilter::try_from_env("FLEETDRILL_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = EnvFilter::try_from_env("FLEETDRILL_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_LOGS));
     // A second subscriber in the same process is refused; the first one serves.
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || logs.clone()).try_init();
     let mut look = Look::from_locale();

@@ -9,7 +9,7 @@ use cucumber::event::ScenarioFinished;
 use cucumber::{Cucumber, cli, parser};
 use fleet::Fleet;
 use futures::stream;
-use steps::record::{Outcome, ScenarioRecord, What};
+use steps::record::{Outcome, Recorder, ScenarioRecord, What};
 use steps::{Scene, SceneInfo, World, limits};
 use tokio::task::JoinSet;
 
@@ -115,6 +115,7 @@ impl Engine {
                 if failed {
                     // What the diagnosis says of the failure, before anything is cleaned up.
                     match scene.diagnose().await {
+                        Ok(findings) if last_diagnosis(&recorder).as_ref() == Some(&findings) => {}
                         Ok(findings) => recorder.add(What::Diagnosed { findings }),
                         Err(error) => tracing::warn!(%error, "failed to diagnose a failed scenario"),
                     }
@@ -129,6 +130,14 @@ impl Engine {
         .await;
         drop(ran);
     }
+}
+
+/// What the diagnosis said last, when a step asked it.
+fn last_diagnosis(recorder: &Recorder) -> Option<Vec<diagnosis::Finding>> {
+    recorder.entries().into_iter().rev().find_map(|e| match e.what {
+        What::Diagnosed { findings } => Some(findings),
+        _ => None,
+    })
 }
 
 async fn watchdog(board: &SharedBoard) -> String {
