@@ -34,7 +34,7 @@ Feature: WorkSynchronized is False
     And the diagnosis of placement "second" is KF-WS-001 for "east"
       | object                                  | value            |
       | ClusterResourcePlacement/{second}       | SyncWorkFailed   |
-      | Namespace/fleet-member-{east}           | Terminating      |
+      | Namespace/fleet-member-{east}           | NamespaceFinalizersRemaining=True |
       | Work/fleet-member-{east}/{first}-work   | work-cleanup     |
     When the Works that hold the hub's namespace of member "east" are released
     Then the hub's namespace of member "east" is back
