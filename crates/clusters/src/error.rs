@@ -92,11 +92,14 @@ impl ClusterError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Io { source, path, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
-                Some(format!("free some space, or set FLEETDRILL_STATE_DIR to a directory with more than {}", path.display()))
-            }
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => Some(DISK_FULL.into()),
             Self::Io { .. } => Some("set FLEETDRILL_STATE_DIR to a directory that you may write to".into()),
             Self::Died { log, .. } | Self::NotReady { log, .. } => log_hint(log),
+            Self::Keeper(why) if why.contains("SUN_LEN") => {
+                Some("the keeper's socket has too long a path: set FLEETDRILL_STATE_DIR to a shorter one".into())
+            }
+            Self::Keeper(why) => log_hint(why),
+            Self::Refused { reason, .. } => log_hint(reason),
             Self::NoSuchFleet(_) => Some("`fleetdrill status` lists the fleets there are; `fleetdrill up` makes one".into()),
             Self::FleetExists(name) => {
                 Some(format!("use another --name, or end it: fleetdrill down {name}"))
@@ -111,10 +114,16 @@ impl ClusterError {
     }
 }
 
-fn log_hint(log: &str) -> Option<String> {
+const DISK_FULL: &str = "the disk is full: free some space, or set FLEETDRILL_STATE_DIR to a directory on another disk; \
+     a fleet takes about 200 MiB";
+
+/// What a program's last lines say about the machine that it runs on.
+#[must_use]
+pub fn log_hint(log: &str) -> Option<String> {
+    let log = log.to_lowercase();
     let says = |text: &str| log.contains(text);
     if says("no space left on device") || says("database space exceeded") {
-        Some("the disk is full: free some space, or set FLEETDRILL_STATE_DIR to a directory on another disk".into())
+        Some(DISK_FULL.into())
     } else if says("address already in use") {
         Some("another program took a port in the same moment: run the command again".into())
     } else if says("too many open files") {

@@ -1,8 +1,10 @@
 //! The directory in which fleets live while they are up: one directory each, gone when the fleet is.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use etcetera::BaseStrategy;
 
@@ -34,7 +36,8 @@ pub fn fleet(name: &str) -> Result<PathBuf, ClusterError> {
     Ok(root()?.join(name))
 }
 
-/// The names of the fleets that are up. What fleets left behind whose keeper died is removed on the way.
+/// The names of the fleets that are up. What fleets left behind whose keeper died is removed on the way; what isn't a
+/// fleet's is left alone, since anybody may have pointed `FLEETDRILL_STATE_DIR` at a directory with other things in it.
 ///
 /// # Errors
 /// When the directory can't be read.
@@ -43,31 +46,58 @@ pub fn fleets() -> Result<Vec<String>, ClusterError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(&root).map_err(ClusterError::io("read", &root))?.flatten() {
         let dir = entry.path();
-        if !dir.is_dir() {
-            continue;
-        }
-        if is_alive(&dir) {
-            names.extend(dir.file_name().and_then(|n| n.to_str()).map(ToOwned::to_owned));
-        } else {
-            fs::remove_dir_all(&dir).map_err(ClusterError::io("remove", &dir))?;
+        match holder(&dir) {
+            // The lock is held until the directory is gone, so that no keeper comes to life in it.
+            Holder::Dead(_lock) => remove(&dir).map_err(ClusterError::io("remove", &dir))?,
+            Holder::Keeper | Holder::Starting => {
+                let name = dir.file_name().and_then(|n| n.to_str()).filter(|n| check_name(n).is_ok());
+                names.extend(name.map(ToOwned::to_owned));
+            }
+            Holder::NoFleet => {}
         }
     }
     names.sort();
     Ok(names)
 }
 
-/// Whether a keeper holds the fleet in `dir`: it keeps a lock for as long as it lives.
+/// Whether a keeper holds the fleet in `dir`, or is about to.
 #[must_use]
 pub fn is_alive(dir: &Path) -> bool {
-    match File::open(dir.join(LOCK)) {
-        // A lock that can be taken is nobody's.
-        Ok(lock) => matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        // A fleet that is just being made has a directory first and a lock a moment later.
-        Err(_) => fs::metadata(dir)
-            .and_then(|m| m.modified())
-            .is_ok_and(|made| made.elapsed().is_ok_and(|age| age.as_secs() < 10)),
+    matches!(holder(dir), Holder::Keeper | Holder::Starting)
+}
+
+/// Who holds a fleet's directory.
+enum Holder {
+    /// Its keeper, which keeps a lock for as long as it lives.
+    Keeper,
+    /// Nobody yet: the directory was made a moment ago.
+    Starting,
+    /// Nobody any more. The lock is ours now.
+    Dead(File),
+    /// It isn't a fleet's directory.
+    NoFleet,
+}
+
+fn holder(dir: &Path) -> Holder {
+    let Ok(lock) = OpenOptions::new().read(true).write(true).open(dir.join(LOCK)) else { return Holder::NoFleet };
+    // A lock file stays empty until the keeper has it. It isn't tried before that, or the keeper might be refused.
+    let fresh = lock.metadata().is_ok_and(|lock| {
+        let age = lock.modified().ok().and_then(|made| made.elapsed().ok()).unwrap_or_default();
+        lock.len() == 0 && age < START_LIMIT
+    });
+    if fresh {
+        return Holder::Starting;
+    }
+    match lock.try_lock() {
+        Ok(()) => Holder::Dead(lock),
+        Err(TryLockError::WouldBlock) => Holder::Keeper,
+        // It can't be told here (no locks on this file system, say), and removing a living fleet would be worse.
+        Err(TryLockError::Error(_)) => Holder::Starting,
     }
 }
+
+/// How long a keeper may take from the making of its directory until it has its lock.
+const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// Waits until nothing is left of the fleet `name`, for at most ten seconds: its keeper ends it when its owner has let
 /// go.
@@ -77,12 +107,48 @@ pub async fn wait_until_gone(name: &str) {
         if !dir.exists() {
             return;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    // Its keeper was killed, too: this removes what is left.
+    let _ = fleets();
 }
 
 /// The lock file's name in a fleet's directory.
 pub(crate) const LOCK: &str = "keeper.lock";
+
+/// Makes a new fleet's directory, with its lock file in it from the first moment on.
+pub(crate) fn create(dir: &Path) -> Result<(), ClusterError> {
+    let root = dir.parent().unwrap_or(dir);
+    make_private(root)?;
+    let new = tempfile::Builder::new().prefix(".new-").tempdir_in(root).map_err(ClusterError::io("make", dir))?;
+    let lock = new.path().join(LOCK);
+    OpenOptions::new().create_new(true).write(true).mode(0o600).open(&lock).map_err(ClusterError::io("write", &lock))?;
+    match fs::rename(new.path(), dir) {
+        Ok(()) => {
+            let _ = new.keep();
+            Ok(())
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
+            Err(ClusterError::FleetExists(dir.file_name().unwrap_or_default().to_string_lossy().into_owned()))
+        }
+        Err(error) => Err(ClusterError::io("make", dir)(error)),
+    }
+}
+
+/// Removes a fleet's directory. What was killed a moment ago may still make a file in it; then it is tried again.
+pub(crate) fn remove(dir: &Path) -> std::io::Result<()> {
+    let mut tries = 0;
+    loop {
+        match fs::remove_dir_all(dir) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(_) if tries < 50 => {
+                tries += 1;
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            result => return result,
+        }
+    }
+}
 
 /// Makes a directory, and what leads to it, that only its owner may enter.
 pub(crate) fn make_private(dir: &Path) -> Result<(), ClusterError> {

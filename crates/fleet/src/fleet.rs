@@ -111,7 +111,7 @@ impl Fleet {
 
         let hub = async {
             let (hub, crds) = try_join(
-                async { Ok::<_, FleetError>(local.start_cluster(HUB, Kind::Hub).await?) },
+                async { Ok::<_, FleetError>(local.start_cluster(HUB).await?) },
                 read_crds(agents.crds.clone()),
             )
             .await?;
@@ -128,7 +128,7 @@ impl Fleet {
             let mut hub_up = hub_up.subscribe();
             async move {
                 let cluster = async {
-                    let cluster = local.start_cluster(member, Kind::Member).await?;
+                    let cluster = local.start_cluster(member).await?;
                     progress(Stage::ClusterReady(member.clone()));
                     let crds = read_crds(agents.crds.clone().into_iter().filter(|f| is_applied_work_file(f)).collect()).await?;
                     apply_crds(&cluster, &crds.iter().collect::<Vec<_>>()).await?;
@@ -151,6 +151,9 @@ impl Fleet {
         });
         let ((hub, crds), members) = try_join(hub, try_join_all(members)).await?;
         let members: BTreeMap<String, Member> = members.into_iter().collect();
+        // Joining needs no controllers: they start when nothing waits for the processors any more.
+        local.start_controllers(&hub, Kind::Hub).await?;
+        try_join_all(members.values().map(|m| local.start_controllers(&m.cluster, Kind::Member))).await?;
         let inner = Inner { name: options.name, agents: options.agents, local, hub, crds, members: RwLock::new(members) };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
@@ -239,7 +242,7 @@ impl Fleet {
     pub async fn add_member(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
         let observer = Observer::silent(self.first_exit());
         let cluster = async {
-            let cluster = self.0.local.start_cluster(name, Kind::Member).await?;
+            let cluster = self.0.local.start_cluster(name).await?;
             let crds: Vec<&Value> = self.0.crds.iter().filter(|crd| !is_for_hub(crd)).collect();
             apply_crds(&cluster, &crds).await?;
             Ok::<_, FleetError>(cluster)
@@ -253,6 +256,7 @@ impl Fleet {
         let (cluster, token) = try_join(cluster, registered).await?;
         self.keeper().start(member::agent(&self.0.agents, hub, &cluster, &token)).await?;
         member::joined(hub, &observer, name).await?;
+        self.0.local.start_controllers(&cluster, Kind::Member).await?;
         let member = Member { cluster };
         self.0.members.write().await.insert(name.to_owned(), member.clone());
         self.save().await?;

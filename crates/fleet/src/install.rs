@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clusters::local::Cluster;
 use futures::future::try_join_all;
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::Value;
 
 use crate::error::FleetError;
@@ -33,10 +33,18 @@ pub(crate) async fn apply_crds(cluster: &Cluster, crds: &[&Value]) -> Result<(),
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let apply = |crd: &Value| {
         let name = name(crd).to_owned();
-        let (api, params, patch) = (api.clone(), params.clone(), Patch::Apply(crd.clone()));
+        let (api, params, crd) = (api.clone(), params.clone(), crd.clone());
         async move {
-            let applied = api.patch(&name, &params, &patch).await;
-            applied.map_err(FleetError::api(&cluster.name, format!("apply CustomResourceDefinition/{name}")))
+            let failed = FleetError::api(&cluster.name, format!("apply CustomResourceDefinition/{name}"));
+            let object = serde_json::from_value(crd.clone())
+                .map_err(|e| FleetError::Unreadable { what: name.clone(), why: e.to_string() })?;
+            // Creating costs the API server much less than applying does.
+            match api.create(&PostParams::default(), &object).await {
+                Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                    api.patch(&name, &params, &Patch::Apply(crd)).await.map(drop).map_err(failed)
+                }
+                created => created.map(drop).map_err(failed),
+            }
         }
     };
     try_join_all(crds.iter().map(|crd| apply(crd))).await?;

@@ -63,6 +63,10 @@ kinds! {
     SERVICE_ACCOUNT = "", "v1", "ServiceAccount", "serviceaccounts", true;
     POD = "", "v1", "Pod", "pods", true;
     DEPLOYMENT = "apps", "v1", "Deployment", "deployments", true;
+    STATEFUL_SET = "apps", "v1", "StatefulSet", "statefulsets", true;
+    DAEMON_SET = "apps", "v1", "DaemonSet", "daemonsets", true;
+    SERVICE = "", "v1", "Service", "services", true;
+    ROLE = "rbac.authorization.k8s.io", "v1", "Role", "roles", true;
     ROLE_BINDING = "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true;
     CRD = "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false;
 }

@@ -11,34 +11,11 @@ use serde_json::Value;
 use crate::error::FleetError;
 use crate::kinds::{self, Kind};
 
-/// What is read from a hub.
-const ON_HUB: &[Kind] = &[
-    kinds::MEMBER_CLUSTER,
-    kinds::INTERNAL_MEMBER_CLUSTER,
-    kinds::CLUSTER_RESOURCE_PLACEMENT,
-    kinds::RESOURCE_PLACEMENT,
-    kinds::CLUSTER_RESOURCE_BINDING,
-    kinds::RESOURCE_BINDING,
-    kinds::CLUSTER_RESOURCE_SNAPSHOT,
-    kinds::RESOURCE_SNAPSHOT,
-    kinds::CLUSTER_POLICY_SNAPSHOT,
-    kinds::POLICY_SNAPSHOT,
-    kinds::CLUSTER_RUN,
-    kinds::RUN,
-    kinds::CLUSTER_STRATEGY,
-    kinds::STRATEGY,
-    kinds::CLUSTER_APPROVAL_REQUEST,
-    kinds::APPROVAL_REQUEST,
-    kinds::CLUSTER_ENVELOPE,
-    kinds::ENVELOPE,
-    kinds::WORK,
-    kinds::NAMESPACE,
-    kinds::ROLE_BINDING,
-    kinds::SERVICE_ACCOUNT,
-];
-
-/// What is read from a member.
-const ON_MEMBERS: &[Kind] = &[kinds::APPLIED_WORK, kinds::DEPLOYMENT, kinds::POD];
+/// The kinds that the diagnosis reads, with what is needed to address them.
+fn addressed(wanted: &'static [diagnosis::Kind]) -> impl Iterator<Item = Kind> {
+    let find = |w: &diagnosis::Kind| kinds::ALL.iter().find(|k| k.group == w.group && k.kind == w.kind).copied();
+    wanted.iter().filter_map(find)
+}
 
 /// Lists a fleet's objects. A kind that the cluster doesn't know is left out; a member that can't be asked is in the
 /// snapshot with the reason.
@@ -46,9 +23,9 @@ const ON_MEMBERS: &[Kind] = &[kinds::APPLIED_WORK, kinds::DEPLOYMENT, kinds::POD
 /// # Errors
 /// When the hub can't be asked, or refuses a list.
 pub async fn take(hub: &Client, members: &BTreeMap<String, Client>) -> Result<Snapshot, FleetError> {
-    let on_hub = async { Ok::<_, FleetError>(objects("hub", hub, ON_HUB).await?) };
+    let on_hub = async { Ok::<_, FleetError>(objects("hub", hub, diagnosis::HUB_KINDS).await?) };
     let on_members = join_all(members.iter().map(|(name, client)| async move {
-        let (objects, unreachable) = match objects(name, client, ON_MEMBERS).await {
+        let (objects, unreachable) = match objects(name, client, diagnosis::MEMBER_KINDS).await {
             Ok(objects) => (objects, None),
             Err(error) => (Vec::new(), Some(in_full(&error))),
         };
@@ -60,10 +37,10 @@ pub async fn take(hub: &Client, members: &BTreeMap<String, Client>) -> Result<Sn
     Ok(Snapshot { taken_at: jiff::Timestamp::now(), clusters })
 }
 
-async fn objects(cluster: &str, client: &Client, kinds: &[Kind]) -> Result<Vec<Value>, FleetError> {
-    let lists = kinds.iter().map(|kind| async move {
+async fn objects(cluster: &str, client: &Client, kinds: &'static [diagnosis::Kind]) -> Result<Vec<Value>, FleetError> {
+    let lists = addressed(kinds).map(|kind| async move {
         match kind.api(client, None).list(&ListParams::default()).await {
-            Ok(list) => Ok(list.items.into_iter().map(|object| whole(*kind, object)).collect::<Vec<_>>()),
+            Ok(list) => Ok(list.items.into_iter().map(|object| whole(kind, object)).collect::<Vec<_>>()),
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Vec::new()),
             Err(error) => Err(FleetError::api(cluster, format!("list {}", kind.plural))(error)),
         }
@@ -92,4 +69,16 @@ fn in_full(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::addressed;
+
+    #[test]
+    fn every_kind_that_the_diagnosis_reads_can_be_addressed() {
+        for wanted in [diagnosis::HUB_KINDS, diagnosis::MEMBER_KINDS] {
+            assert_eq!(addressed(wanted).count(), wanted.len());
+        }
+    }
 }

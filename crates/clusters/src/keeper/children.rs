@@ -74,8 +74,8 @@ fn own_program() -> std::io::Result<PathBuf> {
 
 /// Kills a child's whole group at once. Nothing that a fleet's process holds is worth a grace: its data is removed with
 /// it, and hub-agent never ends by SIGTERM (v0.1.2).
-pub(super) fn kill(child: &Child) {
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+pub(super) fn kill_group(id: Option<u32>) {
+    let group = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     if let Some(group) = group {
         // It may have ended by itself in this moment.
         let _ = kill_process_group(group, Signal::KILL);

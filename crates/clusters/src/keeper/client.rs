@@ -1,8 +1,12 @@
 //! The side of those who ask a keeper.
 
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -46,9 +50,11 @@ impl Keeper {
     /// # Errors
     /// When the directory can't be made or the keeper doesn't start.
     pub async fn spawn(program: &Program, dir: &Path) -> Result<Self, ClusterError> {
-        state_dir::make_private(dir)?;
+        state_dir::create(dir)?;
+        let unready = Unready(dir);
         let log = dir.join("keeper.log");
-        let err = std::fs::File::create(&log).map_err(ClusterError::io("write", &log))?;
+        let err = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&log);
+        let err = err.map_err(ClusterError::io("write", &log))?;
         let mut child = Command::new(&program.0)
             .args(["keeper", "serve"])
             .arg(dir)
@@ -64,6 +70,7 @@ impl Keeper {
         if ready.trim() != "ready" {
             return Err(ClusterError::Keeper(format!("it didn't start; its last lines:\n{}", log_tail(&log))));
         }
+        std::mem::forget(unready);
         Ok(Self { dir: dir.to_owned(), owned: Some(Arc::new(Mutex::new(child))) })
     }
 
@@ -114,6 +121,14 @@ impl Keeper {
         self.done(Request::Stop { name: name.to_owned() }, format!("stop {name}")).await
     }
 
+    /// Kills a process and forgets it, so that [`Keeper::processes`] no longer shows it.
+    ///
+    /// # Errors
+    /// When there never was one of that name.
+    pub async fn remove(&self, name: &str) -> Result<(), ClusterError> {
+        self.done(Request::Remove { name: name.to_owned() }, format!("remove {name}")).await
+    }
+
     /// Starts a process again as it was started first.
     ///
     /// # Errors
@@ -162,8 +177,8 @@ impl Keeper {
         match &self.owned {
             Some(child) => drop(child.lock().await.wait().await),
             None => {
-                while state_dir::is_alive(&self.dir) && self.dir.exists() {
-                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                while self.dir.exists() && state_dir::is_alive(&self.dir) {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             }
         }
@@ -210,8 +225,35 @@ impl Keeper {
     }
 
     async fn open(&self) -> Result<Framed<UnixStream, LinesCodec>, ClusterError> {
-        let stream = UnixStream::connect(self.dir.join("keeper.sock")).await;
-        stream.map(|s| Framed::new(s, LinesCodec::new())).map_err(|e| ClusterError::Keeper(e.to_string()))
+        let socket = self.dir.join("keeper.sock");
+        let started = Instant::now();
+        loop {
+            match UnixStream::connect(&socket).await {
+                Ok(stream) => return Ok(Framed::new(stream, LinesCodec::new())),
+                // A keeper that has just been started makes its socket a moment later than its directory.
+                Err(error) if error.kind() == ErrorKind::NotFound && started.elapsed() < SOCKET_LIMIT => {
+                    if !state_dir::is_alive(&self.dir) {
+                        return Err(ClusterError::Keeper("it has ended".into()));
+                    }
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                Err(error) => return Err(ClusterError::Keeper(error.to_string())),
+            }
+        }
+    }
+}
+
+/// How long a keeper that is just starting may take until it has its socket.
+const SOCKET_LIMIT: Duration = Duration::from_secs(5);
+
+/// A new fleet's directory whose keeper isn't ready yet. A keeper removes its directory itself; one that didn't start, or
+/// was killed while it did, can't.
+struct Unready<'a>(&'a Path);
+
+impl Drop for Unready<'_> {
+    fn drop(&mut self) {
+        // There is nobody to tell: whoever drops it has an error of its own, or was interrupted.
+        let _ = state_dir::remove(self.0);
     }
 }
 

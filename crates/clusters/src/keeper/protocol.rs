@@ -29,6 +29,11 @@ pub enum Request {
         /// The process's name.
         name: String,
     },
+    /// Kill a process (and its group) and forget it.
+    Remove {
+        /// The process's name.
+        name: String,
+    },
     /// Start a process again that was stopped or died, as it was.
     StartAgain {
         /// The process's name.

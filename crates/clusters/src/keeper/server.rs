@@ -1,8 +1,8 @@
 //! The keeper's own side.
 
 use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::io::AsyncReadExt;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::codec::{Framed, LinesCodec};
 
 use super::children;
@@ -46,9 +46,10 @@ pub fn serve(dir: &Path) -> ExitCode {
 }
 
 async fn run(dir: &Path) -> std::io::Result<()> {
-    let lock = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(dir.join(state_dir::LOCK))?;
+    let mut lock = OpenOptions::new().write(true).open(dir.join(state_dir::LOCK))?;
     lock.try_lock().map_err(|_| std::io::Error::other("another keeper holds this fleet"))?;
-    std::fs::create_dir_all(dir.join("logs"))?;
+    writeln!(lock, "{}", std::process::id())?;
+    std::fs::create_dir(dir.join("logs"))?;
     let listener = UnixListener::bind(dir.join("keeper.sock"))?;
     let keeper = Arc::new(State::new(dir));
     println!("ready");
@@ -68,7 +69,7 @@ async fn run(dir: &Path) -> std::io::Result<()> {
     }
     keeper.end_all().await;
     // The lock goes last: whoever finds the directory before that sees a fleet that is still up.
-    std::fs::remove_dir_all(dir)?;
+    state_dir::remove(dir)?;
     drop(lock);
     Ok(())
 }
@@ -101,9 +102,11 @@ struct Process {
     spec: ProcessSpec,
     pid: Option<u32>,
     exit: Option<Exit>,
-    /// Set by whoever stops it, so that its end isn't reported; fires once the process is reaped.
-    stopping: Option<Arc<Notify>>,
+    /// Set by whoever stops it, so that its end isn't reported.
+    stopping: bool,
     kill: Arc<Notify>,
+    /// True once it has ended and is reaped.
+    gone: watch::Receiver<bool>,
 }
 
 impl State {
@@ -127,8 +130,9 @@ impl State {
         }
         let mut child = children::start(&spec, &self.dir, &self.log(&spec.name)).map_err(|e| e.to_string())?;
         let kill = Arc::new(Notify::new());
-        let name = spec.name.clone();
-        let process = Process { spec, pid: child.id(), exit: None, stopping: None, kill: Arc::clone(&kill) };
+        let (reaped, gone) = watch::channel(false);
+        let (name, pid) = (spec.name.clone(), child.id());
+        let process = Process { spec, pid, exit: None, stopping: false, kill: Arc::clone(&kill), gone };
         match known {
             Some(i) => inner.processes[i] = process,
             None => inner.processes.push(process),
@@ -139,10 +143,13 @@ impl State {
         tokio::spawn(async move {
             let status = tokio::select! {
                 status = child.wait() => status,
-                () = kill.notified() => { children::kill(&child); child.wait().await }
+                () = kill.notified() => { children::kill_group(pid); child.wait().await }
             };
+            // What it had started itself goes with it.
+            children::kill_group(pid);
             let status = status.map_or_else(|e| e.to_string(), |s| s.to_string());
             state.ended(&name, status);
+            reaped.send_replace(true);
         });
         Ok(())
     }
@@ -151,8 +158,7 @@ impl State {
         let mut inner = self.lock();
         let Some(process) = inner.processes.iter_mut().find(|p| p.spec.name == name) else { return };
         process.pid = None;
-        if let Some(stopped) = process.stopping.take() {
-            stopped.notify_one();
+        if process.stopping {
             return;
         }
         let exit = Exit { name: name.to_owned(), status, log: children::log_tail(&self.log(name)) };
@@ -163,19 +169,25 @@ impl State {
     }
 
     async fn stop(&self, name: &str) -> Result<(), String> {
-        let stopped = {
+        let mut gone = {
             let mut inner = self.lock();
             let process = inner.processes.iter_mut().find(|p| p.spec.name == name);
             let process = process.ok_or_else(|| format!("there is no process {name}"))?;
             if process.pid.is_none() {
                 return Ok(());
             }
-            let stopped = Arc::new(Notify::new());
-            process.stopping = Some(Arc::clone(&stopped));
+            process.stopping = true;
             process.kill.notify_one();
-            stopped
+            process.gone.clone()
         };
-        stopped.notified().await;
+        // The sender goes only after it has said so.
+        let _ = gone.wait_for(|gone| *gone).await;
+        Ok(())
+    }
+
+    async fn remove(&self, name: &str) -> Result<(), String> {
+        self.stop(name).await?;
+        self.lock().processes.retain(|p| p.spec.name != name || p.pid.is_some());
         Ok(())
     }
 
@@ -187,15 +199,22 @@ impl State {
     fn reserve(&self, count: usize) -> std::io::Result<Vec<u16>> {
         let mut inner = self.lock();
         let mut ports = Vec::with_capacity(count);
-        for _ in 0..count {
+        let mut lost = 0;
+        while ports.len() < count {
             // The system gives a free port to a plain listener; only then is it shared, or two reservations with
             // SO_REUSEPORT might be given the same one.
             let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             socket.set_reuse_port(true)?;
-            socket.bind(&SocketAddr::from(free).into())?;
-            inner.ports.push(socket);
-            ports.push(free.port());
+            match socket.bind(&SocketAddr::from(free).into()) {
+                Ok(()) => {
+                    inner.ports.push(socket);
+                    ports.push(free.port());
+                }
+                // Another program was given the port in between.
+                Err(error) if error.kind() == ErrorKind::AddrInUse && lost < 100 => lost += 1,
+                Err(error) => return Err(error),
+            }
         }
         Ok(ports)
     }
@@ -205,7 +224,7 @@ async fn answer(keeper: Arc<State>, stream: UnixStream) {
     let mut lines = Framed::new(stream, LinesCodec::new());
     while let Some(Ok(line)) = lines.next().await {
         let response = match serde_json::from_str(&line) {
-            Ok(Request::Watch) => return watch(&keeper, &mut lines).await,
+            Ok(Request::Watch) => return tell_exits(&keeper, &mut lines).await,
             Ok(request) => handle(&keeper, request).await,
             Err(error) => Response::Refused(error.to_string()),
         };
@@ -220,6 +239,7 @@ async fn handle(keeper: &Arc<State>, request: Request) -> Response {
     match request {
         Request::Start(spec) => done(keeper.start(spec)),
         Request::Stop { name } => done(keeper.stop(&name).await),
+        Request::Remove { name } => done(keeper.remove(&name).await),
         Request::StartAgain { name } => {
             let spec = keeper.lock().processes.iter().find(|p| p.spec.name == name).map(|p| p.spec.clone());
             done(spec.ok_or_else(|| format!("there is no process {name}")).and_then(|spec| keeper.start(spec)))
@@ -248,7 +268,7 @@ async fn handle(keeper: &Arc<State>, request: Request) -> Response {
     }
 }
 
-async fn watch(keeper: &State, lines: &mut Framed<UnixStream, LinesCodec>) {
+async fn tell_exits(keeper: &State, lines: &mut Framed<UnixStream, LinesCodec>) {
     let mut exits = keeper.exits.subscribe();
     let before: Vec<Exit> = keeper.lock().processes.iter().filter_map(|p| p.exit.clone()).collect();
     for exit in &before {

@@ -1,7 +1,7 @@
 //! Clusters as processes on this machine: one etcd for all, and per cluster an API server and a controller manager.
 //!
-//! Everything binds to 127.0.0.1 on ports that the system gave. TLS is verified everywhere, etcd takes only clients with
-//! a certificate of the fleet's CA, and all files are their owner's only.
+//! Everything binds to 127.0.0.1 on ports that the system gave. TLS is verified everywhere; etcd is reached by
+//! a socket in the fleet's directory, which other users can't enter; all files are their owner's only.
 
 mod control_plane;
 mod pki;
@@ -23,6 +23,9 @@ use crate::kubeconfig::{self, Access};
 
 /// How long an API server may take until it is ready. It takes 3 to 7 s here with four at once on two cores.
 const READY_LIMIT: Duration = Duration::from_secs(120);
+
+/// Where the programs are, for the commands that come later.
+const STATE: &str = "local.json";
 
 /// The programs that clusters are made of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,15 +68,7 @@ pub struct Local {
     keeper: Keeper,
     programs: Programs,
     pki: Pki,
-    ports: Ports,
-    etcd_client: Pair,
     first_exit: watch::Receiver<Option<Exit>>,
-}
-
-/// The ports of etcd, which clusters that are added later need too.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Ports {
-    etcd: u16,
 }
 
 impl Local {
@@ -85,17 +80,14 @@ impl Local {
     pub async fn create(program: &Program, dir: &Path, programs: Programs) -> Result<Self, ClusterError> {
         let keeper = Keeper::spawn(program, dir).await?;
         let pki = Pki::create(&dir.join("pki"))?;
-        let [etcd, peer] = keeper.reserve(2).await?[..] else {
+        let [peer] = keeper.reserve(1).await?[..] else {
             return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
         };
-        let ports = Ports { etcd };
         let server = pki.server("etcd")?;
-        keeper.start(control_plane::etcd(&programs.etcd, dir, &pki.ca_file(), &server, etcd, peer)).await?;
-        let etcd_client = pki.client("etcd-client", "kube-apiserver", None)?;
-        let state = State { programs: programs.clone(), ports };
-        write_private(&dir.join("local.json"), &serde_json::to_string(&state).unwrap_or_default())?;
+        keeper.start(control_plane::etcd(&programs.etcd, dir, &pki.ca_file(), &server, peer)).await?;
+        write_private(&dir.join(STATE), &serde_json::to_string(&programs).unwrap_or_default())?;
         let first_exit = keeper.watch().await?;
-        Ok(Self { keeper, programs, pki, ports, etcd_client, first_exit })
+        Ok(Self { keeper, programs, pki, first_exit })
     }
 
     /// The local clusters of a fleet that is up.
@@ -104,14 +96,13 @@ impl Local {
     /// When no fleet lives in `dir`.
     pub async fn open(dir: &Path) -> Result<Self, ClusterError> {
         let keeper = Keeper::connect(dir)?;
-        let path = dir.join("local.json");
+        let path = dir.join(STATE);
         let text = std::fs::read_to_string(&path).map_err(ClusterError::io("read", &path))?;
-        let State { programs, ports } =
+        let programs =
             serde_json::from_str(&text).map_err(|e| ClusterError::Keeper(format!("{}: {e}", path.display())))?;
         let pki = Pki::open(&dir.join("pki"))?;
-        let etcd_client = pki.client("etcd-client", "kube-apiserver", None)?;
         let first_exit = keeper.watch().await?;
-        Ok(Self { keeper, programs, pki, ports, etcd_client, first_exit })
+        Ok(Self { keeper, programs, pki, first_exit })
     }
 
     /// The fleet's keeper.
@@ -126,39 +117,55 @@ impl Local {
         self.first_exit.clone()
     }
 
-    /// Makes a cluster and waits until its API server is ready. Its controllers start then and are not waited for.
+    /// Makes a cluster and waits until its API server is ready. Its controllers don't run yet:
+    /// [`Local::start_controllers`].
     ///
     /// # Errors
     /// When the API server dies or isn't ready after two minutes.
-    pub async fn start_cluster(&self, name: &str, kind: Kind) -> Result<Cluster, ClusterError> {
+    pub async fn start_cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
         crate::state_dir::check_name(name)?;
         let [port] = self.keeper.reserve(1).await?[..] else {
             return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
         };
         let apiserver = &self.programs.apiserver;
-        let spec = control_plane::apiserver(apiserver, name, &self.pki, self.ports.etcd, &self.etcd_client, port)?;
+        let spec = control_plane::apiserver(apiserver, name, self.keeper.dir(), &self.pki, port)?;
         let process = spec.name.clone();
         self.keeper.start(spec).await?;
 
         let server = format!("https://127.0.0.1:{port}");
-        let access = |user: &str, pair: Pair| Access {
+        let admin = self.pki.client(&format!("{name}-admin"), "fleetdrill", Some("system:masters"))?;
+        let (kubeconfig, config) = self.access(name, &server, "admin", admin)?;
+        let client = kubeconfig::client(config, name).await?;
+        self.ready(name, &process, &client).await?;
+        Ok(Cluster { name: name.to_owned(), server, ca: self.pki.ca().to_owned(), kubeconfig, client })
+    }
+
+    /// Starts a cluster's controllers. They take a second or two until they work, which isn't waited for.
+    ///
+    /// # Errors
+    /// When they can't be started.
+    pub async fn start_controllers(&self, cluster: &Cluster, kind: Kind) -> Result<(), ClusterError> {
+        let name = &cluster.name;
+        // The controllers' own roles belong to a ServiceAccount each; one administrator for all of them starts faster.
+        let user = "system:kube-controller-manager";
+        let pair = self.pki.client(&format!("{name}-manager"), user, Some("system:masters"))?;
+        let (kubeconfig, _) = self.access(name, &cluster.server, "controller-manager", pair)?;
+        let manager = &self.programs.controller_manager;
+        self.keeper.start(control_plane::controller_manager(manager, name, kind == Kind::Hub, &kubeconfig)).await
+    }
+
+    fn access(&self, name: &str, server: &str, user: &str, pair: Pair) -> Result<(PathBuf, Kubeconfig), ClusterError> {
+        let access = Access {
             name: name.to_owned(),
-            server: server.clone(),
+            server: server.to_owned(),
             ca: self.pki.ca().to_owned(),
             certificate: pair.certificate,
             key: pair.key,
-        }.with_file(self.keeper.dir(), user);
-        let admin = self.pki.client(&format!("{name}-admin"), "fleetdrill", Some("system:masters"))?;
-        let (kubeconfig, config) = access("admin", admin)?;
-        // The controllers' own roles belong to a ServiceAccount each; one administrator for all of them starts faster.
-        let manager = self.pki.client(&format!("{name}-manager"), "system:kube-controller-manager", Some("system:masters"))?;
-        let (manager_kubeconfig, _) = access("controller-manager", manager)?;
-        let client = kubeconfig::client(config, name).await?;
-        self.ready(name, &process, &client).await?;
-        let manager = &self.programs.controller_manager;
-        let hub = kind == Kind::Hub;
-        self.keeper.start(control_plane::controller_manager(manager, name, hub, &manager_kubeconfig)).await?;
-        Ok(Cluster { name: name.to_owned(), server, ca: self.pki.ca().to_owned(), kubeconfig, client })
+        };
+        let config = kubeconfig::kubeconfig(&[&access]);
+        let file = kubeconfig_file(self.keeper.dir(), name, user);
+        write_private(&file, &kubeconfig::text(&config))?;
+        Ok((file, config))
     }
 
     /// A cluster of a fleet that is up.
@@ -213,21 +220,6 @@ impl Local {
             // There is nothing to watch before the API server answers.
             let _ = tokio::time::timeout(Duration::from_millis(50), exits.changed()).await;
         }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct State {
-    programs: Programs,
-    ports: Ports,
-}
-
-impl Access {
-    fn with_file(self, dir: &Path, user: &str) -> Result<(PathBuf, Kubeconfig), ClusterError> {
-        let config = kubeconfig::kubeconfig(&[&self]);
-        let file = kubeconfig_file(dir, &self.name, user);
-        write_private(&file, &kubeconfig::text(&config))?;
-        Ok((file, config))
     }
 }
 

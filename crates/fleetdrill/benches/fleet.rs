@@ -1,0 +1,156 @@
+//! Figures of a fleet: how fast it starts, how well scenarios share it, how much memory it takes.
+//!
+//! A benchmark prints and judges nothing. Machines are noisy: what counts are ratios within one run, of things measured
+//! in turn.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clusters::keeper::Program;
+use clusters::local::Local;
+use fleet::{Fleet, Options};
+use fleetdrill::components::{self, Components};
+use futures::future::try_join_all;
+use serde_json::Value;
+
+/// The scenarios of the four failures, as they are selected.
+const FAILURES: [&str; 4] = [
+    "and what holds it is released",
+    "a resource snapshot index that doesn't exist",
+    "A second run with another resource snapshot preempts the first",
+    "The approval carries a stale observedGeneration",
+];
+
+/// How often each start is measured; the median counts.
+const ROUNDS: usize = 3;
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    // `cargo test` runs benchmarks too, to see that they compile.
+    if !std::env::args().any(|a| a == "--bench") {
+        return Ok(());
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let components = runtime.block_on(components::ensure(None, &|event| eprintln!("{event}")))?;
+
+    let (mut bare, mut whole) = (Vec::new(), Vec::new());
+    for round in 1..=ROUNDS {
+        bare.push(runtime.block_on(four_api_servers(&components))?);
+        whole.push(runtime.block_on(a_fleet(&components))?);
+        eprintln!("round {round}: {:.1} s, {:.1} s", seconds(bare[round - 1]), seconds(whole[round - 1]));
+    }
+    let (bare, whole) = (median(bare), median(whole));
+    println!("start, median of {ROUNDS}");
+    println!("  four bare API servers at once      {:>6.1} s", seconds(bare));
+    println!("  a fleet, hub and three joined      {:>6.1} s", seconds(whole));
+    println!("  ratio                              {:>6.2}", seconds(whole) / seconds(bare));
+
+    let up = Command::new(program()).args(["up", "--name", "bench"]).output()?;
+    if !up.status.success() {
+        return Err(String::from_utf8_lossy(&up.stderr).into());
+    }
+    let measured = scenarios().and_then(|()| memory());
+    Command::new(program()).args(["down", "bench"]).output()?;
+    measured
+}
+
+async fn four_api_servers(components: &Components) -> Result<Duration, Failure> {
+    let dir = clusters::state_dir::fleet("bench-bare")?;
+    let started = Instant::now();
+    let local = Local::create(&Program(program()), &dir, components.programs.clone()).await?;
+    try_join_all(["hub", "member-1", "member-2", "member-3"].iter().map(|name| local.start_cluster(name))).await?;
+    let took = started.elapsed();
+    local.keeper().end().await?;
+    Ok(took)
+}
+
+async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
+    let options = Options {
+        name: "bench-fleet".into(),
+        members: 3,
+        programs: components.programs.clone(),
+        agents: components.agents.clone(),
+        keeper: Program(program()),
+    };
+    let started = Instant::now();
+    let fleet = Fleet::create(options, Arc::new(|_| ())).await?;
+    let took = started.elapsed();
+    fleet.end().await?;
+    Ok(took)
+}
+
+fn scenarios() -> Result<(), Failure> {
+    let mut longest = 0.0_f64;
+    println!("\nfailure scenarios on a running fleet");
+    for name in FAILURES {
+        let took = run(&[name])?;
+        println!("  {took:>6.1} s alone: {name}");
+        longest = longest.max(took);
+    }
+    let together = run(&FAILURES)?;
+    println!("  {together:>6.1} s all four together");
+    println!("  ratio to the longest alone         {:>6.2}", together / longest);
+    Ok(())
+}
+
+/// Runs scenarios on the fleet that is up; returns the seconds from the first one's start to the last one's end.
+fn run(names: &[&str]) -> Result<f64, Failure> {
+    let json = std::env::temp_dir().join(format!("fleetdrill-bench-{}.json", std::process::id()));
+    let output = Command::new(program()).args(["run", "--fleet", "bench", "--json"]).arg(&json).args(names).output()?;
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(&json)?)?;
+    std::fs::remove_file(&json)?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stdout).into());
+    }
+    let scenarios = record["scenarios"].as_array().ok_or("no scenarios in the report")?;
+    let time = |s: &Value| s["started_at"].as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok());
+    let first = scenarios.iter().filter_map(time).min().ok_or("no start in the report")?;
+    let ends =
+        scenarios.iter().filter_map(|s| Some(time(s)?.duration_since(first).as_secs_f64() + s["seconds"].as_f64()?));
+    Ok(ends.fold(0.0, f64::max))
+}
+
+fn memory() -> Result<(), Failure> {
+    let status = Command::new(program()).args(["status", "bench", "-o", "json"]).output()?;
+    let fleets: Value = serde_json::from_slice(&status.stdout)?;
+    let mut peaks: BTreeMap<&str, u64> = BTreeMap::new();
+    for process in fleets[0]["processes"].as_array().into_iter().flatten() {
+        let (Some(name), Some(pid)) = (process["name"].as_str(), process["pid"].as_u64()) else { continue };
+        let of = match name {
+            "etcd" => "etcd, for all clusters",
+            name if name.starts_with("hub") => "hub",
+            name if name.starts_with("member-1-") => "a member (member-1)",
+            _ => "the other members",
+        };
+        *peaks.entry(of).or_default() += peak(pid)?;
+    }
+    println!("\npeak memory after the scenarios (VmHWM, each process's own peak)");
+    for (of, kib) in &peaks {
+        println!("  {of:<32} {:>6} MiB", kib / 1024);
+    }
+    println!("  {:<32} {:>6} MiB", "all", peaks.values().sum::<u64>() / 1024);
+    Ok(())
+}
+
+fn peak(pid: u64) -> Result<u64, Failure> {
+    let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"))?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:")).ok_or("no VmHWM")?;
+    Ok(line.split_whitespace().nth(1).ok_or("no number")?.parse()?)
+}
+
+fn program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_fleetdrill"))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn seconds(time: Duration) -> f64 {
+    time.as_secs_f64()
+}
