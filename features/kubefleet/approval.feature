@@ -3,22 +3,20 @@ Feature: An approval that counts for nothing
   The guide "Staged Update Run TSG", section "ClusterApprovalRequest Troubleshooting": the request was approved, but the
   run doesn't go on, since the approval's observedGeneration isn't the request's generation. Nothing says so.
 
-  Background:
-    Given a placement "web" with strategy External selects "member-1"
+  @KF-UR-004
+  Scenario Outline: The approval <when> a stage of <placement> carries a stale observedGeneration
+    Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members  | after    |
+      | stage   | members  | <when>   |
       | staging | member-1 | Approval |
     And an update run "release" of placement "web" starts with strategy "asks"
-
-  @drill @KF-UR-004
-  Scenario: The approval carries a stale observedGeneration
-    Given update run "release" reports
+    And update run "release" reports
       | on            | condition   | status | reason              | message                                                       |
       |               | Initialized | True   | UpdateRunInitializedSuccessfully |                                                  |
-      |               | Progressing | False  | UpdateRunWaiting    | waiting for after-stage tasks in stage staging to complete    |
+      |               | Progressing | False  | UpdateRunWaiting    | waiting for <when>-stage tasks in stage staging to complete    |
       | stage staging | Progressing | False  | StageUpdatingWaiting |                                                              |
-    When the approval request of update run "release" after stage "staging" is approved with a stale observedGeneration
-    Then the approval request of update run "release" after stage "staging" goes on reporting for 15 seconds
+    When the approval request of update run "release" <when> stage "staging" is approved with a stale observedGeneration
+    Then the approval request of update run "release" <when> stage "staging" goes on reporting for 15 seconds
       | condition        | status | reason   | observedGeneration |
       | Approved         | True   | approved | stale              |
       | ApprovalAccepted | absent |          |                    |
@@ -28,10 +26,10 @@ Feature: An approval that counts for nothing
       | Succeeded   | absent |                  |
     And the diagnosis of update run "release" is KF-UR-004
       | object                                         | value            |
-      | ClusterStagedUpdateRun/{release}               | UpdateRunWaiting |
-      | ClusterApprovalRequest/{release}-after-staging | Approved=True    |
-    When the approval request of update run "release" after stage "staging" is approved
-    Then the approval request of update run "release" after stage "staging" reports
+      | UpdateRun/                                     | UpdateRunWaiting |
+      | /{release}-<when>-staging | Approved=True    |
+    When the approval request of update run "release" <when> stage "staging" is approved
+    Then the approval request of update run "release" <when> stage "staging" reports
       | condition        | status | reason                          |
       | Approved         | True   | approved                        |
       | ApprovalAccepted | True   | ApprovalRequestApprovalAccepted |
@@ -40,16 +38,42 @@ Feature: An approval that counts for nothing
     And the diagnosis finds nothing
     When the resources of placement "web" change
     And an update run "next" of placement "web" starts with strategy "asks"
-    And the approval request of update run "next" after stage "staging" is approved
+    And the approval request of update run "next" <when> stage "staging" is approved
     Then update run "next" succeeds
     And the resources of placement "web" are on "member-1"
 
-  @drill
-  Scenario: The approval carries the request's generation
-    When the approval request of update run "release" after stage "staging" is approved
-    Then the approval request of update run "release" after stage "staging" reports
+    @drill
+    Examples:
+      | placement                  | when   |
+      | a cluster-scoped placement | after  |
+
+    Examples:
+      | placement                  | when   |
+      | a cluster-scoped placement | before |
+      | a namespaced placement     | after  |
+      | a namespaced placement     | before |
+
+  Scenario Outline: The approval <when> a stage of <placement> carries the request's generation
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | <when>   |
+      | staging | member-1 | Approval |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    When the approval request of update run "release" <when> stage "staging" is approved
+    Then the approval request of update run "release" <when> stage "staging" reports
       | condition        | status | reason                          |
       | ApprovalAccepted | True   | ApprovalRequestApprovalAccepted |
     And update run "release" succeeds
     And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
+
+    @drill
+    Examples:
+      | placement                  | when   |
+      | a cluster-scoped placement | after  |
+
+    Examples:
+      | placement                  | when   |
+      | a cluster-scoped placement | before |
+      | a namespaced placement     | after  |
+      | a namespaced placement     | before |

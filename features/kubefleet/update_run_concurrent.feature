@@ -4,20 +4,20 @@ Feature: Two staged update runs update the same cluster at the same time
   the 15 seconds that a run waits before it looks again, another run gives the binding another resource snapshot. The
   first run is preempted and fails.
 
-  Background:
-    Given a placement "web" with strategy External selects "member-1"
+  @KF-UR-003
+  Scenario Outline: A second run with another resource snapshot preempts the first, of <placement>
+    Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-
-  @drill @KF-UR-003
-  Scenario: A second run with another resource snapshot preempts the first
-    Given an update run "old" of placement "web" starts with strategy "all"
+    # A workload that never becomes available holds the first run at its cluster.
+    And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
+    And an update run "old" of placement "web" starts with strategy "all"
     And update run "old" reports
       | on                      | condition   | status | reason                           |
       |                         | Initialized | True   | UpdateRunInitializedSuccessfully |
       | stage staging, member-1 | Started     | True   | ClusterUpdatingStarted           |
-    When the resources of placement "web" change
+    When the Deployment is taken out of the resources of placement "web"
     And an update run "new" of placement "web" starts with strategy "all"
     Then update run "old" reports
       | on                      | condition   | status | reason                           | message                                                                       |
@@ -29,12 +29,12 @@ Feature: Two staged update runs update the same cluster at the same time
       | stage staging, member-1 | Succeeded   | False  | ClusterUpdatingFailed            |                                                                               |
     And the binding of placement "web" for "member-1" reports
       | condition      | status | reason         | message                                     |
-      | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 1, updateRun: {new}  |
+      | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 2, updateRun: {new}  |
     And the diagnosis of update run "old" is KF-UR-003 for "member-1"
       | object                       | value                |
-      | ClusterStagedUpdateRun/{old} | UpdateRunFailed      |
-      | ClusterResourceBinding/{web} | updateRun: {new}     |
-      | ClusterStagedUpdateRun/{new} |                      |
+      | /{old}                       | UpdateRunFailed      |
+      | Binding/                     | updateRun: {new}     |
+      | /{new}                       |                      |
     # The guide: in most cases the user is releasing a new version, and can just let the new run complete.
     And update run "new" succeeds
     And the resources of placement "web" are on "member-1"
@@ -46,9 +46,21 @@ Feature: Two staged update runs update the same cluster at the same time
     Then update run "next" succeeds
     And the resources of placement "web" are on "member-1"
 
-  @drill
-  Scenario: A second run starts once the first has succeeded
-    Given an update run "old" of placement "web" starts with strategy "all"
+    @drill
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+
+    Examples:
+      | placement                  |
+      | a namespaced placement     |
+
+  Scenario Outline: A second run starts once the first has succeeded, of <placement>
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    And an update run "old" of placement "web" starts with strategy "all"
     And update run "old" succeeds
     When the resources of placement "web" change
     And an update run "new" of placement "web" starts with strategy "all"
@@ -58,3 +70,12 @@ Feature: Two staged update runs update the same cluster at the same time
       | Succeeded | True   | UpdateRunSucceeded |
     And the resources of placement "web" are on "member-1"
     And the diagnosis finds nothing
+
+    @drill
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+
+    Examples:
+      | placement                  |
+      | a namespaced placement     |

@@ -1,52 +1,210 @@
 @kubefleet
 Feature: A staged update run fails to initialize
-  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun initialization failure": the run asks for
-  a resource snapshot that doesn't exist.
+  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun initialization failure", in both scopes:
+  INITIALIZED is False, and the condition's message says why.
 
-  Background:
-    Given a placement "web" with strategy External selects "member-1" and "member-2"
-    And a staged update strategy "one-by-one" for placement "web"
+  @KF-UR-001
+  Scenario Outline: A run of <placement> asks for a resource snapshot index that doesn't exist
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-      | canary  | member-2 |
-
-  @drill @KF-UR-001
-  Scenario: The run asks for a resource snapshot index that doesn't exist
-    When an update run "release" of placement "web" starts with strategy "one-by-one" at snapshot index "7"
+    When an update run "release" of placement "web" starts with strategy "all" at snapshot index "7"
     Then update run "release" reports
-      | condition   | status | reason                    | message                                                        |
-      | Initialized | False  | UpdateRunInitializedFailed | no resourceSnapshots with index `7` found for placement `/{web}` |
-      | Progressing | absent |                           |                                                                |
-      | Succeeded   | absent |                           |                                                                |
+      | condition   | status | reason                     | message                                                     |
+      | Initialized | False  | UpdateRunInitializedFailed | no resourceSnapshots with index `7` found for placement `<shown>` |
+      | Progressing | absent |                            |                                                             |
+      | Succeeded   | absent |                            |                                                             |
     And placement "web" reports
-      | on       | condition      | status  | reason                                | message                                       |
-      |          | Scheduled      | True    | SchedulingPolicyFulfilled             |                                               |
+      | on       | condition      | status  | reason                                | message                                               |
+      |          | Scheduled      | True    | SchedulingPolicyFulfilled             |                                                       |
       |          | RolloutStarted | Unknown | RolloutControlledByExternalController | no resource snapshot name is observed across clusters |
-      | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                               |
-      | member-2 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                               |
+      | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                                       |
     And the diagnosis of update run "release" is KF-UR-001
-      | object                             | value                      |
-      | ClusterStagedUpdateRun/{release}   | UpdateRunInitializedFailed |
-      | ClusterStagedUpdateRun/{release}   | 7                          |
-      | ClusterResourceSnapshot of {web}   | 0                          |
+      | object     | value                      |
+      | /{release} | UpdateRunInitializedFailed |
+      | /{release} | 7                          |
+      | of <of>    | 0                          |
     When update run "release" is deleted
-    And an update run "again" of placement "web" starts with strategy "one-by-one" at snapshot index "0"
+    And an update run "again" of placement "web" starts with strategy "all" at snapshot index "0"
     Then update run "again" succeeds
-    And placement "web" becomes available on "member-1" and "member-2"
+    And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
     When the resources of placement "web" change
-    And an update run "next" of placement "web" starts with strategy "one-by-one"
+    And an update run "next" of placement "web" starts with strategy "all"
     Then update run "next" succeeds
-    And the resources of placement "web" are on "member-1" and "member-2"
+    And the resources of placement "web" are on "member-1"
 
-  @drill
-  Scenario: The run asks for a resource snapshot index that exists
-    When an update run "release" of placement "web" starts with strategy "one-by-one" at snapshot index "0"
+    @drill
+    Examples:
+      | placement                  | shown          | of              |
+      | a cluster-scoped placement | /{web}         | {web}           |
+
+    Examples:
+      | placement                  | shown          | of              |
+      | a namespaced placement     | {web}-app/{web} | {web}           |
+
+  Scenario Outline: A run of <placement> asks for a resource snapshot index that exists
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with strategy "all" at snapshot index "0"
     Then update run "release" reports
       | condition   | status | reason                           |
       | Initialized | True   | UpdateRunInitializedSuccessfully |
       | Progressing | True   | UpdateRunProgressing             |
     And the diagnosis finds nothing
     And update run "release" succeeds
-    And placement "web" becomes available on "member-1" and "member-2"
+    And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
+
+    @drill
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+
+    Examples:
+      | placement                  |
+      | a namespaced placement     |
+
+  @KF-UR-014
+  Scenario Outline: A run of <placement> names a strategy that doesn't exist
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with a strategy that doesn't exist
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                |
+      | Initialized | False  | UpdateRunInitializedFailed | referenced updateStrategy not found: ` |
+    And the diagnosis of update run "release" is KF-UR-014
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "all"
+    Then update run "again" succeeds
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @KF-UR-010
+  Scenario Outline: A run names a placement that doesn't exist, beside <placement>
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of a placement that doesn't exist starts with strategy "all", beside "web"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                    |
+      | Initialized | False  | UpdateRunInitializedFailed | parent placement not found |
+    And the diagnosis of update run "release" is KF-UR-010
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "all"
+    Then update run "again" succeeds
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @KF-UR-011
+  Scenario Outline: A run's placement isn't External: <placement>
+    Given <placement> "web" has put its resources on "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with strategy "all"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                                                                   |
+      | Initialized | False  | UpdateRunInitializedFailed | parent placement does not have an external rollout strategy, current strategy: RollingUpdate |
+    And the diagnosis of update run "release" is KF-UR-011
+    When update run "release" is deleted
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+    And a change to the resources of placement "web" arrives on "member-1"
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @KF-UR-012 @KF-SC-001
+  Scenario: The placement asks for more members than there are
+    Given a placement "web" with strategy External asks for 9 members of "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with strategy "all"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                     |
+      | Initialized | False  | UpdateRunInitializedFailed | not fully scheduled yet     |
+    And placement "web" reports
+      | condition | status | reason                      | message                                                    |
+      | Scheduled | False  | SchedulingPolicyUnfulfilled | could not find all clusters needed                         |
+    And the diagnosis of update run "release" is KF-UR-012
+    And the diagnosis of placement "web" is KF-SC-001
+
+  @KF-UR-013
+  Scenario: The placement's policy selects no member
+    Given a placement "web" with strategy External selects no member
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with strategy "all"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                       |
+      | Initialized | False  | UpdateRunInitializedFailed | no scheduled or to-be-deleted bindings found  |
+    And the diagnosis of update run "release" is KF-UR-013
+
+  Scenario Outline: The strategy is wrong: <mistake>
+    Given a placement "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "wrong" for placement "web"
+      | stage   | members    | after   | sorted by   | selector   |
+      | staging | <staging>  | <after> | <sorted by> | <selector> |
+      | canary  | <canary>   |         |             |            |
+    When an update run "release" of placement "web" starts with strategy "wrong"
+    Then update run "release" reports
+      | condition   | status | reason                     | message   |
+      | Initialized | False  | UpdateRunInitializedFailed | <message> |
+      | Progressing | absent |                            |           |
+    And the diagnosis of update run "release" is <code>
+
+    @KF-UR-018
+    Examples:
+      | mistake                          | code      | staging            | canary   | after | sorted by | selector | message                                              |
+      | a member is in two stages        | KF-UR-018 | member-1, member-2 | member-2 |       |           |          | cluster `member-2` appears in more than one stages   |
+    @KF-UR-020
+    Examples:
+      | mistake                          | code      | staging            | canary   | after | sorted by | selector | message                                              |
+      | a member is in no stage          | KF-UR-020 | member-1           |          |       |           |          | some clusters are not placed in any stage, total 1, showing up to 10: member-2 |
+    @KF-UR-015
+    Examples:
+      | mistake                          | code      | staging            | canary   | after                        | sorted by | selector | message                                                          |
+      | a stage has the same task twice  | KF-UR-015 | member-1           | member-2 | TimedWait 5s, TimedWait 6s   |           |          | afterStageTasks cannot have two tasks of the same type: TimedWait |
+    @KF-UR-016
+    Examples:
+      | mistake                          | code      | staging            | canary   | after         | sorted by | selector | message                                             |
+      | a stage waits for no time        | KF-UR-016 | member-1           | member-2 | TimedWait 0s  |           |          | task 0 of type TimedWait has wait duration <= 0     |
+    @KF-UR-017
+    Examples:
+      | mistake                          | code      | staging            | canary   | after | sorted by | selector                                               | message                                 |
+      | a stage's selector has no values | KF-UR-017 | member-1           | member-2 |       |           | {"matchExpressions": [{"key": "env", "operator": "In"}]} | the stage label selector is invalid     |
+    @KF-UR-019
+    Examples:
+      | mistake                          | code      | staging            | canary   | after | sorted by | selector | message                                                   |
+      | the sorting label isn't there    | KF-UR-019 | member-1           | member-2 |       | order     |          | the sorting label `order:` on cluster `member-1` is not valid |
+
+  @KF-UR-021
+  Scenario: The resource snapshot index is no number
+    Given a placement "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with strategy "all" at snapshot index "abc"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                                                 |
+      | Initialized | False  | UpdateRunInitializedFailed | invalid resource snapshot index `abc` provided, expected an integer >= 0 |
+    And the diagnosis of update run "release" is KF-UR-021

@@ -19,7 +19,7 @@ async fn is(world: &mut World, object: ObjectRef, code: CodeParam, step: &Step) 
     finding(scene, &findings, &object, &code.0, None, step)
 }
 
-/// The diagnosis of the object has this code for this member.
+/// The diagnosis of the object has this code for this member. The table is the same.
 #[then(expr = "the diagnosis of {object} is {code} for {string}")]
 async fn is_for(world: &mut World, object: ObjectRef, code: CodeParam, member: String, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
@@ -54,7 +54,7 @@ fn finding(
     step: &Step,
 ) -> Result<(), StepError> {
     let found = scene.find(object)?;
-    let all = findings.iter().chain(findings.iter().flat_map(|f| &f.consequences));
+    let all = findings.iter().flat_map(Finding::flatten);
     let name = match object {
         ObjectRef::Placement(name) => scene.placement(name)?.name,
         ObjectRef::UpdateRun(name) => scene.run(name)?.name,

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::error::StepError;
 use crate::limits;
-use crate::params::ObjectRef;
+use crate::params::{CodeParam, ObjectRef};
 use crate::placement::absent;
 use crate::world::World;
 
@@ -75,6 +75,73 @@ async fn namespace_back(world: &mut World, member: String) -> Result<(), StepErr
         })
         .await?;
     Ok(())
+}
+
+/// Stops the member's agent, as a crash or a lost node does.
+#[when(expr = "the agent of member {string} stops")]
+async fn agent_stops(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    faults::stop_member_agent(&scene.fleet, &real).await?;
+    scene.induced(format!("member-agent of {real} stopped"));
+    Ok(())
+}
+
+/// Starts the member's agent, anew where it runs.
+#[when(expr = "the agent of member {string} is restarted")]
+async fn agent_restarted(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    faults::stop_member_agent(&scene.fleet, &real).await?;
+    faults::start_member_agent(&scene.fleet, &real).await?;
+    scene.remedied(format!("member-agent of {real} restarted"));
+    Ok(())
+}
+
+/// Deletes the RoleBinding that gives the member's identity its rights on the hub.
+#[when(expr = "the RoleBinding of member {string} on the hub is deleted")]
+async fn role_binding_deleted(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let (namespace, name) = (fleet::member_namespace(&real), format!("fleet-rolebinding-{real}"));
+    scene.delete(kinds::ROLE_BINDING, Some(&namespace), &name).await?;
+    scene.induced(format!("RoleBinding/{namespace}/{name} deleted on the hub"));
+    Ok(())
+}
+
+/// Changes the MemberCluster's spec by a second in its heartbeat period, upon which the hub-agent makes anew what is
+/// missing in the member's namespace.
+#[when(expr = "the spec of member {string} is touched")]
+async fn touched(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    scene.patch(kinds::MEMBER_CLUSTER, None, &real, json!({"spec": {"heartbeatPeriodSeconds": 16}})).await?;
+    scene.remedied(format!("MemberCluster/{real}: heartbeatPeriodSeconds changed to 16"));
+    Ok(())
+}
+
+/// The diagnosis comes to have this code for the member; what it rests on, such as the age of a heartbeat, takes time.
+#[then(expr = "within {int} seconds the diagnosis of member {string} is {code}")]
+async fn diagnosed_within(world: &mut World, seconds: u64, member: String, code: CodeParam) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(seconds);
+    loop {
+        let findings = scene.diagnose().await?;
+        let ours = |f: &&diagnosis::Finding| f.code.0 == code.0 && f.subject.name == real;
+        let found = findings.iter().flat_map(diagnosis::Finding::flatten).find(ours).is_some();
+        if found {
+            scene.recorder.add(crate::record::What::Diagnosed { findings });
+            return Ok(());
+        }
+        if tokio::time::Instant::now() > deadline {
+            let found: Vec<String> = findings.iter().map(|f| format!("{} {}", f.code, f.subject)).collect();
+            let what = format!("no {} for {real} after {seconds} s; the diagnosis finds: {}", code.0, found.join(", "));
+            return Err(StepError::Differs(what));
+        }
+        // The diagnosis reads the age of things, which no watch tells.
+        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    }
 }
 
 /// Deletes the MemberCluster and doesn't wait for its end.

@@ -80,8 +80,10 @@ pub struct Placement {
     pub scope: Scope,
     /// The namespace whose contents it places.
     pub content: String,
-    /// How often its resources have been changed.
+    /// How often its ConfigMap has been changed.
     pub revision: u32,
+    /// How many resource snapshots there should be.
+    pub snapshots: u32,
 }
 
 impl Placement {

@@ -72,6 +72,23 @@ impl FromStr for ObjectRef {
     }
 }
 
+/// `a placement` or `a cluster-scoped placement` (ClusterResourcePlacement, with its runs, strategies and approval
+/// requests), or `a namespaced placement` (ResourcePlacement, likewise).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "a placement|a cluster-scoped placement|a namespaced placement", name = "placement")]
+pub struct NewPlacement {
+    /// Whether it is namespaced.
+    pub namespaced: bool,
+}
+
+impl FromStr for NewPlacement {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self { namespaced: text.contains("namespaced") })
+    }
+}
+
 /// A failure code, e.g. `KF-WS-001`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(regex = r"[A-Z]{2}-[A-Z]{2}-[0-9]{3}", name = "code")]

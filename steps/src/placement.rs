@@ -9,37 +9,202 @@ use serde_json::{Value, json};
 use crate::error::StepError;
 use crate::limits;
 use crate::objects::{Placement, Scope};
-use crate::params::Members;
+use crate::params::{Members, NewPlacement};
 use crate::scene::Scene;
 use crate::world::World;
 
 /// The ConfigMap that stands for a placement's workload.
 const SETTINGS: &str = "settings";
 
+/// The envelope that a placement may have too; a cluster-scoped one carries the placement's name before it.
+const ENVELOPE: &str = "envelope";
+
+/// The Deployment that a placement may have too.
+pub(crate) const DEPLOYMENT: &str = "app";
+
 /// A placement (strategy RollingUpdate) with a namespace of its own to place, whose resources are available on the
 /// members.
-#[given(expr = "a placement {string} has put its resources on {members}")]
-async fn has_put(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
+#[given(expr = "{placement} {string} has put its resources on {members}")]
+async fn has_put(world: &mut World, new: NewPlacement, name: String, members: Members) -> Result<(), StepError> {
     let scene = world.scene();
-    create(scene, &name, &members.0, "RollingUpdate").await?;
+    create(scene, new, &name, &members.0, "RollingUpdate", pick_all).await?;
     available_on(scene, &name, &members.0).await
 }
 
 /// A placement (strategy RollingUpdate) with a namespace of its own to place. What comes of it is for other steps to
 /// say.
-#[given(expr = "a placement {string} selects {members}")]
-#[when(expr = "a placement {string} selects {members}")]
-async fn selects(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
-    create(world.scene(), &name, &members.0, "RollingUpdate").await
+#[given(expr = "{placement} {string} selects {members}")]
+#[when(expr = "{placement} {string} selects {members}")]
+async fn selects(world: &mut World, new: NewPlacement, name: String, members: Members) -> Result<(), StepError> {
+    create(world.scene(), new, &name, &members.0, "RollingUpdate", pick_all).await
 }
 
 /// A placement with strategy External: nothing is rolled out until an update run does it. Waits until its members are
 /// scheduled and its first resource snapshot is there.
-#[given(expr = "a placement {string} with strategy External selects {members}")]
-async fn selects_external(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
+#[given(expr = "{placement} {string} with strategy External selects {members}")]
+async fn selects_external(
+    world: &mut World,
+    new: NewPlacement,
+    name: String,
+    members: Members,
+) -> Result<(), StepError> {
     let scene = world.scene();
-    create(scene, &name, &members.0, "External").await?;
+    create(scene, new, &name, &members.0, "External", pick_all).await?;
     snapshot_exists(scene, &name, 0).await
+}
+
+/// A placement with strategy External and policy PickN that asks for more members than can be had.
+#[given(expr = "{placement} {string} with strategy External asks for {int} members of {members}")]
+async fn asks_for(
+    world: &mut World,
+    new: NewPlacement,
+    name: String,
+    count: usize,
+    members: Members,
+) -> Result<(), StepError> {
+    let scene = world.scene();
+    let policy = |label: &str| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(label)});
+    create(scene, new, &name, &members.0, "External", policy).await?;
+    snapshot_exists(scene, &name, 0).await
+}
+
+/// A placement with strategy External whose policy no member satisfies.
+#[given(expr = "{placement} {string} with strategy External selects no member")]
+async fn selects_none(world: &mut World, new: NewPlacement, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    create(scene, new, &name, &[], "External", pick_all).await?;
+    snapshot_exists(scene, &name, 0).await
+}
+
+/// Adds a Deployment with this image to the placement's resources, before anything rolls them out.
+#[given(expr = "the resources of placement {string} include a Deployment with image {string}")]
+async fn include_deployment(world: &mut World, name: String, image: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let placement = scene.placement(&name)?;
+    let labels = json!({"app": DEPLOYMENT});
+    let deployment = json!({
+        "metadata": {"name": DEPLOYMENT},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "app", "image": image}]},
+            },
+        },
+    });
+    scene.make(kinds::DEPLOYMENT, Some(&placement.content), deployment).await?;
+    scene.did(format!("Deployment/{}/{DEPLOYMENT} with image {image} is part of it", placement.content));
+    changed(scene, &name).await
+}
+
+/// Adds a ResourceEnvelope (in the namespace that is placed) or a ClusterResourceEnvelope with this object, as JSON, to the
+/// placement's resources. `{name}` stands for the real name of what the scenario calls so.
+#[when(expr = "the resources of placement {string} include a {word} with {string}")]
+async fn include_envelope(world: &mut World, name: String, kind: String, object: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&name)?;
+    let (kind, namespace, envelope) = envelope(&p, &kind)?;
+    let object = parse(scene, &object)?;
+    let value = json!({"metadata": {"name": envelope}, "data": {"wrapped.yaml": object}});
+    scene.make(kind, namespace.as_deref(), value).await?;
+    scene.induced(format!("{}/{envelope} wraps {}", kind.kind, short(&object)));
+    changed(scene, &name).await
+}
+
+/// Gives the envelope another object, as JSON.
+#[when(expr = "the {word} of placement {string} is corrected to {string}")]
+async fn correct_envelope(world: &mut World, kind: String, name: String, object: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&name)?;
+    let (kind, namespace, envelope) = envelope(&p, &kind)?;
+    let object = parse(scene, &object)?;
+    let data = json!({"data": {"wrapped.yaml": null, "right.yaml": object}});
+    scene.patch(kind, namespace.as_deref(), &envelope, data).await?;
+    scene.remedied(format!("{}/{envelope} wraps {}", kind.kind, short(&object)));
+    changed(scene, &name).await
+}
+
+fn envelope(p: &Placement, kind: &str) -> Result<(kinds::Kind, Option<String>, String), StepError> {
+    match kind {
+        "ResourceEnvelope" => Ok((kinds::ENVELOPE, Some(p.content.clone()), ENVELOPE.to_owned())),
+        "ClusterResourceEnvelope" => Ok((kinds::CLUSTER_ENVELOPE, None, format!("{}-{ENVELOPE}", p.name))),
+        other => Err(StepError::Feature(format!("`{other}` is neither ResourceEnvelope nor ClusterResourceEnvelope"))),
+    }
+}
+
+fn parse(scene: &Scene, object: &str) -> Result<Value, StepError> {
+    let text = scene.names.fill(object);
+    serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
+}
+
+fn short(object: &Value) -> String {
+    object.to_string()
+}
+
+/// Takes the Deployment out of the placement's resources, as a release that corrects the former one does.
+#[when(expr = "the Deployment is taken out of the resources of placement {string}")]
+async fn deployment_taken_out(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let placement = scene.placement(&name)?;
+    scene.delete(kinds::DEPLOYMENT, Some(&placement.content), DEPLOYMENT).await?;
+    scene.remedied(format!("Deployment/{}/{DEPLOYMENT} deleted on the hub", placement.content));
+    changed(scene, &name).await
+}
+
+/// Changes the policy in a way that makes a new policy snapshot.
+#[when(expr = "the policy of placement {string} changes")]
+async fn policy_changes(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let term = json!({"preferredDuringSchedulingIgnoredDuringExecution": [
+        {"weight": 10, "preference": {"labelSelector": {"matchLabels": {"fleetdrill.dev/preferred": "true"}}}}
+    ]});
+    change_spec(scene, &name, "its policy changed", json!({"policy": {"affinity": {"clusterAffinity": term}}})).await
+}
+
+/// Changes how the placement applies resources.
+#[when(expr = "the apply strategy of placement {string} changes")]
+async fn apply_strategy_changes(world: &mut World, name: String) -> Result<(), StepError> {
+    let spec = json!({"strategy": {"applyStrategy": {"whenToTakeOver": "Never"}}});
+    change_spec(world.scene(), &name, "its applyStrategy.whenToTakeOver changed to Never", spec).await
+}
+
+/// Gives the placement strategy RollingUpdate instead of External.
+#[when(expr = "placement {string} gets strategy RollingUpdate")]
+async fn gets_rolling_update(world: &mut World, name: String) -> Result<(), StepError> {
+    let spec = json!({"strategy": {"type": "RollingUpdate"}});
+    change_spec(world.scene(), &name, "its strategy changed from External to RollingUpdate", spec).await
+}
+
+/// Gives one more member the label by which the placement's policy selects.
+#[when(expr = "placement {string} selects {string} too")]
+async fn selects_too(world: &mut World, name: String, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let placement = scene.placement(&name)?;
+    choose(scene, &placement.name, std::slice::from_ref(&member)).await?;
+    scene.induced(format!("{member} got the label that {} selects by", placement.name));
+    Ok(())
+}
+
+/// The placement itself still says that it is scheduled, and the clusters that it names are these.
+#[then(expr = "placement {string} is scheduled to {members}")]
+async fn is_scheduled(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
+    let scene = world.scene();
+    let placement = scene.placement(&name)?;
+    let real: Result<Vec<String>, _> = members.0.iter().map(|m| scene.names.get(m)).collect();
+    let mut real = real?;
+    real.sort();
+    let watched = Watched::one("hub", placement.scope.placement(), placement.scope.namespace(), &placement.name);
+    let hub = scene.hub();
+    let expectation = format!("{} is scheduled to {}", placement.name, real.join(", "));
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            let Some(value) = objects.get(&placement.name) else { return absent(objects, &placement.name) };
+            let on = clusters(Object::new(value));
+            if on == real { Verdict::Holds } else { Verdict::Pending(format!("it is scheduled to {}", on.join(", "))) }
+        })
+        .await?;
+    Ok(())
 }
 
 /// Changes the placement's policy to other members, as the guide's first resolution says.
@@ -131,29 +296,88 @@ async fn change_arrives(world: &mut World, name: String, members: Members) -> Re
     available_on(scene, &name, &members.0).await
 }
 
-async fn create(scene: &mut Scene, name: &str, members: &[String], strategy: &str) -> Result<(), StepError> {
+async fn create(
+    scene: &mut Scene,
+    new: NewPlacement,
+    name: &str,
+    members: &[String],
+    strategy: &str,
+    policy: impl Fn(&str) -> Value,
+) -> Result<(), StepError> {
     let real = scene.names.make(name);
     let content = format!("{real}-app");
     scene.make(kinds::NAMESPACE, None, json!({"metadata": {"name": content}})).await?;
     scene.make(kinds::CONFIG_MAP, Some(&content), json!({"metadata": {"name": SETTINGS}, "data": {"revision": "0"}})).await?;
     let label = choose(scene, &real, members).await?;
-    let placement = Placement { name: real.clone(), scope: Scope::Cluster, content: content.clone(), revision: 0 };
-    let kind = placement.scope.placement();
+    let scope = if new.namespaced { Scope::Namespace(content.clone()) } else { Scope::Cluster };
+    if new.namespaced {
+        place_namespace(scene, &real, &content, &label).await?;
+    }
+    let (kind, namespace) = (scope.placement(), scope.namespace().map(ToOwned::to_owned));
     let hub = scene.hub();
-    scene.follow(&hub, &Watched::one("hub", kind, None, &real));
+    scene.follow(&hub, &Watched::one("hub", kind, namespace.as_deref(), &real));
+    let selectors = if new.namespaced {
+        // In a namespace, everything that a scenario may put there.
+        json!([
+            {"group": "", "version": "v1", "kind": "ConfigMap", "name": SETTINGS},
+            {"group": "apps", "version": "v1", "kind": "Deployment", "name": DEPLOYMENT},
+            {"group": kinds::ENVELOPE.group, "version": "v1beta1", "kind": "ResourceEnvelope", "name": ENVELOPE},
+        ])
+    } else {
+        let envelope = format!("{real}-{ENVELOPE}");
+        json!([
+            {"group": "", "version": "v1", "kind": "Namespace", "name": content},
+            {"group": kinds::ENVELOPE.group, "version": "v1beta1", "kind": "ClusterResourceEnvelope", "name": envelope},
+        ])
+    };
     scene
-        .make(kind, None, json!({
+        .make(kind, namespace.as_deref(), json!({
             "metadata": {"name": real},
-            "spec": {
-                "resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": content}],
-                "policy": {"placementType": "PickAll", "affinity": affinity(&label)},
-                "strategy": {"type": strategy},
-            },
+            "spec": {"resourceSelectors": selectors, "policy": policy(&label), "strategy": {"type": strategy}},
         }))
         .await?;
-    scene.did(format!("{}/{real} (strategy {strategy}) selects Namespace/{content} for {}", kind.kind, members.join(", ")));
+    let on = if members.is_empty() { "no member".to_owned() } else { members.join(", ") };
+    scene.did(format!("{}/{real} (strategy {strategy}) selects what is in namespace {content} for {on}", kind.kind));
+    let placement = Placement { name: real.clone(), scope, content, revision: 0, snapshots: 1 };
     scene.placements.insert(name.to_owned(), placement);
     Ok(())
+}
+
+/// A ResourcePlacement places what is in a namespace, not the namespace: that has to be on the members already.
+async fn place_namespace(scene: &mut Scene, real: &str, content: &str, label: &str) -> Result<(), StepError> {
+    let selector = json!({
+        "group": "", "version": "v1", "kind": "Namespace", "name": content, "selectionScope": "NamespaceOnly",
+    });
+    let spec = json!({"resourceSelectors": [selector], "policy": pick_all(label), "strategy": {"type": "RollingUpdate"}});
+    let name = format!("{real}-ns");
+    scene.make(kinds::CLUSTER_RESOURCE_PLACEMENT, None, json!({"metadata": {"name": name}, "spec": spec})).await
+}
+
+fn pick_all(label: &str) -> Value {
+    json!({"placementType": "PickAll", "affinity": affinity(label)})
+}
+
+async fn change_spec(scene: &mut Scene, name: &str, what: &str, spec: Value) -> Result<(), StepError> {
+    let p = scene.placement(name)?;
+    let (kind, namespace) = (p.scope.placement(), p.scope.namespace());
+    scene.patch(kind, namespace, &p.name, json!({"spec": spec})).await?;
+    scene.induced(format!("{}/{}: {what}", kind.kind, p.name));
+    Ok(())
+}
+
+/// The resources differ from the latest snapshot: waits for the next one.
+async fn changed(scene: &mut Scene, name: &str) -> Result<(), StepError> {
+    let placement = scene.placements.get_mut(name).ok_or_else(|| StepError::Feature(format!("\"{name}\" is no placement")))?;
+    placement.snapshots += 1;
+    let index = placement.snapshots - 1;
+    snapshot_exists(scene, name, index).await
+}
+
+fn clusters(object: Object<'_>) -> Vec<&str> {
+    let mut on: Vec<&str> =
+        object.list("/status/placementStatuses").iter().filter_map(|s| s.get("clusterName")?.as_str()).collect();
+    on.sort_unstable();
+    on
 }
 
 /// Gives the members a label by which a policy can select them.
@@ -178,9 +402,8 @@ async fn change_resources(scene: &mut Scene, name: &str) -> Result<(), StepError
     let data = json!({"data": {"revision": placement.revision.to_string()}});
     scene.patch(kinds::CONFIG_MAP, Some(&placement.content), SETTINGS, data).await?;
     scene.did(format!("ConfigMap/{}/{SETTINGS} changed to revision {}", placement.content, placement.revision));
-    let revision = placement.revision;
     scene.placements.insert(name.to_owned(), placement);
-    snapshot_exists(scene, name, revision).await
+    changed(scene, name).await
 }
 
 /// Waits until the placement has a resource snapshot of this index.
@@ -226,9 +449,7 @@ fn says_available(placement: &Placement, objects: &fleet::observe::Objects, memb
             None => return Verdict::Pending(format!("{type_} isn't there at this generation")),
         }
     }
-    let mut on: Vec<&str> =
-        object.list("/status/placementStatuses").iter().filter_map(|s| s.get("clusterName")?.as_str()).collect();
-    on.sort_unstable();
+    let on = clusters(object);
     match members {
         Some(members) if on != members => Verdict::Pending(format!("it is on {}", on.join(", "))),
         _ => Verdict::Holds,

@@ -1,4 +1,4 @@
-//! The one step that asserts conditions, on whatever object, as the guides show them.
+//! Steps about the conditions of whatever object, as the guides show them.
 
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use crate::objects::Found;
 use crate::params::ObjectRef;
 use crate::scene::Scene;
 use crate::world::World;
+
+/// The columns of a table of conditions.
+const COLUMNS: [&str; 6] = ["on", "condition", "status", "reason", "message", "observedGeneration"];
 
 /// One row of a table of conditions.
 #[derive(Clone, Debug)]
@@ -71,7 +74,6 @@ fn table(scene: &Scene, step: &Step) -> Result<Vec<Expected>, StepError> {
     let [header, rows @ ..] = &table.rows[..] else {
         return Err(StepError::Feature("the table of conditions is empty".into()));
     };
-    const COLUMNS: [&str; 6] = ["on", "condition", "status", "reason", "message", "observedGeneration"];
     if let Some(unknown) = header.iter().find(|h| !COLUMNS.contains(&h.as_str())) {
         let columns = COLUMNS.join(", ");
         return Err(StepError::Feature(format!("the table has a column `{unknown}`; there are: {columns}")));
@@ -193,7 +195,7 @@ fn final_word(object: Object<'_>) -> Option<String> {
     if !object.kind().ends_with("StagedUpdateRun") {
         return None;
     }
-    let ended = ["Succeeded", "Initialized"].map(|type_| object.current_condition(type_)).into_iter().flatten();
-    let ended = ended.filter(|c| c.type_ == "Succeeded" && c.status != "Unknown" || c.status == "False").next();
+    let ended = ["Succeeded", "Initialized"].map(|type_| object.current_condition(type_));
+    let ended = ended.into_iter().flatten().find(|c| c.type_ == "Succeeded" && c.status != "Unknown" || c.status == "False");
     ended.map(|c| format!("the run has ended with {} {} {}", c.type_, c.status, c.reason))
 }

@@ -8,22 +8,80 @@ use serde_json::{Value, json};
 
 use crate::error::StepError;
 use crate::limits;
-use crate::objects::UpdateRun;
+use crate::objects::{Scope, UpdateRun};
 use crate::placement::absent;
 use crate::scene::Scene;
 use crate::world::World;
 
+/// The columns of a table of stages.
+const COLUMNS: [&str; 6] = ["stage", "members", "before", "after", "sorted by", "selector"];
+
 /// A strategy for a placement's runs. Columns: `stage`, `members` (separated by commas), and where wanted `before` and
-/// `after`, each `Approval` or `TimedWait 5s`.
+/// `after`, each tasks separated by commas: `Approval` or `TimedWait 5s`; `sorted by`, a label's key; `selector`, a label
+/// selector as JSON instead of one that fits the members.
 #[given(expr = "a staged update strategy {string} for placement {string}")]
 async fn strategy(world: &mut World, name: String, placement: String, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
     let placement = scene.placement(&placement)?;
+    let real = scene.names.make(&name);
+    let stages = stages(scene, &real, step).await?;
+    let (kind, namespace) = (placement.scope.strategy(), placement.scope.namespace());
+    let count = stages.len();
+    scene.make(kind, namespace, json!({"metadata": {"name": real}, "spec": {"stages": stages}})).await?;
+    scene.did(format!("{}/{real} created with {count} stage(s)", kind.kind));
+    Ok(())
+}
+
+/// Gives a strategy other stages; the columns are those of its creation. A run that goes on has its own copy of the old
+/// ones.
+#[when(expr = "staged update strategy {string} for placement {string} is changed to")]
+async fn strategy_changed(world: &mut World, name: String, placement: String, step: &Step) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&placement)?;
+    let real = scene.names.get(&name)?;
+    let stages = stages(scene, &real, step).await?;
+    let (kind, namespace) = (p.scope.strategy(), p.scope.namespace());
+    scene.patch(kind, namespace, &real, json!({"spec": {"stages": stages}})).await?;
+    scene.remedied(format!("{}/{real} changed", kind.kind));
+    Ok(())
+}
+
+/// Takes a member out of a stage, as relabelling a MemberCluster does.
+#[when(expr = "{string} is taken out of stage {string} of strategy {string}")]
+async fn taken_out(world: &mut World, member: String, stage: String, strategy: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let (member, strategy) = (scene.names.get(&member)?, scene.names.get(&strategy)?);
+    let label = stage_label(&strategy, &stage);
+    scene.label_member(&member, json!({ &label: null })).await?;
+    scene.induced(format!("label {label} taken off MemberCluster/{member}"));
+    Ok(())
+}
+
+/// Puts a member into a stage, as labelling a MemberCluster does.
+#[when(expr = "{string} is put into stage {string} of strategy {string}")]
+async fn put_into(world: &mut World, member: String, stage: String, strategy: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let (member, strategy) = (scene.names.get(&member)?, scene.names.get(&strategy)?);
+    let label = stage_label(&strategy, &stage);
+    scene.label_member(&member, json!({ &label: "true" })).await?;
+    scene.induced(format!("label {label} put on MemberCluster/{member}"));
+    Ok(())
+}
+
+/// The label by which a stage selects its members.
+fn stage_label(strategy: &str, stage: &str) -> String {
+    format!("fleetdrill.dev/{strategy}-{stage}")
+}
+
+async fn stages(scene: &mut Scene, strategy: &str, step: &Step) -> Result<Vec<Value>, StepError> {
     let table = step.table.as_ref().ok_or_else(|| StepError::Feature("this step needs a table of stages".into()))?;
     let [header, rows @ ..] = &table.rows[..] else {
         return Err(StepError::Feature("the table of stages is empty".into()));
     };
-    let real = scene.names.make(&name);
+    if let Some(unknown) = header.iter().find(|h| !COLUMNS.contains(&h.as_str())) {
+        let columns = COLUMNS.join(", ");
+        return Err(StepError::Feature(format!("the table has a column `{unknown}`; there are: {columns}")));
+    }
     let mut stages = Vec::new();
     for row in rows {
         let cell = |name: &str| {
@@ -31,24 +89,27 @@ async fn strategy(world: &mut World, name: String, placement: String, step: &Ste
             row.get(column).map(String::as_str).filter(|cell| !cell.is_empty())
         };
         let stage = cell("stage").ok_or_else(|| StepError::Feature("a row has no `stage`".into()))?;
-        let members = cell("members").ok_or_else(|| StepError::Feature("a row has no `members`".into()))?;
-        let label = format!("fleetdrill.dev/{real}-{stage}");
-        for member in members.split(", ") {
+        let label = stage_label(strategy, stage);
+        for member in cell("members").into_iter().flat_map(|m| m.split(", ")) {
             let member = scene.names.get(member)?;
             scene.label_member(&member, json!({ &label: "true" })).await?;
         }
         let mut value = json!({"name": stage, "labelSelector": {"matchLabels": {label: "true"}}});
+        if let Some(selector) = cell("selector") {
+            value["labelSelector"] = serde_json::from_str(selector)
+                .map_err(|e| StepError::Feature(format!("the selector of stage {stage} is no JSON: {e}")))?;
+        }
+        if let Some(key) = cell("sorted by") {
+            value["sortingLabelKey"] = key.into();
+        }
         for (column, field) in [("before", "beforeStageTasks"), ("after", "afterStageTasks")] {
-            if let Some(task) = cell(column) {
-                value[field] = json!([self::task(task)]);
+            if let Some(tasks) = cell(column) {
+                value[field] = tasks.split(", ").map(task).collect();
             }
         }
         stages.push(value);
     }
-    let (kind, namespace) = (placement.scope.strategy(), placement.scope.namespace());
-    scene.make(kind, namespace, json!({"metadata": {"name": real}, "spec": {"stages": stages}})).await?;
-    scene.did(format!("{}/{real} created with {} stage(s)", kind.kind, stages.len()));
-    Ok(())
+    Ok(stages)
 }
 
 /// Starts a run of a placement with a strategy, at the placement's latest resource snapshot.
@@ -56,7 +117,7 @@ async fn strategy(world: &mut World, name: String, placement: String, step: &Ste
 #[when(expr = "an update run {string} of placement {string} starts with strategy {string}")]
 async fn starts(world: &mut World, name: String, placement: String, strategy: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let index = scene.placement(&placement)?.revision.to_string();
+    let index = (scene.placement(&placement)?.snapshots - 1).to_string();
     start(scene, &name, &placement, &strategy, &index).await
 }
 
@@ -71,6 +132,65 @@ async fn starts_at(
     index: String,
 ) -> Result<(), StepError> {
     start(world.scene(), &name, &placement, &strategy, &index).await
+}
+
+/// Starts a run with a strategy that isn't there.
+#[when(expr = "an update run {string} of placement {string} starts with a strategy that doesn't exist")]
+async fn starts_without_strategy(world: &mut World, name: String, placement: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&placement)?;
+    let strategy = scene.names.make("missing");
+    create(scene, &name, &placement, &p.scope, &p.name, &strategy, "0").await
+}
+
+/// Starts a run of a placement that isn't there, in the scope of one that is.
+#[when(expr = "an update run {string} of a placement that doesn't exist starts with strategy {string}, beside {string}")]
+async fn starts_without_placement(
+    world: &mut World,
+    name: String,
+    strategy: String,
+    beside: String,
+) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&beside)?;
+    let missing = scene.names.make("missing");
+    let strategy = scene.names.get(&strategy)?;
+    create(scene, &name, &beside, &p.scope, &missing, &strategy, "0").await
+}
+
+/// Moves the time at which a cluster's update started six minutes into the past, so that the controller's threshold of
+/// five minutes passes at its next look. Only a start time in the run's status is changed; what the controller makes of
+/// it is its own.
+#[given(expr = "update run {string} is fast-forwarded past its stuck threshold on {string}")]
+#[when(expr = "update run {string} is fast-forwarded past its stuck threshold on {string}")]
+async fn fast_forwarded(world: &mut World, name: String, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let run = scene.run(&name)?;
+    let member = scene.names.get(&member)?;
+    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let hub = scene.hub();
+    let expectation = format!("{member} is being updated");
+    scene
+        .wait(&hub, &watched, &expectation, limits::RUN, |objects| {
+            if objects.get(&run.name).is_some_and(|o| is_updating(o, &member)) {
+                Verdict::Holds
+            } else {
+                Verdict::Pending(format!("{member} isn't being updated"))
+            }
+        })
+        .await?;
+    fleet::faults::fast_forward(&hub, run.scope.run(), run.scope.namespace(), &run.name, &member).await?;
+    scene.recorder.add(crate::record::What::FastForwarded {
+        action: format!("the update of {member} by {} counts as started six minutes earlier", run.name),
+    });
+    Ok(())
+}
+
+fn is_updating(run: &Value, member: &str) -> bool {
+    let stages = run.pointer("/status/stagesStatus").and_then(Value::as_array);
+    let mut clusters = stages.into_iter().flatten().filter_map(|s| s.get("clusters")?.as_array()).flatten();
+    let cluster = clusters.find(|c| c.get("clusterName").and_then(Value::as_str) == Some(member));
+    diagnosis::conditions(cluster).iter().any(|c| c.type_ == "Started" && c.status == "True")
 }
 
 /// Deletes the run.
@@ -112,19 +232,31 @@ async fn succeeds(world: &mut World, name: String) -> Result<(), StepError> {
 async fn start(scene: &mut Scene, name: &str, placement: &str, strategy: &str, index: &str) -> Result<(), StepError> {
     let p = scene.placement(placement)?;
     let strategy = scene.names.get(strategy)?;
+    create(scene, name, placement, &p.scope, &p.name, &strategy, index).await
+}
+
+async fn create(
+    scene: &mut Scene,
+    name: &str,
+    placement: &str,
+    scope: &Scope,
+    placement_name: &str,
+    strategy: &str,
+    index: &str,
+) -> Result<(), StepError> {
     let real = scene.names.make(name);
-    let (kind, namespace) = (p.scope.run(), p.scope.namespace());
+    let (kind, namespace) = (scope.run(), scope.namespace());
     let hub = scene.hub();
     scene.follow(&hub, &Watched::one("hub", kind, namespace, &real));
     let mut spec = json!({
-        "placementName": p.name, "stagedRolloutStrategyName": strategy, "resourceSnapshotIndex": index,
+        "placementName": placement_name, "stagedRolloutStrategyName": strategy, "resourceSnapshotIndex": index,
     });
     if let Some(state) = scene.fleet.run_state() {
         spec["state"] = Value::from(state);
     }
     scene.make(kind, namespace, json!({"metadata": {"name": real}, "spec": spec})).await?;
     scene.did(format!("{}/{real} started with strategy {strategy} at resource snapshot index {index}", kind.kind));
-    let run = UpdateRun { name: real, placement: placement.to_owned(), scope: p.scope };
+    let run = UpdateRun { name: real, placement: placement.to_owned(), scope: scope.clone() };
     scene.runs.insert(name.to_owned(), run);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub fn root() -> Result<PathBuf, ClusterError> {
             Err(_) => std::env::temp_dir().join("fleetdrill"),
         },
     };
+    // Absolute, because processes are started in directories of their own.
+    let root = std::path::absolute(&root).map_err(ClusterError::io("find", &root))?;
     make_private(&root)?;
     Ok(root)
 }
@@ -120,7 +122,8 @@ pub(crate) const LOCK: &str = "keeper.lock";
 pub(crate) fn create(dir: &Path) -> Result<(), ClusterError> {
     let root = dir.parent().unwrap_or(dir);
     make_private(root)?;
-    let new = tempfile::Builder::new().prefix(".new-").tempdir_in(root).map_err(ClusterError::io("make", dir))?;
+    let new = tempfile::Builder::new().prefix(".new-").permissions(fs::Permissions::from_mode(0o700)).tempdir_in(root);
+    let new = new.map_err(ClusterError::io("make", dir))?;
     let lock = new.path().join(LOCK);
     OpenOptions::new().create_new(true).write(true).mode(0o600).open(&lock).map_err(ClusterError::io("write", &lock))?;
     match fs::rename(new.path(), dir) {

@@ -3,7 +3,7 @@
 use clusters::local::Cluster;
 use futures::future::try_join_all;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::FleetError;
 use crate::fleet::Fleet;
@@ -71,6 +71,49 @@ pub async fn approve(
     let api = kind.api(&hub.client, namespace);
     let patched = api.patch_status(name, &PatchParams::default(), &Patch::Merge(&patch)).await;
     patched.map(drop).map_err(FleetError::api(&hub.name, format!("approve {}/{name}", kind.kind)))
+}
+
+/// Moves the start of a member's update by a run six minutes into the past: `lastTransitionTime` of its condition Started,
+/// which the controller keeps (v0.1.2).
+///
+/// # Errors
+/// When the hub refuses.
+pub async fn fast_forward(
+    hub: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    name: &str,
+    member: &str,
+) -> Result<(), FleetError> {
+    let api = kind.api(&hub.client, namespace);
+    let failed = |error| FleetError::api(&hub.name, format!("fast-forward {}/{name}", kind.kind))(error);
+    loop {
+        let run = api.get(name).await.map_err(failed)?;
+        let stages = started_earlier(run.data.pointer("/status/stagesStatus").cloned().unwrap_or_default(), member);
+        // With its resourceVersion: what the controller writes in between must not be lost, so then it is read again.
+        let version = run.metadata.resource_version;
+        let patch = json!({"metadata": {"resourceVersion": version}, "status": {"stagesStatus": stages}});
+        match api.patch_status(name, &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            patched => return patched.map(drop).map_err(failed),
+        }
+    }
+}
+
+fn started_earlier(mut stages: Value, member: &str) -> Value {
+    let past = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(6);
+    let past = past.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let is = |v: &Value, key: &str, value: &str| v.get(key).and_then(Value::as_str) == Some(value);
+    for stage in stages.as_array_mut().into_iter().flatten() {
+        let clusters = stage.get_mut("clusters").and_then(Value::as_array_mut).into_iter().flatten();
+        for cluster in clusters.filter(|c| is(c, "clusterName", member)) {
+            let conditions = cluster.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten();
+            for started in conditions.filter(|c| is(c, "type", "Started")) {
+                started["lastTransitionTime"] = past.clone().into();
+            }
+        }
+    }
+    stages
 }
 
 /// Kills a member's agent; [`start_member_agent`] undoes it.

@@ -12,7 +12,7 @@ use futures::future::{try_join, try_join_all};
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::{RwLock, watch};
+use tokio::sync::{RwLock, Semaphore, watch};
 
 use crate::agents::{Agents, hub_agent_name, member_agent_name};
 use crate::error::FleetError;
@@ -60,6 +60,9 @@ struct Inner {
     hub: Cluster,
     crds: Vec<Value>,
     members: RwLock<BTreeMap<String, Member>>,
+    /// Clusters that may start at the same time beside what runs: each start takes several seconds of processor time,
+    /// and more of them at once make everything else wait.
+    starts: Semaphore,
 }
 
 /// What another command must know of a fleet that is up.
@@ -154,7 +157,7 @@ impl Fleet {
         // Joining needs no controllers: they start when nothing waits for the processors any more.
         local.start_controllers(&hub, Kind::Hub).await?;
         try_join_all(members.values().map(|m| local.start_controllers(&m.cluster, Kind::Member))).await?;
-        let inner = Inner { name: options.name, agents: options.agents, local, hub, crds, members: RwLock::new(members) };
+        let inner = Inner { name: options.name, agents: options.agents, local, hub, crds, members: RwLock::new(members), starts: starts() };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
         Ok(fleet)
@@ -177,7 +180,7 @@ impl Fleet {
             members.insert(name.clone(), Member { cluster: local.cluster(&name).await? });
         }
         let members = RwLock::new(members);
-        Ok(Self(Arc::new(Inner { name: saved.name, agents: saved.agents, local, hub, crds, members })))
+        Ok(Self(Arc::new(Inner { name: saved.name, agents: saved.agents, local, hub, crds, members, starts: starts() })))
     }
 
     /// The fleet's name.
@@ -240,6 +243,8 @@ impl Fleet {
     /// # Errors
     /// When the cluster doesn't start or doesn't join.
     pub async fn add_member(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
+        // The semaphore lives as long as the fleet and is never closed.
+        let _turn = self.0.starts.acquire().await;
         let observer = Observer::silent(self.first_exit());
         let cluster = async {
             let cluster = self.0.local.start_cluster(name).await?;
@@ -360,6 +365,11 @@ impl Fleet {
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;
         Ok(())
     }
+}
+
+/// As many clusters at once as there are pairs of processors, and one at least.
+fn starts() -> Semaphore {
+    Semaphore::new(std::thread::available_parallelism().map_or(1, |n| (n.get() / 2).max(1)))
 }
 
 /// AppliedWork lives on members, everything else of KubeFleet on the hub.

@@ -66,6 +66,7 @@ kinds! {
     STATEFUL_SET = "apps", "v1", "StatefulSet", "statefulsets", true;
     DAEMON_SET = "apps", "v1", "DaemonSet", "daemonsets", true;
     SERVICE = "", "v1", "Service", "services", true;
+    EVENT = "", "v1", "Event", "events", true;
     ROLE = "rbac.authorization.k8s.io", "v1", "Role", "roles", true;
     ROLE_BINDING = "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true;
     CRD = "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false;

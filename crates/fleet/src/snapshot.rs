@@ -1,15 +1,20 @@
 //! Taking what the diagnosis reads: one list per kind and cluster, all at once, read-only.
+//!
+//! Secrets are taken out of the objects as they come ([`Redactor`]), so that no finding can quote one, and a diagnosis
+//! of a bundle says the same as a live one.
 
 use std::collections::BTreeMap;
 
 use diagnosis::{ClusterSnapshot, Role, Snapshot};
-use futures::future::{join_all, try_join_all};
+use futures::future::join_all;
 use kube::Client;
 use kube::api::ListParams;
 use serde_json::Value;
 
+use crate::bundle::Redactor;
 use crate::error::FleetError;
-use crate::kinds::{self, Kind};
+use crate::fleet::HUB;
+use crate::kinds::{self, Kind, ROLE, ROLE_BINDING, SERVICE_ACCOUNT};
 
 /// The kinds that the diagnosis reads, with what is needed to address them.
 fn addressed(wanted: &'static [diagnosis::Kind]) -> impl Iterator<Item = Kind> {
@@ -17,55 +22,108 @@ fn addressed(wanted: &'static [diagnosis::Kind]) -> impl Iterator<Item = Kind> {
     wanted.iter().filter_map(find)
 }
 
+/// A snapshot, and what it lacks of the hub.
+#[derive(Debug)]
+pub struct Taken {
+    /// What could be read.
+    pub snapshot: Snapshot,
+    /// Lists that the hub didn't give, with the reason. A member that didn't give one counts as not read at all.
+    pub missing: Vec<(Kind, FleetError)>,
+}
+
 /// Lists a fleet's objects. A kind that the cluster doesn't know is left out; a member that can't be asked is in the
 /// snapshot with the reason.
 ///
 /// # Errors
-/// When the hub can't be asked, or refuses a list.
+/// When the hub can't be asked, or refuses a list that the diagnosis can't do without.
 pub async fn take(hub: &Client, members: &BTreeMap<String, Client>) -> Result<Snapshot, FleetError> {
-    let on_hub = async { Ok::<_, FleetError>(objects("hub", hub, diagnosis::HUB_KINDS).await?) };
-    let on_members = join_all(members.iter().map(|(name, client)| async move {
-        let (objects, unreachable) = match objects(name, client, diagnosis::MEMBER_KINDS).await {
-            Ok(objects) => (objects, None),
-            Err(error) => (Vec::new(), Some(in_full(&error))),
-        };
-        ClusterSnapshot { name: name.clone(), role: Role::Member, objects, unreachable }
-    }));
-    let (on_hub, on_members) = futures::join!(on_hub, on_members);
-    let hub = ClusterSnapshot { name: "hub".into(), role: Role::Hub, objects: on_hub?, unreachable: None };
-    let clusters = std::iter::once(hub).chain(on_members).collect();
-    Ok(Snapshot { taken_at: jiff::Timestamp::now(), clusters })
+    let taken = take_what_can_be_had(hub, members, &Redactor::default()).await;
+    match taken.missing.into_iter().find(|(kind, error)| is_needed(*kind, error)) {
+        Some((_, error)) => Err(error),
+        None => Ok(taken.snapshot),
+    }
 }
 
-async fn objects(cluster: &str, client: &Client, kinds: &'static [diagnosis::Kind]) -> Result<Vec<Value>, FleetError> {
-    let lists = addressed(kinds).map(|kind| async move {
-        match kind.api(client, None).list(&ListParams::default()).await {
-            Ok(list) => Ok(list.items.into_iter().map(|object| whole(kind, object)).collect::<Vec<_>>()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Vec::new()),
-            Err(error) => Err(FleetError::api(cluster, format!("list {}", kind.plural))(error)),
+/// Lists what a fleet's clusters give. A hub that gives nothing at all is in the snapshot with the reason.
+pub async fn take_what_can_be_had(hub: &Client, members: &BTreeMap<String, Client>, redactor: &Redactor) -> Taken {
+    let on_hub = objects(HUB, hub, diagnosis::HUB_KINDS, redactor);
+    let on_members = join_all(members.iter().map(|(name, client)| async move {
+        let (objects, missing) = objects(name, client, diagnosis::MEMBER_KINDS, redactor).await;
+        match missing.first() {
+            Some((_, error)) => cluster(name, Role::Member, Vec::new(), Some(error)),
+            None => cluster(name, Role::Member, objects, None),
         }
-    });
-    Ok(try_join_all(lists).await?.into_iter().flatten().collect())
+    }));
+    let ((objects, missing), on_members) = futures::join!(on_hub, on_members);
+    let nothing = missing.first().filter(|_| missing.len() == diagnosis::HUB_KINDS.len());
+    let hub = cluster(HUB, Role::Hub, objects, nothing.map(|(_, error)| error));
+    let clusters = std::iter::once(hub).chain(on_members).collect();
+    Taken { snapshot: Snapshot { taken_at: jiff::Timestamp::now(), clusters }, missing }
+}
+
+/// Whether a diagnosis without a list that failed like this would be wrong. Rules know that a reader may not be allowed
+/// to see accounts and roles.
+pub(crate) fn is_needed(kind: Kind, error: &FleetError) -> bool {
+    let refused = error.status().is_some_and(|status| status.code == 403);
+    !(refused && [SERVICE_ACCOUNT, ROLE, ROLE_BINDING].contains(&kind))
+}
+
+fn cluster(name: &str, role: Role, objects: Vec<Value>, error: Option<&FleetError>) -> ClusterSnapshot {
+    ClusterSnapshot { name: name.to_owned(), role, objects, unreachable: error.map(|e| in_full(e)) }
+}
+
+async fn objects(
+    cluster: &str,
+    client: &Client,
+    kinds: &'static [diagnosis::Kind],
+    redactor: &Redactor,
+) -> (Vec<Value>, Vec<(Kind, FleetError)>) {
+    let lists = join_all(addressed(kinds).map(|kind| async move { (kind, list(cluster, client, kind, redactor).await) }));
+    let (mut objects, mut missing) = (Vec::new(), Vec::new());
+    for (kind, list) in lists.await {
+        match list {
+            Ok(list) => objects.extend(list),
+            Err(error) => missing.push((kind, error)),
+        }
+    }
+    (objects, missing)
+}
+
+/// All objects of a kind, without secrets; none where the cluster doesn't know the kind.
+pub(crate) async fn list(
+    cluster: &str,
+    client: &Client,
+    kind: Kind,
+    redactor: &Redactor,
+) -> Result<Vec<Value>, FleetError> {
+    match kind.api(client, None).list(&ListParams::default()).await {
+        Ok(list) => Ok(list.items.into_iter().map(|object| whole(kind, object, redactor)).collect()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Vec::new()),
+        Err(error) => Err(FleetError::api(cluster, format!("list {}", kind.plural))(error)),
+    }
 }
 
 /// Items of a list carry neither apiVersion nor kind; what managed a field is noise.
-fn whole(kind: Kind, mut object: kube::api::DynamicObject) -> Value {
+fn whole(kind: Kind, mut object: kube::api::DynamicObject, redactor: &Redactor) -> Value {
     object.metadata.managed_fields = None;
     let mut value = serde_json::to_value(object).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
         fields.insert("apiVersion".into(), kind.api_version().into());
         fields.insert("kind".into(), kind.kind.into());
     }
+    redactor.object(&mut value);
     value
 }
 
 /// An error with all its causes on one line.
-fn in_full(error: &dyn std::error::Error) -> String {
+pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
         source = cause.source();
     }
     text

@@ -7,8 +7,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Breaks real fleets on purpose, asserts what the real controllers report, and names the cause with its evidence and
 /// remedy.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = "Exit codes: 0 fine; 1 a scenario failed or a finding was made; \
-2 wrong usage or input; 3 the environment is at fault; 130 interrupted, after cleaning up.")]
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 fine; 1 a scenario failed or a finding was made; \
+2 wrong usage or input; 3 the environment is at fault; 130 interrupted, after cleaning up."
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -58,7 +62,7 @@ pub struct Run {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     pub members: u8,
     /// How many scenarios run at the same time
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u8).range(1..))]
     pub jobs: u8,
     /// Run on a fleet that is up already, and leave it up
     #[arg(long, value_name = "NAME", conflicts_with_all = ["kubefleet", "members"])]

@@ -51,10 +51,15 @@ impl CommandError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Suite(_) | Self::Usage { .. } | Self::Report(_) => Exit::Usage,
-            Self::Cluster(ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_)) => Exit::Usage,
-            Self::Fleet(FleetError::Cluster(
-                ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_),
-            ) | FleetError::NoSuchMember(_)) => Exit::Usage,
+            Self::Cluster(ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_)) => {
+                Exit::Usage
+            }
+            Self::Fleet(
+                FleetError::Cluster(
+                    ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_),
+                )
+                | FleetError::NoSuchMember(_),
+            ) => Exit::Usage,
             Self::Toolchain(
                 ToolchainError::UnknownComponent { .. }
                 | ToolchainError::UnknownVersion { .. }

@@ -28,14 +28,14 @@ pub enum SuiteError {
         source: std::io::Error,
     },
     /// A file isn't Gherkin.
-    #[error("{file} isn't Gherkin: {why}")]
+    #[error("{place} isn't Gherkin: {why}")]
     Syntax {
-        /// The file.
-        file: String,
-        /// The parser's words, with line and column.
+        /// The file, with line and column where they are known.
+        place: String,
+        /// What is wrong there.
         why: String,
     },
-    /// Steps that nothing defines, or that several definitions fit.
+    /// Steps that nothing defines, or that several definitions fit, and scenarios without steps.
     #[error("{}", undefined_text(.0))]
     Undefined(Vec<Undefined>),
     /// A tag expression that can't be understood.
@@ -72,7 +72,8 @@ pub struct Undefined {
 fn undefined_text(undefined: &[Undefined]) -> String {
     let one = |u: &Undefined| format!("\n  {}:{}: {}\n    {}", u.file, u.line, u.step, u.why);
     let steps: String = undefined.iter().map(one).collect();
-    format!("{} step(s) can't be run:{steps}", undefined.len())
+    let n = undefined.len();
+    format!("{n} {} of the features can't be run:{steps}", if n == 1 { "line" } else { "lines" })
 }
 
 impl SuiteError {
@@ -148,6 +149,15 @@ impl Suite {
         let vocabulary = World::vocabulary();
         let mut undefined = Vec::new();
         for (feature, scenario) in self.scenarios() {
+            if scenario.steps.is_empty() {
+                // It would pass, having shown nothing.
+                undefined.push(Undefined {
+                    file: file(feature),
+                    line: scenario.position.line,
+                    step: format!("{}: {}", scenario.keyword.trim(), scenario.name),
+                    why: "it has no steps: lines that don't begin with a keyword are read as its description".into(),
+                });
+            }
             let background = feature.background.iter().flat_map(|b| &b.steps);
             for step in background.chain(&scenario.steps) {
                 let why = match vocabulary.find(step) {
@@ -206,10 +216,31 @@ fn read_file(path: &Path) -> Result<Feature, SuiteError> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
-    let syntax = |why: String| SuiteError::Syntax { file: path.display().to_string(), why };
-    let mut feature = Feature::parse(text, GherkinEnv::default()).map_err(|e| syntax(e.to_string()))?;
+    let wrong = |place: &str, why: &str| {
+        Err(SuiteError::Syntax { place: format!("{}{place}", path.display()), why: why.to_owned() })
+    };
+    if text.trim().is_empty() {
+        return wrong("", "it is empty");
+    }
+    let mut feature = match Feature::parse(text, GherkinEnv::default()) {
+        Ok(feature) => feature,
+        Err(error) => {
+            let error = error.to_string();
+            let (place, expected) =
+                error.strip_prefix("Error at ").and_then(|e| e.split_once(": ")).unwrap_or(("", &error));
+            return wrong(&format!(":{place}"), expected.trim_matches(['{', '}', '"']));
+        }
+    };
+    if let Some(rule) = feature.rules.first() {
+        let place = format!(":{}", rule.position.line);
+        return wrong(&place, "rules aren't supported: write their scenarios into the feature itself");
+    }
+    if feature.scenarios.is_empty() {
+        let why = "it has no scenarios: lines that don't begin with a keyword are read as the feature's description";
+        return wrong("", why);
+    }
     feature.path = Some(path.to_owned());
-    feature.expand_examples().map_err(|e| syntax(e.to_string()))
+    feature.expand_examples().or_else(|error| wrong("", &error.to_string()))
 }
 
 fn select(features: &mut [Feature], tags: Option<&str>, names: &[&String]) -> Result<(), SuiteError> {
@@ -223,8 +254,10 @@ fn select(features: &mut [Feature], tags: Option<&str>, names: &[&String]) -> Re
         feature.scenarios.retain(|scenario| {
             let all: Vec<String> = feature_tags.iter().chain(&scenario.tags).cloned().collect();
             let name = scenario.name.to_lowercase();
-            let named = |part: &&String| name.contains(&part.to_lowercase()) || feature_name.contains(&part.to_lowercase());
-            tags.as_ref().is_none_or(|t| cucumber::tag::Ext::eval(t, &all)) && (names.is_empty() || names.iter().any(named))
+            let named =
+                |part: &&String| name.contains(&part.to_lowercase()) || feature_name.contains(&part.to_lowercase());
+            tags.as_ref().is_none_or(|t| cucumber::tag::Ext::eval(t, &all))
+                && (names.is_empty() || names.iter().any(named))
         });
     }
     Ok(())
@@ -280,8 +313,9 @@ mod tests {
 
     #[test]
     fn a_syntax_error_is_named_with_its_place() {
-        let error = parse(Path::new("broken.feature"), "Feature: mine\n  Scenaro: one\n").expect_err("broken");
-        assert!(error.to_string().starts_with("broken.feature isn't Gherkin: "), "{error}");
+        let text = "Feature: mine\n  Scenario: one\n    Given a\n    Wen b\n";
+        let error = parse(Path::new("broken.feature"), text).expect_err("broken");
+        assert!(error.to_string().starts_with("broken.feature:3:1 isn't Gherkin: "), "{error}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -206,7 +206,7 @@ impl State {
             let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             socket.set_reuse_port(true)?;
-            match socket.bind(&SocketAddr::from(free).into()) {
+            match socket.bind(&free.into()) {
                 Ok(()) => {
                     inner.ports.push(socket);
                     ports.push(free.port());

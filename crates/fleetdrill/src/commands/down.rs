@@ -1,5 +1,6 @@
 //! `fleetdrill down`.
 
+use clusters::error::ClusterError;
 use clusters::keeper::Keeper;
 use clusters::state_dir;
 
@@ -15,7 +16,12 @@ pub(super) async fn down(args: &Down) -> Result<Exit, CommandError> {
         eprintln!("no fleet is up");
     }
     for name in ending {
-        Keeper::connect(&state_dir::fleet(&name)?)?.end().await?;
+        let keeper = match Keeper::connect(&state_dir::fleet(&name)?) {
+            // It ended by itself, since it was listed.
+            Err(ClusterError::NoSuchFleet(_)) if args.all => continue,
+            keeper => keeper?,
+        };
+        keeper.end().await?;
         eprintln!("fleet `{name}` ended");
     }
     Ok(Exit::Fine)

@@ -32,12 +32,8 @@ pub(super) fn list(args: &List) -> Result<Exit, CommandError> {
         anstream::print!("{}", include_str!("../../../../docs/steps.md"));
         return Ok(Exit::Fine);
     }
-    let selection = Selection {
-        select: &args.select,
-        tags: args.tags.as_deref(),
-        features: args.features.as_deref(),
-        shard: None,
-    };
+    let selection =
+        Selection { select: &args.select, tags: args.tags.as_deref(), features: args.features.as_deref(), shard: None };
     let suite = Suite::load(&selection)?;
     let listed: Vec<Listed> = suite.scenarios().map(|(f, s)| listed(f, s)).collect();
     match args.output {

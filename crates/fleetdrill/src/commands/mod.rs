@@ -9,6 +9,10 @@ mod status;
 mod toolchain;
 mod up;
 
+use clusters::state_dir;
+use fleet::Fleet;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use crate::cli::{Cli, Command};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -19,9 +23,9 @@ pub async fn execute(cli: Cli) -> Exit {
     let result = match cli.command {
         Command::Run(args) => run::run(args).await,
         Command::List(args) => list::list(&args),
-        Command::Up(args) => interruptible(up::up(args)).await,
-        Command::Status(args) => status::status(&args).await,
-        Command::Down(args) => down::down(&args).await,
+        Command::Up(args) => up::up(args).await,
+        Command::Status(args) => interruptible(status::status(&args)).await,
+        Command::Down(args) => interruptible(down::down(&args)).await,
         Command::Diagnose(args) => interruptible(diagnose::diagnose(&args)).await,
         Command::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
     };
@@ -34,25 +38,57 @@ pub async fn execute(cli: Cli) -> Exit {
     }
 }
 
-/// Fires at Ctrl-C or a request to terminate.
-pub(crate) async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+/// A Ctrl-C or a request to terminate. It is listened for from its making on, so that none gets lost between two steps of
+/// a command.
+pub(crate) struct Interrupts(Option<(Signal, Signal)>);
+
+impl Interrupts {
+    /// Begins to listen.
+    pub(crate) fn listen() -> Self {
+        Self(signal(SignalKind::interrupt()).ok().zip(signal(SignalKind::terminate()).ok()))
+    }
+
+    /// Fires at the next one; never where the system doesn't let us listen.
+    pub(crate) async fn next(&mut self) {
+        let Some((interrupt, terminate)) = &mut self.0 else { return std::future::pending().await };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     }
 }
 
 /// A command that ends at an interrupt; what it had begun cleans up as it is dropped.
 async fn interruptible(command: impl Future<Output = Result<Exit, CommandError>>) -> Result<Exit, CommandError> {
+    let mut interrupts = Interrupts::listen();
     tokio::select! {
         result = command => result,
-        () = interrupted() => {
+        () = interrupts.next() => {
             eprintln!("interrupted");
             Ok(Exit::Interrupted)
         }
     }
+}
+
+/// A fleet that is up and whole.
+async fn open_fleet(name: &str) -> Result<Fleet, CommandError> {
+    let dir = state_dir::fleet(name)?;
+    if state_dir::is_alive(&dir) && !dir.join("fleet.json").exists() {
+        return Err(CommandError::Usage {
+            message: format!("fleet `{name}` is just starting"),
+            hint: Some(format!("wait until `fleetdrill status {name}` shows its version")),
+        });
+    }
+    let fleet = Fleet::open(name).await?;
+    let processes = fleet.keeper().processes().await?;
+    if let Some((process, how)) = processes.iter().find_map(|p| Some((&p.name, p.exit.as_ref()?))) {
+        return Err(CommandError::Environment {
+            message: format!(
+                "fleet `{name}` is broken: {process} ended ({how}); its last lines:\n{}",
+                fleet.keeper().log_tail(process)
+            ),
+            hint: Some(format!("end it and start a new one: fleetdrill down {name} && fleetdrill up --name {name}")),
+        });
+    }
+    Ok(fleet)
 }

@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
+use clusters::toolchain::BuildEvent;
 use fleet::{Fleet, Options};
 use jiff::Timestamp;
 use steps::record::{Outcome, RunRecord};
 use tracing_subscriber::EnvFilter;
 
-use super::interrupted;
 use super::progress::stage_text;
+use super::{Interrupts, open_fleet};
 use crate::cli::{Keep, Run};
 use crate::components;
 use crate::error::CommandError;
@@ -30,6 +31,7 @@ type Shared = Arc<Mutex<RunReporters>>;
 pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let started_at = Timestamp::now();
     let started = Instant::now();
+    let mut interrupts = Interrupts::listen();
     let selection = Selection {
         select: &args.select,
         tags: args.tags.as_deref(),
@@ -44,7 +46,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let shared: Shared = Arc::new(Mutex::new(reporters));
     let prepared = tokio::select! {
         prepared = prepare(&args, &id, &shared) => prepared,
-        () = interrupted() => {
+        () = interrupts.next() => {
             finish_quietly(shared);
             eprintln!("interrupted before the first scenario: ending what was started");
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
@@ -55,6 +57,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         Ok(prepared) => prepared,
         Err(error) => {
             finish_quietly(shared);
+            clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
             return Err(error);
         }
     };
@@ -71,7 +74,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         keep_failed: args.keep != Keep::Never,
         fleet_stays: args.fleet.is_some() || args.keep == Keep::Always,
     };
-    let ended = engine.run(&suite, reporters, interrupted()).await;
+    let ended = engine.run(&suite, reporters, interrupts.next()).await;
     let end = end_fleet(&args, &fleet, &ended).await;
     let record = RunRecord {
         id,
@@ -119,7 +122,7 @@ fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
 
 async fn prepare(args: &Run, id: &str, shared: &Shared) -> Result<(Fleet, Vec<(String, String)>), CommandError> {
     if let Some(name) = &args.fleet {
-        let fleet = Fleet::open(name).await?;
+        let fleet = open_fleet(name).await?;
         let versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
         return Ok((fleet, versions));
     }
@@ -133,7 +136,12 @@ async fn prepare(args: &Run, id: &str, shared: &Shared) -> Result<(Fleet, Vec<(S
         }
     };
     let building = phase.clone();
-    let components = components::ensure(args.kubefleet.as_deref(), &move |event| building(&event.to_string())).await?;
+    let build = move |event: BuildEvent| match event {
+        // Not only for a moment: it explains the build that follows.
+        BuildEvent::Rebuilding { .. } => tracing::warn!("{event}"),
+        event => building(&event.to_string()),
+    };
+    let components = components::ensure(args.kubefleet.as_deref(), &build).await?;
     phase("starting the fleet");
     let options = Options {
         name: format!("run-{id}"),
@@ -154,19 +162,25 @@ fn finish_quietly(shared: Shared) {
 /// Ends the fleet, or says how to get into it.
 async fn end_fleet(args: &Run, fleet: &Fleet, ended: &Ended) -> Result<(), CommandError> {
     let failed = ended.scenarios.iter().any(|s| s.outcome == Outcome::Failed);
-    let keep = args.fleet.is_none() && !ended.interrupted && match args.keep {
-        Keep::Never => false,
-        Keep::Failed => failed,
-        Keep::Always => true,
-    };
+    let keep = args.fleet.is_none()
+        && !ended.interrupted
+        && match args.keep {
+            Keep::Never => false,
+            Keep::Failed => failed,
+            Keep::Always => true,
+        };
     if keep {
         fleet.keep().await?;
         eprintln!("the fleet stays up for a look:");
         eprintln!("  kubectl --kubeconfig {} --context hub get crp", fleet.kubeconfig_file().display());
         eprintln!("  fleetdrill diagnose --fleet {}", fleet.name());
         eprintln!("  fleetdrill down {}", fleet.name());
-    } else if args.fleet.is_none() && ended.broken.as_ref().is_none_or(|e| e.name != "keeper") {
-        fleet.end().await?;
+    } else if args.fleet.is_none() {
+        if ended.broken.as_ref().is_none_or(|e| e.name != "keeper") {
+            fleet.end().await?;
+        }
+        // A keeper that was killed has left its directory.
+        clusters::state_dir::wait_until_gone(fleet.name()).await;
     }
     Ok(())
 }

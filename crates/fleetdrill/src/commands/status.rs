@@ -33,7 +33,12 @@ pub(super) async fn status(args: &Status) -> Result<Exit, CommandError> {
     };
     let mut fleets = Vec::new();
     for name in names {
-        fleets.push(shown(&name).await?);
+        match shown(&name).await {
+            Ok(shown) => fleets.push(shown),
+            // It ended since it was listed.
+            Err(_) if args.name.is_none() && !state_dir::is_alive(&state_dir::fleet(&name)?) => {}
+            Err(error) => return Err(error),
+        }
     }
     match args.output {
         Format::Text => text(&fleets),

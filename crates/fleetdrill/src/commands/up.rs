@@ -2,21 +2,45 @@
 
 use std::sync::Arc;
 
-use clusters::keeper::Program;
-use fleet::{Fleet, Options};
+use clusters::error::ClusterError;
+use clusters::keeper::{Keeper, Program};
+use clusters::state_dir;
+use fleet::{Fleet, FleetError, Options};
 use serde_json::json;
 
 use super::progress::Progress;
+use super::{interruptible, open_fleet};
 use crate::cli::Up;
 use crate::components;
 use crate::error::CommandError;
 use crate::exit::Exit;
 
 pub(super) async fn up(args: Up) -> Result<Exit, CommandError> {
+    state_dir::check_name(&args.name)?;
+    let name = args.name.clone();
+    let is_up = state_dir::fleets()?.contains(&name);
+    let result = interruptible(bring_up(args, is_up)).await;
+    let exists = matches!(result, Err(CommandError::Fleet(FleetError::Cluster(ClusterError::FleetExists(_)))));
+    if !is_up && !exists && !matches!(result, Ok(Exit::Fine)) {
+        end_what_was_started(&name).await;
+    }
+    result
+}
+
+/// Ends a fleet that didn't get ready, whatever of it there is, and waits until nothing is left.
+async fn end_what_was_started(name: &str) {
+    let Ok(dir) = state_dir::fleet(name) else { return };
+    if let Ok(keeper) = Keeper::connect(&dir) {
+        // It may be ending by itself, since its owner has let go.
+        let _ = keeper.end().await;
+    }
+    state_dir::wait_until_gone(name).await;
+}
+
+async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::stderr());
-    clusters::state_dir::check_name(&args.name)?;
-    let fleet = if clusters::state_dir::fleets()?.contains(&args.name) {
-        let fleet = Fleet::open(&args.name).await?;
+    let fleet = if is_up {
+        let fleet = open_fleet(&args.name).await?;
         if let Some(version) = args.kubefleet.as_deref().filter(|v| *v != fleet.version()) {
             return Err(CommandError::Usage {
                 message: format!("fleet `{}` is up with KubeFleet {}, not {version}", args.name, fleet.version()),
@@ -45,7 +69,10 @@ pub(super) async fn up(args: Up) -> Result<Exit, CommandError> {
     let members: Vec<String> = fleet.members().await.into_keys().collect();
     eprintln!("fleet `{}` is up: hub, {} (KubeFleet {})", args.name, members.join(", "), fleet.version());
     eprintln!("  kubectl --context hub get memberclusters");
-    eprintln!("  fleetdrill diagnose --fleet {0}\n  fleetdrill down {0}\nkubeconfig, with a context for each cluster:", args.name);
+    eprintln!(
+        "  fleetdrill diagnose --fleet {0}\n  fleetdrill down {0}\nkubeconfig, with a context for each cluster:",
+        args.name
+    );
     // The one thing on stdout: export KUBECONFIG=$(fleetdrill up)
     anstream::println!("{}", fleet.kubeconfig_file().display());
     Ok(Exit::Fine)

@@ -1,4 +1,4 @@
-//! Findings as text: all of one for `diagnose`, the essence of one below a scenario's step.
+//! Findings as text with everything in them, as `diagnose` prints them. [`super::brief`] has their essence.
 
 use diagnosis::{Evidence, Finding, Guide, Remedy, Severity};
 use owo_colors::OwoColorize;
@@ -66,29 +66,6 @@ pub fn write(page: &mut Page, finding: &Finding) {
             page.indented(2, |page| write(page, consequence));
         }
     }
-}
-
-/// One finding as it stands below a scenario's step: no expectations, only the first remedy, no guide.
-pub fn write_brief(page: &mut Page, finding: &Finding) {
-    if let Some(loss) = &finding.data_loss {
-        page.item("warning: ", WARNING, 2, loss);
-    }
-    write_title(page, finding);
-    page.indented(2, |page| {
-        page.text(&format!("{} on {}", finding.subject, finding.subject.cluster));
-        page.item("cause: ", BOLD, 2, &finding.cause);
-        if !finding.evidence.is_empty() {
-            heading(page, "evidence:");
-            write_evidence(page, &finding.evidence);
-        }
-        if let Some(remedy) = finding.remedies.first() {
-            page.item("remedy: ", HINT, 2, &remedy.action);
-            page.indented(NUMBER, |page| remedy.commands.iter().for_each(|command| page.unwrapped(command)));
-        }
-        for consequence in &finding.consequences {
-            page.item("this explains ", PLAIN, 2, &format!("{} {}", consequence.code, consequence.subject));
-        }
-    });
 }
 
 /// Code and title; a notice says that it is one.

@@ -3,11 +3,14 @@
 //! Texts are built with their colours and lose them in the stream ([`anstream`]) where nobody sees colours: no terminal,
 //! `NO_COLOR`, a file. Nothing depends on a colour.
 
+pub mod brief;
 pub mod data;
 pub mod error;
 pub mod findings;
 mod page;
+mod said;
 pub mod style;
 
 pub use error::print_error;
-pub use page::{Page, clean};
+pub use page::{Page, clean, shorten};
+pub use said::Said;

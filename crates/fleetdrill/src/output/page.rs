@@ -3,7 +3,7 @@
 use owo_colors::{OwoColorize, Style};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-use super::style::PLAIN;
+use super::style::{DIMMED, PLAIN};
 
 /// Fewer columns than this make no readable text, however deep the indentation.
 const NARROWEST: usize = 24;
@@ -61,27 +61,37 @@ impl Page {
     /// A wrapped paragraph that starts with a label; its further lines stand `hang` columns to the right of the label's
     /// beginning.
     pub fn item(&mut self, label: &str, style: Style, hang: usize, text: &str) {
+        self.write(Item { label, style, hang, text, text_style: PLAIN, lines: usize::MAX });
+    }
+
+    /// A paragraph like [`Page::item`] that takes no more than some lines; "..." stands for what had no room.
+    pub fn at_most(&mut self, lines: usize, label: &str, hang: usize, text: &str) {
+        self.write(Item { label, style: PLAIN, hang, text, text_style: PLAIN, lines });
+    }
+
+    /// A paragraph like [`Page::at_most`] that stays in the background.
+    pub fn aside(&mut self, lines: usize, label: &str, hang: usize, text: &str) {
+        self.write(Item { label, style: DIMMED, hang, text, text_style: DIMMED, lines });
+    }
+
+    /// Writes with lines that end after some columns from here, if not before.
+    pub fn measured(&mut self, columns: usize, write: impl FnOnce(&mut Self)) {
+        let width = self.width;
+        self.width = width.min(self.indent + columns);
+        write(self);
+        self.width = width;
+    }
+
+    fn write(&mut self, Item { label, style, hang, text, text_style, lines }: Item<'_>) {
         let indent = " ".repeat(self.indent);
-        let hanging = " ".repeat(self.indent + hang);
-        // An empty style would still write its reset.
-        let first = if label.is_empty() || style == PLAIN {
-            format!("{indent}{label}")
-        } else {
-            format!("{indent}{}", label.style(style))
-        };
         let text = clean(text);
-        if text.is_empty() {
-            self.text.push_str(first.trim_end());
+        let pieces = wrap(&text, label, hang, self.columns(), lines);
+        for (number, piece) in pieces.iter().enumerate() {
+            let space = if number == 0 { label.len() - label.trim_end().len() } else { hang };
+            let label = if number == 0 { label.trim_end() } else { "" };
+            let line = format!("{indent}{}{}{}", styled(label, style), " ".repeat(space), styled(piece, text_style));
+            self.text.push_str(line.trim_end());
             self.text.push('\n');
-        }
-        for (number, line) in text.lines().enumerate() {
-            let options = options(self.columns() + self.indent)
-                .initial_indent(if number == 0 { &first } else { &hanging })
-                .subsequent_indent(&hanging);
-            for piece in textwrap::wrap(line, options) {
-                self.text.push_str(piece.trim_end());
-                self.text.push('\n');
-            }
         }
     }
 
@@ -96,6 +106,54 @@ impl Page {
     pub fn columns(&self) -> usize {
         self.width.saturating_sub(self.indent).max(NARROWEST)
     }
+}
+
+/// A paragraph and how it looks.
+struct Item<'a> {
+    label: &'a str,
+    style: Style,
+    hang: usize,
+    text: &'a str,
+    text_style: Style,
+    lines: usize,
+}
+
+/// A text's lines without label and indentation; at least one, at most `lines`.
+fn wrap(text: &str, label: &str, hang: usize, columns: usize, lines: usize) -> Vec<String> {
+    let (first, hanging) = (" ".repeat(label.chars().count()), " ".repeat(hang));
+    let mut pieces: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let initial = if pieces.is_empty() { &first } else { &hanging };
+        let options = options(columns).initial_indent(initial).subsequent_indent(&hanging);
+        for piece in textwrap::wrap(line, options) {
+            let indented = if pieces.is_empty() { first.len() } else { hang };
+            pieces.push(piece.get(indented..).unwrap_or_default().trim_end().to_owned());
+        }
+    }
+    if pieces.len() > lines {
+        pieces.truncate(lines);
+        if let Some(last) = pieces.last_mut() {
+            let room = columns.saturating_sub(if lines == 1 { first.len() } else { hang });
+            *last = shorten(&format!("{last} ..."), room);
+        }
+    }
+    if pieces.is_empty() { vec![String::new()] } else { pieces }
+}
+
+/// A text of at most some characters, cut at a space; "..." stands for the rest.
+#[must_use]
+pub fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let end = text.char_indices().nth(most.saturating_sub(4)).map_or(text.len(), |(at, _)| at);
+    let cut = text[..end].rfind(' ').filter(|at| *at > 0).unwrap_or(end);
+    format!("{} ...", text[..cut].trim_end_matches([' ', ',', ';', ':']))
+}
+
+/// A style that is empty, or has nothing to show, would still write its codes.
+fn styled(text: &str, style: Style) -> String {
+    if text.is_empty() || style == PLAIN { text.to_owned() } else { text.style(style).to_string() }
 }
 
 /// Breaks at spaces only: names of objects have hyphens and slashes, and a broken name can't be searched for or copied.
@@ -155,6 +213,26 @@ mod tests {
         page.indented(2, |page| page.indented(2, |page| page.unwrapped("two\nthree")));
         page.text("four");
         assert_eq!(page.finish(), "one\n\n    two\n    three\nfour\n");
+    }
+
+    #[test]
+    fn what_has_no_room_is_dots() {
+        let mut page = Page::new(30);
+        page.at_most(2, "1. ", 3, "one two three four five six seven eight nine ten eleven twelve");
+        page.aside(1, "done: ", 2, "one two three four five six seven");
+        let text = anstream::adapter::strip_str(&page.finish()).to_string();
+        assert_eq!(text, "1. one two three four five six\n   seven eight nine ten ...\ndone: one two three four ...\n");
+        assert_eq!(shorten("one two", 7), "one two");
+        assert_eq!(shorten("one two three", 12), "one two ...");
+        assert_eq!(shorten("abcdefghijkl", 8), "abcd ...");
+    }
+
+    #[test]
+    fn a_measure_never_widens_the_page() {
+        let mut page = Page::new(30);
+        page.indented(4, |page| page.measured(10, |page| assert_eq!(page.columns(), NARROWEST)));
+        page.measured(80, |page| assert_eq!(page.columns(), 30));
+        assert_eq!(page.columns(), 30);
     }
 
     #[test]

@@ -14,11 +14,17 @@ pub const WARNING: Style = Style::new().yellow().bold();
 pub const HINT: Style = Style::new().cyan().bold();
 /// Names and headings.
 pub const BOLD: Style = Style::new().bold();
+/// What is there for completeness.
+pub const DIMMED: Style = Style::new().dimmed();
 /// No style.
 pub const PLAIN: Style = Style::new();
 
 /// The width that texts are wrapped to where nothing else is known.
 pub const WIDTH: usize = 80;
+/// The width of a scenario's story where nothing else is known: conditions with two reasons are long.
+pub const STORY_WIDTH: usize = 100;
+/// Wider stories than this are hard to read.
+const WIDEST: usize = 110;
 
 /// The signs beyond ASCII that outputs use, or what stands for them in a locale without UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,23 +64,56 @@ impl Symbols {
 pub struct Look {
     /// Lines are wrapped to this many columns; commands and single long words aren't.
     pub width: usize,
+    /// The same for a scenario's story.
+    pub story: usize,
     /// Which signs may be used.
     pub symbols: Symbols,
 }
 
 impl Look {
-    /// For this process' stdout: 80 columns, and the signs that the locale takes.
+    /// For this process' stdout: its terminal's columns up to 80, and up to 110 for stories, and the signs that the
+    /// locale takes.
     #[must_use]
     pub fn from_locale() -> Self {
-        Self { symbols: Symbols::from_locale(), ..Self::default() }
+        Self { symbols: Symbols::from_locale(), ..Self::of_columns(terminal_columns()) }
+    }
+
+    /// For a terminal of some columns, or for none.
+    fn of_columns(columns: Option<usize>) -> Self {
+        match columns {
+            Some(columns) => Self { width: columns.min(WIDTH), story: columns.min(WIDEST), ..Self::default() },
+            None => Self::default(),
+        }
     }
 }
 
 impl Default for Look {
-    /// 80 columns, Unicode.
+    /// 80 columns, 100 for stories, Unicode.
     fn default() -> Self {
-        Self { width: WIDTH, symbols: Symbols::UNICODE }
+        Self { width: WIDTH, story: STORY_WIDTH, symbols: Symbols::UNICODE }
     }
+}
+
+/// How wide the terminal at stdout is; none when stdout is no terminal, or one that doesn't say.
+///
+/// The standard library can't ask a terminal; `stty`, which POSIX requires, asks the one at its stdin.
+fn terminal_columns() -> Option<usize> {
+    use std::io::IsTerminal as _;
+    use std::os::fd::AsFd as _;
+    use std::process::{Command, Stdio};
+
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return None;
+    }
+    let terminal = stdout.as_fd().try_clone_to_owned().ok()?;
+    let output = Command::new("stty").arg("size").stdin(Stdio::from(terminal)).stderr(Stdio::null()).output().ok()?;
+    columns_of(&String::from_utf8(output.stdout).ok()?)
+}
+
+/// The second number of `24 80`. A terminal that doesn't know its size says 0.
+fn columns_of(size: &str) -> Option<usize> {
+    size.split_whitespace().nth(1)?.parse().ok().filter(|columns| *columns > 0)
 }
 
 #[cfg(test)]
@@ -91,5 +130,18 @@ mod tests {
         assert_eq!(symbols(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")]), Symbols::UNICODE);
         assert_eq!(symbols(&[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")]), Symbols::ASCII);
         assert_eq!(symbols(&[]), Symbols::ASCII);
+    }
+
+    #[test]
+    fn texts_follow_the_terminal_up_to_what_reads_well() {
+        let look = |size: &str| {
+            let look = Look::of_columns(columns_of(size));
+            (look.width, look.story)
+        };
+        assert_eq!(look("50 240\n"), (80, 110));
+        assert_eq!(look("24 80\n"), (80, 80));
+        assert_eq!(look("24 70\n"), (70, 70));
+        assert_eq!(look("0 0\n"), (80, 100));
+        assert_eq!(look(""), (80, 100));
     }
 }

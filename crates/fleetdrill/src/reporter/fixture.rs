@@ -70,6 +70,17 @@ pub(crate) fn member_namespace_finding() -> Finding {
     .expect("the fixture is a finding")
 }
 
+/// A scenario of a real run on `KubeFleet` v0.1.2, from `fixtures/`.
+pub(crate) fn real(name: &str) -> ScenarioRecord {
+    let text = match name {
+        "member_namespace_failed" => include_str!("fixtures/member_namespace_failed.json"),
+        "member_leaves_and_joins" => include_str!("fixtures/member_leaves_and_joins.json"),
+        "preemption" => include_str!("fixtures/preemption.json"),
+        other => panic!("there is no fixture `{other}`"),
+    };
+    serde_json::from_str(text).expect("the fixture is a scenario")
+}
+
 /// A finding of another family, without data loss and with an object's namespace.
 pub(crate) fn stale_approval_finding() -> Finding {
     serde_json::from_value(json!({

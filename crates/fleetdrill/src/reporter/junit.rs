@@ -47,13 +47,12 @@ fn suite(run: &RunRecord, scenarios: &[&ScenarioRecord]) -> TestSuite {
 }
 
 fn case(run: &RunRecord, record: &ScenarioRecord) -> TestCase {
-    let reason = clean(scenario::reason(record));
-    let first_line = reason.lines().next().unwrap_or_default();
+    let headline = clean(&scenario::headline(record));
     let status = match record.outcome {
         Outcome::Passed => TestCaseStatus::success(),
         Outcome::NotRun => {
             let mut status = TestCaseStatus::skipped();
-            status.set_message(first_line);
+            status.set_message(headline.as_str());
             status
         }
         Outcome::Failed | Outcome::Interrupted => {
@@ -64,7 +63,7 @@ fn case(run: &RunRecord, record: &ScenarioRecord) -> TestCase {
             };
             let mut status = TestCaseStatus::non_success(kind);
             status
-                .set_message(first_line)
+                .set_message(headline.as_str())
                 .set_type(ty)
                 .set_description(format!("\n{}", scenario::story(record, Look::default())));
             status

@@ -10,8 +10,10 @@ mod json;
 mod junit;
 mod progress;
 mod scenario;
+mod story;
 mod summary;
 mod terminal;
+mod transitions;
 
 #[cfg(test)]
 pub(crate) mod fixture;

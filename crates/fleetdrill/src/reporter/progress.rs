@@ -1,6 +1,5 @@
 //! What is going on right now, on stderr: live lines on a terminal, a plain line now and then elsewhere.
 
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,15 +9,15 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::event::Event;
-use crate::output::clean;
+use crate::output::{clean, shorten};
 
 /// Elsewhere than on a terminal, this much time passes between two lines: a log stays short, and a CI system that takes
 /// silence for a hang doesn't.
 const INTERVAL: Duration = Duration::from_secs(15);
 /// More running scenarios than this are only counted.
 const MOST_LINES: usize = 8;
-/// More running scenarios than this aren't named in a plain line.
-const MOST_NAMES: usize = 2;
+/// Columns of a plain line.
+const PLAIN_WIDTH: usize = 120;
 
 /// Shows the phase, or the running scenarios with their current steps.
 #[derive(Debug)]
@@ -191,21 +190,14 @@ impl State {
         }
     }
 
-    /// `2 of 5 done, 3 running: 12s Name: Then ...; 3s Name: Given ...; and 1 more`; none where nothing happens.
+    /// `2 of 5 done, 3 running, for 12s: Name`, the name being that of the longest-running one; none where nothing
+    /// happens.
     fn plain_line(&self) -> Option<String> {
-        if self.running.is_empty() {
-            return self.phase.clone();
-        }
-        let mut text = self.head();
-        for (number, running) in self.running.iter().take(MOST_NAMES).enumerate() {
-            let sign = if number == 0 { ":" } else { ";" };
-            let _ = write!(text, "{sign} {}s {}", running.since.elapsed().as_secs(), running.text());
-        }
-        let more = self.running.len().saturating_sub(MOST_NAMES);
-        if more > 0 {
-            let _ = write!(text, "; and {more} more");
-        }
-        Some(text)
+        let line = match self.running.iter().min_by_key(|running| running.since) {
+            Some(longest) => format!("{}, for {}s: {}", self.head(), longest.since.elapsed().as_secs(), longest.name),
+            None => self.phase.clone()?,
+        };
+        Some(shorten(&line, PLAIN_WIDTH))
     }
 
     fn head(&self) -> String {
@@ -295,13 +287,11 @@ mod tests {
         progress.event(&Event::Phase { text: "starting the fleet" });
         assert_eq!(lock(&progress.state).plain_line().as_deref(), Some("starting the fleet"));
         run(&mut progress, 3);
-        assert_eq!(
-            lock(&progress.state).plain_line().as_deref(),
-            Some(
-                "0 of 5 done, 3 running: 0s Scenario 1: Then placement \"web\" becomes available on all members; \
-                 0s Scenario 2; and 1 more"
-            )
-        );
+        assert_eq!(lock(&progress.state).plain_line().as_deref(), Some("0 of 5 done, 3 running, for 0s: Scenario 1"));
+        let long = "a long name ".repeat(20);
+        lock(&progress.state).running[0].name = long;
+        let line = lock(&progress.state).plain_line().unwrap_or_default();
+        assert!(line.chars().count() <= PLAIN_WIDTH && line.ends_with(" ..."), "{line}");
     }
 
     #[test]

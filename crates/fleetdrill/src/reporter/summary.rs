@@ -6,12 +6,15 @@ use owo_colors::OwoColorize;
 use steps::record::{Outcome, RunRecord, ScenarioRecord, What};
 
 use super::file::ReportFile;
-use super::scenario::{reason, seconds, sign};
+use super::scenario::{headline, reason, seconds, sign};
 use crate::output::Page;
 use crate::output::style::{BOLD, HINT, Look, PLAIN, WARNING};
 
 /// Of scenarios that weren't run for one reason, more than this are only counted.
 const MOST_NAMES: usize = 8;
+
+/// Lines that a failed scenario's reason may take.
+const REASON: usize = 4;
 
 /// How many scenarios ended in which way.
 ///
@@ -99,7 +102,7 @@ fn write_failed(page: &mut Page, run: &RunRecord, look: Look) {
         if matches!(record.outcome, Outcome::Failed | Outcome::Interrupted) {
             let (sign, style) = sign(record.outcome, look.symbols);
             page.item(&format!("{sign} "), style, 2, &format!("{} ({}:{})", record.scenario, record.file, record.line));
-            page.indented(4, |page| page.text(reason(record).lines().next().unwrap_or_default()));
+            page.indented(4, |page| page.at_most(REASON, "", 0, &headline(record)));
         }
     }
 }

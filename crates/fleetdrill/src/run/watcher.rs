@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use cucumber::event::{Cucumber, Feature as FeatureEvent, Hook, RetryableScenario, Scenario as ScenarioEvent, Step as StepEvent};
+use cucumber::event::{
+    Cucumber, Feature as FeatureEvent, Hook, RetryableScenario, Scenario as ScenarioEvent, Step as StepEvent,
+};
 use cucumber::{Event, Writer, cli, parser};
 use gherkin::{Feature, Scenario, Step};
 use jiff::Timestamp;
@@ -72,9 +74,7 @@ impl Board {
 
     /// Names of scenarios that have run for longer than `limit`.
     pub(super) fn overdue(&self, limit: std::time::Duration) -> Vec<String> {
-        let overdue = |r: &&Running| {
-            Timestamp::now().duration_since(r.started_at).unsigned_abs() > limit
-        };
+        let overdue = |r: &&Running| Timestamp::now().duration_since(r.started_at).unsigned_abs() > limit;
         self.running.values().filter(overdue).map(|r| format!("\"{}\"", r.scenario)).collect()
     }
 
@@ -134,7 +134,8 @@ impl Writer<World> for BoardWriter {
         // Features were parsed before; there is nothing left to fail.
         let Ok(event) = event else { return };
         let (event, meta) = event.split();
-        let Cucumber::Feature(feature, FeatureEvent::Scenario(scenario, RetryableScenario { event, .. })) = event else {
+        let Cucumber::Feature(feature, FeatureEvent::Scenario(scenario, RetryableScenario { event, .. })) = event
+        else {
             return;
         };
         self.scenario(&feature, &scenario, event, meta.at);
@@ -178,10 +179,13 @@ impl BoardWriter {
                 let (file, line) = self::key(feature, scenario);
                 board.tell(&Told::StepStarted { file: &file, line, keyword: &keyword, text: &step.value });
             }
-            StepEvent::Failed(_, _, _, error) => failed(running, match error {
-                cucumber::event::StepError::Panic(info) => message(&info),
-                other => other.to_string(),
-            }),
+            StepEvent::Failed(_, _, _, error) => failed(
+                running,
+                match error {
+                    cucumber::event::StepError::Panic(info) => message(&info),
+                    other => other.to_string(),
+                },
+            ),
             StepEvent::Skipped => failed(running, "no step is defined like this".into()),
             StepEvent::Passed(..) => {}
         }

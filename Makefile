@@ -1,0 +1,76 @@
+# What people and CI run. `make` alone shows the targets.
+#
+#   drill      what a stranger runs: four real failures of KubeFleet, each explained and repaired
+#   test       everything that a change has to pass; .ci/run calls it
+#   test-long  what takes too long for every change
+#
+# Variables: CARGO (the command), RUNS (how often test-long repeats the suite), ARGS (more arguments for `fleetdrill
+# run`, e.g. make drill ARGS='--keep failed').
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# The targets of one command line run one after the other: they share two caches and the machine.
+.NOTPARALLEL:
+.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny unit features bench docs clean
+
+CARGO ?= cargo
+RUNS ?= 20
+ARGS ?=
+DEBUG := target/debug/fleetdrill
+RELEASE := target/release/fleetdrill
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Check that everything needed is there, and say how to get what isn't
+	@scripts/setup
+
+drill: setup ## Break a real fleet in four ways, explain and repair each; writes report/
+	@mkdir -p report
+	$(CARGO) build --release --locked
+	$(RELEASE) run --tags @drill --verbose --junit report/junit.xml --json report/run.json $(ARGS)
+
+# The cheap checks come first, so that a slip is told within a minute and not after the builds.
+test: ## Run everything there is: lints, docs, unit, snapshot and integration tests, and all features on a fleet
+	@scripts/setup lint
+	@$(MAKE) --no-print-directory lint unit features
+
+lint: fmt clippy rustdoc deny ## Check formatting, clippy, rustdoc, licences and sources
+
+fmt:
+	$(CARGO) fmt --all --check
+
+clippy:
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+rustdoc:
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+
+deny:
+	scripts/deny
+
+unit:
+	INSTA_UPDATE=no $(CARGO) test --workspace --locked
+
+# The last line that this prints counts the scenarios.
+features:
+	@mkdir -p report
+	$(CARGO) build --locked
+	$(DEBUG) run --junit report/junit.xml --json report/run.json $(ARGS)
+
+test-long: ## Run what takes too long for every change: the suite RUNS times in a row, each on a fleet of its own
+	@scripts/setup
+	RUNS=$(RUNS) scripts/repeat $(ARGS)
+
+bench: ## Measure how fast fleets start, how well scenarios share one, and what it all takes
+	@scripts/setup
+	$(CARGO) bench --locked -p fleetdrill --bench fleet
+
+docs: ## Write docs/steps.md and docs/failure-modes.md anew from the code
+	UPDATE=1 $(CARGO) test --locked -p steps --test vocabulary
+	UPDATE=1 $(CARGO) test --locked -p diagnosis --test failure_modes
+
+clean: ## Remove what was built and reported here; the toolchain cache stays
+	$(CARGO) clean
+	rm -rf report

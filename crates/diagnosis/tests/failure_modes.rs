@@ -1,0 +1,128 @@
+//! docs/failure-modes.md, written from the catalogue: every code with its cause, evidence, remedies and guide.
+//!
+//! `make docs` writes the page (`UPDATE=1`); without it this test compares.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use diagnosis::{Entry, Severity};
+
+const INTRODUCTION: &str = "\
+# Failure modes
+
+What `fleetdrill diagnose` can find, by failure code. Codes are stable: a failure keeps its code in all versions of
+fleetdrill and of KubeFleet. In a real finding the names of your own objects stand where this page has those of an example
+(placement `web`, run `web-1`, member `member-1`). Commands are for a kubeconfig with the contexts `hub` and one per
+member.
+
+A *failure* makes `fleetdrill diagnose` exit with 1. A *notice* tells of something that waits for you; it doesn't.
+\"Provoked by\" names the features that induce the failure on real controllers; where nothing stands, the rule is tested
+only on saved objects in the shapes that the controllers write.
+";
+
+const END: &str =
+    "\n<!-- Written from crates/diagnosis/src/catalogue.yaml by `make docs`. Change the texts there. -->\n";
+
+#[test]
+fn docs_failure_modes_md_is_what_the_catalogue_says() {
+    let catalogue = by_family();
+    let features = features();
+    let mut page = INTRODUCTION.to_owned();
+    page.push_str("\n| code | what | weight | provoked by |\n|---|---|---|---|\n");
+    for entry in &catalogue {
+        let weight = if entry.severity == Severity::Notice { "notice" } else { "failure" };
+        let provoked = features.get(&entry.code.0).map(|f| f.join(", ")).unwrap_or_default();
+        let code = &entry.code;
+        let anchor = code.0.to_lowercase();
+        let _ = writeln!(page, "| [{code}](#{anchor}) | {} | {weight} | {provoked} |", entry.title);
+    }
+    for entry in catalogue {
+        section(&mut page, entry);
+    }
+    page.push_str(END);
+    assert_written("docs/failure-modes.md", &page);
+}
+
+/// The catalogue, the codes of a family together, families in the order in which they first appear.
+fn by_family() -> Vec<&'static Entry> {
+    let family = |entry: &Entry| entry.code.0.rsplit_once('-').map(|(family, _)| family.to_owned());
+    let catalogue = diagnosis::catalogue();
+    let mut entries: Vec<&Entry> = catalogue.iter().collect();
+    let first = |entry: &Entry| catalogue.iter().position(|other| family(other) == family(entry));
+    entries.sort_by_cached_key(|entry| (first(entry), entry.code.clone()));
+    entries
+}
+
+fn section(page: &mut String, entry: &Entry) {
+    let texts = entry.example().unwrap_or_else(|e| panic!("{}: {e}", entry.code));
+    let _ = writeln!(page, "\n## {}\n\n**{}.** {}", entry.code, entry.title, prose(&texts.cause));
+    if let Some(loss) = &texts.data_loss {
+        let _ = writeln!(page, "\n**Loss of data:** {}", prose(loss));
+    }
+    page.push_str("\nEvidence to look for:\n\n");
+    for evidence in &entry.evidence {
+        let _ = writeln!(page, "- {}", prose(evidence));
+    }
+    page.push_str("\nRemedies:\n\n");
+    for (number, remedy) in texts.remedies.iter().enumerate() {
+        let _ = writeln!(page, "{}. {}", number + 1, prose(&remedy.action));
+        if !remedy.commands.is_empty() {
+            let _ = writeln!(page, "\n   ```sh\n   {}\n   ```", remedy.commands.join("\n   "));
+        }
+        let _ = writeln!(page, "\n   {}", prose(&remedy.expect));
+    }
+    if let Some(guide) = &entry.guide {
+        let section = &guide.section;
+        let _ = match &guide.url {
+            Some(url) => writeln!(page, "\nGuide: [{section}]({url})"),
+            None => writeln!(page, "\nGuide: {}, {section}", guide.name),
+        };
+    }
+}
+
+/// A text in which nothing is taken for HTML.
+fn prose(text: &str) -> String {
+    text.replace('<', "&lt;")
+}
+
+/// The features' files by the failure codes that they are tagged with.
+fn features() -> BTreeMap<String, Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut by_code: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut dirs = vec![root.join("features")];
+    let mut files = Vec::new();
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).expect("the features") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() { dirs.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "feature")) {
+        let text = fs::read_to_string(file).expect("a feature");
+        let tags = text.lines().map(str::trim).filter(|l| l.starts_with('@')).flat_map(str::split_whitespace);
+        let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        for code in tags.filter_map(|tag| tag.strip_prefix('@')) {
+            let files = by_code.entry(code.to_owned()).or_default();
+            if !files.contains(&name) {
+                files.push(name.clone());
+            }
+        }
+    }
+    by_code
+}
+
+/// Compares a page with what it should be, or writes it when `UPDATE` is set.
+fn assert_written(page: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, text).expect("the page can be written");
+        return;
+    }
+    let there = fs::read_to_string(&path).unwrap_or_default();
+    let differs = there.lines().zip(text.lines()).position(|(a, b)| a != b);
+    let line = differs.unwrap_or_else(|| there.lines().count().min(text.lines().count())) + 1;
+    assert!(there == text, "{page} isn't what the catalogue says, from line {line} on; run `make docs`");
+}

@@ -1,0 +1,149 @@
+//! Taking a bundle from a fleet.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use diagnosis::Snapshot;
+use futures::future::join_all;
+use kube::Client;
+use serde_json::Value;
+
+use super::logs::{self, Log, Logs};
+use super::manifest::Missing;
+use super::redact::Redactor;
+use crate::fleet::{Fleet, HUB};
+use crate::kinds::EVENT;
+use crate::snapshot::{in_full, is_needed, list, take_what_can_be_had};
+
+/// Where a bundle comes from.
+#[derive(Clone)]
+pub struct Source {
+    /// The fleet's name, or the hub's context.
+    pub fleet: String,
+    /// KubeFleet's version, where it is known.
+    pub kubefleet: Option<String>,
+    /// The hub.
+    pub hub: Client,
+    /// The members that can be asked, by name.
+    pub members: BTreeMap<String, Client>,
+    /// A local fleet's directory, with the logs of its processes. Elsewhere KubeFleet's agents are pods.
+    pub directory: Option<std::path::PathBuf>,
+}
+
+/// What a fleet looked like, in memory. Nothing in it is secret.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bundle {
+    /// The fleet's name, or the hub's context.
+    pub fleet: String,
+    /// KubeFleet's version, where it is known.
+    pub kubefleet: Option<String>,
+    /// What it was taken for, e.g. the scenario that failed.
+    pub about: Option<String>,
+    /// What the diagnosis reads.
+    pub snapshot: Snapshot,
+    /// Each cluster's events.
+    pub events: BTreeMap<String, Vec<Value>>,
+    /// The ends of the logs.
+    pub logs: Vec<Log>,
+    /// What couldn't be read.
+    pub missing: Vec<Missing>,
+}
+
+impl Source {
+    /// A fleet that fleetdrill has made.
+    pub async fn of(fleet: &Fleet) -> Self {
+        let members = fleet.members().await.into_iter().map(|(name, member)| (name, member.cluster.client));
+        Self {
+            fleet: fleet.name().to_owned(),
+            kubefleet: Some(fleet.version().to_owned()),
+            hub: fleet.hub().client.clone(),
+            members: members.collect(),
+            directory: Some(fleet.keeper().dir().to_owned()),
+        }
+    }
+}
+
+impl Bundle {
+    /// Reads everything that can be had, objects first. Never fails: what can't be read is said in the bundle.
+    pub async fn collect(source: &Source) -> Self {
+        let redactor = Redactor::knowing(source.directory.as_deref().map(tokens).unwrap_or_default());
+        let taken = take_what_can_be_had(&source.hub, &source.members, &redactor).await;
+        let snapshot = taken.snapshot;
+        let mut missing: Vec<Missing> = Vec::new();
+        // A hub that gave nothing says so itself.
+        if snapshot.hub().is_some_and(|hub| hub.unreachable.is_none()) {
+            missing.extend(taken.missing.iter().map(|(kind, error)| Missing {
+                cluster: Some(HUB.to_owned()),
+                what: kind.plural.to_owned(),
+                why: in_full(error),
+                needed: is_needed(*kind, error),
+            }));
+        }
+        let clients = std::iter::once((HUB, &source.hub)).chain(source.members.iter().map(|(n, c)| (n.as_str(), c)));
+        let clients = clients.zip(&snapshot.clusters).filter(|(_, cluster)| cluster.unreachable.is_none());
+        let clients: Vec<_> = clients.map(|(client, _)| client).collect();
+        let (events, logs) = futures::join!(events(&clients, &redactor), logs_of(source, &clients, &redactor));
+        let (events, unread) = events;
+        missing.extend(unread);
+        missing.extend(logs.1);
+        Self {
+            fleet: source.fleet.clone(),
+            kubefleet: source.kubefleet.clone(),
+            about: None,
+            snapshot,
+            events,
+            logs: logs.0,
+            missing,
+        }
+    }
+}
+
+async fn events(clients: &[(&str, &Client)], redactor: &Redactor) -> (BTreeMap<String, Vec<Value>>, Vec<Missing>) {
+    let (mut events, mut missing) = (BTreeMap::new(), Vec::new());
+    let lists = clients.iter().map(|(name, client)| async move { (*name, list(name, client, EVENT, redactor).await) });
+    for (name, list) in join_all(lists).await {
+        let cluster = name.to_owned();
+        match list {
+            Ok(list) => drop(events.insert(cluster, list)),
+            Err(error) => missing.push(Missing {
+                cluster: Some(cluster),
+                what: EVENT.plural.to_owned(),
+                why: in_full(&error),
+                needed: false,
+            }),
+        }
+    }
+    (events, missing)
+}
+
+async fn logs_of(source: &Source, clients: &[(&str, &Client)], redactor: &Redactor) -> Logs {
+    let Some(dir) = source.directory.clone() else {
+        let pods = clients.iter().map(|(name, client)| logs::of_pods(name, client, redactor));
+        let (logs, missing): (Vec<_>, Vec<_>) = join_all(pods).await.into_iter().unzip();
+        return (logs.concat(), missing.concat());
+    };
+    let redactor = redactor.clone();
+    // Up to 1 MiB for each process is gone through, while others may wait for this thread.
+    tokio::task::spawn_blocking(move || logs::of_processes(&dir, &redactor)).await.unwrap_or_default()
+}
+
+/// The tokens that a local fleet's agents have.
+fn tokens(dir: &Path) -> Vec<String> {
+    let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let tokens = files.filter(|file| file.extension().is_some_and(|e| e == "token"));
+    tokens.filter_map(|file| fs::read_to_string(file).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fleets_tokens_are_known() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("member-1.token"), "opaque").unwrap();
+        fs::write(dir.path().join("kubeconfig"), "other").unwrap();
+        assert_eq!(tokens(dir.path()), ["opaque"]);
+    }
+}

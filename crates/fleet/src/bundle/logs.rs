@@ -1,0 +1,155 @@
+//! The ends of logs: of a local fleet's processes, or of KubeFleet's pods.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, ListParams, LogParams};
+use kube::{Client, ResourceExt};
+
+use super::manifest::Missing;
+use super::redact::Redactor;
+use crate::member::SYSTEM;
+use crate::snapshot::in_full;
+
+/// How much of a log is kept, in bytes.
+const LIMIT: usize = 1 << 20;
+
+/// How much more is read, so that a secret at the cut is seen with its beginning.
+const MARGIN: usize = 64 << 10;
+
+/// How many lines of a pod's log are asked for. An API server can only be limited from the beginning in bytes.
+const LINES: i64 = 10_000;
+
+/// The end of a log, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// The process, e.g. `hub-agent`, or cluster, pod and container.
+    pub process: String,
+    /// At most 1 MiB.
+    pub text: String,
+    /// Whether there was more before it.
+    pub cut: bool,
+}
+
+/// Logs, and those that couldn't be read.
+pub(super) type Logs = (Vec<Log>, Vec<Missing>);
+
+/// The logs of a local fleet's processes, those that have ended included.
+pub(super) fn of_processes(dir: &Path, redactor: &Redactor) -> Logs {
+    let (mut logs, mut missing) = (Vec::new(), Vec::new());
+    let mut files = vec![dir.join("keeper.log")];
+    match fs::read_dir(dir.join("logs")) {
+        Ok(entries) => files.extend(entries.flatten().map(|entry| entry.path())),
+        Err(error) => missing.push(missed(None, "logs", &error)),
+    }
+    files.retain(|file| file.extension().is_some_and(|e| e == "log"));
+    files.sort();
+    for file in files {
+        let process = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        match end_of(&file) {
+            Ok(bytes) if bytes.is_empty() => {}
+            Ok(bytes) => logs.push(log(process, &bytes, redactor)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => missing.push(missed(None, &format!("the log of {process}"), &error)),
+        }
+    }
+    (logs, missing)
+}
+
+/// The logs of KubeFleet's pods on a cluster; none where its agents don't run as pods.
+pub(super) async fn of_pods(cluster: &str, client: &Client, redactor: &Redactor) -> Logs {
+    let (mut logs, mut missing) = (Vec::new(), Vec::new());
+    let api: Api<Pod> = Api::namespaced(client.clone(), SYSTEM);
+    let pods = match api.list(&ListParams::default()).await {
+        Ok(pods) => pods.items,
+        Err(error) => return (logs, vec![missed(Some(cluster), &format!("the pods in {SYSTEM}"), &error)]),
+    };
+    for pod in pods {
+        let name = pod.name_any();
+        for container in pod.spec.iter().flat_map(|spec| &spec.containers).map(|c| c.name.clone()) {
+            let process = format!("{cluster}-{name}-{container}");
+            let what = format!("the log of {name}, container {container}");
+            let asked = LogParams { container: Some(container), tail_lines: Some(LINES), ..LogParams::default() };
+            match api.logs(&name, &asked).await {
+                Ok(text) if text.is_empty() => {}
+                Ok(text) => logs.push(log(process, text.as_bytes(), redactor)),
+                Err(error) => missing.push(missed(Some(cluster), &what, &error)),
+            }
+        }
+    }
+    (logs, missing)
+}
+
+fn missed(cluster: Option<&str>, what: &str, error: &dyn std::error::Error) -> Missing {
+    Missing { cluster: cluster.map(ToOwned::to_owned), what: what.to_owned(), why: in_full(error), needed: false }
+}
+
+fn end_of(file: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(file)?;
+    let most = LIMIT + MARGIN;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most as u64)))?;
+    let mut bytes = Vec::new();
+    // A process may write meanwhile.
+    file.take(most as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn log(process: String, bytes: &[u8], redactor: &Redactor) -> Log {
+    let text = String::from_utf8_lossy(bytes);
+    let text = redactor.text(&text);
+    let cut = bytes.len() > LIMIT || text.len() > LIMIT;
+    let text = if cut { last_lines(&text, LIMIT) } else { &text };
+    Log { process, text: text.to_owned(), cut }
+}
+
+/// The last whole lines of a text, at most so many bytes; of a single line that is longer, its end.
+fn last_lines(text: &str, most: usize) -> &str {
+    let mut from = text.len().saturating_sub(most);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let end = &text[from..];
+    match end.find('\n') {
+        Some(line_end) if line_end + 1 < end.len() => &end[line_end + 1..],
+        _ => end,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_a_long_log_is_kept_in_whole_lines() {
+        let mut text = String::new();
+        for n in 0..60_000 {
+            writeln!(text, "line {n} of a log that goes on and on").unwrap();
+        }
+        let log = log("agent".into(), &text.as_bytes()[text.len() - (LIMIT + MARGIN)..], &Redactor::default());
+        assert!(log.cut && log.text.len() <= LIMIT && log.text.len() > LIMIT - 100);
+        assert!(log.text.starts_with("line ") && text.ends_with(&log.text), "{}", &log.text[..60]);
+    }
+
+    #[test]
+    fn a_short_log_is_kept_as_it_is_but_for_secrets() {
+        let log = log("agent".into(), b"one\nBearer abc.def.123\n", &Redactor::default());
+        assert_eq!((log.text.as_str(), log.cut), ("one\nBearer (removed)\n", false));
+    }
+
+    #[test]
+    fn logs_of_a_fleet_are_found_and_its_tokens_are_not_in_them() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("logs")).unwrap();
+        fs::write(dir.path().join("logs/hub-agent.log"), "opaque-token-of-member-1 was refused\n").unwrap();
+        fs::write(dir.path().join("logs/empty.log"), "").unwrap();
+        fs::write(dir.path().join("member-1.token"), "opaque-token-of-member-1").unwrap();
+        let (logs, missing) = of_processes(dir.path(), &Redactor::knowing(["opaque-token-of-member-1".into()]));
+        assert_eq!(missing, []);
+        assert_eq!(logs, [Log { process: "hub-agent".into(), text: "(removed) was refused\n".into(), cut: false }]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Bundles: what a fleet looked like at one moment, saved for later, with nothing secret in it.
+//!
+//! A bundle is a directory or a `.tar.gz` file of one:
+//!
+//! ```text
+//! bundle.json                    the format's version, who took it, when, of what, and what couldn't be read
+//! clusters/<name>/objects.json   what the diagnosis reads
+//! clusters/<name>/events.json    core v1 Events, for people
+//! logs/<process>.log             the ends of the agents' and control planes' logs, for people
+//! ```
+//!
+//! [`Bundle::collect`] takes one, [`Bundle::write`] saves it, [`Saved::read`] reads what a diagnosis needs. Nothing secret
+//! gets in: neither Secrets nor ConfigMaps are read, and a [`Redactor`] goes through everything, once as it is read and
+//! once more as it is written.
+
+mod collect;
+mod error;
+mod logs;
+mod manifest;
+mod read;
+mod redact;
+mod write;
+
+pub use self::collect::{Bundle, Source};
+pub use self::error::BundleError;
+pub use self::logs::Log;
+pub use self::manifest::{ClusterEntry, LogEntry, Manifest, Missing, SCHEMA};
+pub use self::read::Saved;
+pub use self::redact::{REMOVED, Redactor};
+
+/// The files' names, for writer and reader.
+mod file {
+    pub(super) const MANIFEST: &str = "bundle.json";
+    pub(super) const OBJECTS: &str = "objects.json";
+    pub(super) const EVENTS: &str = "events.json";
+
+    /// A file of a cluster.
+    pub(super) fn of_cluster(directory: &str, file: &str) -> String {
+        format!("clusters/{directory}/{file}")
+    }
+
+    /// A log.
+    pub(super) fn log(file: &str) -> String {
+        format!("logs/{file}")
+    }
+}
+
+/// Whether a bundle of this name is a compressed archive.
+#[must_use]
+pub fn is_archive(path: &std::path::Path) -> bool {
+    let name = path.file_name().map(|n| n.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    name.ends_with(".tar.gz") || name.ends_with(".tgz")
+}
+
+/// A name as one part of a path: what might lead elsewhere becomes a dash.
+#[must_use]
+pub fn path_part(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let part: String = name.chars().map(safe).take(100).collect();
+    // No hidden files, and no way up.
+    let part = part.trim_start_matches(['.', '-']);
+    if part.is_empty() { "unnamed".into() } else { part.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! What is written can be read again, and what can't be read is said.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use diagnosis::{ClusterSnapshot, Role, Snapshot};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+
+const JWT: &str = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZW1iZXItMSJ9.c2lnbmF0dXJl";
+
+fn bundle() -> Bundle {
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fleet-member-member-1"}});
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"pw": "hunter2"}});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {"template": {"spec": {"containers": [{"name": "c", "env": [{"name": "PW", "value": "hunter2"}]}]}}}});
+    let cluster = |name: &str, role, objects, unreachable: Option<&str>| ClusterSnapshot {
+        name: name.into(),
+        role,
+        objects,
+        unreachable: unreachable.map(Into::into),
+    };
+    Bundle {
+        fleet: "b7".into(),
+        kubefleet: Some("v0.1.2".into()),
+        about: Some("a scenario".into()),
+        snapshot: Snapshot {
+            taken_at: "2026-11-21T02:10:02.123456789Z".parse().unwrap(),
+            clusters: vec![
+                cluster("hub", Role::Hub, vec![namespace, secret], None),
+                cluster("../east", Role::Member, vec![deployment], None),
+                cluster("Hub", Role::Member, vec![], Some(&format!("refused Bearer {JWT}"))),
+            ],
+        },
+        events: [("hub".to_owned(), vec![json!({"kind": "Event", "message": format!("got {JWT}")})])].into(),
+        logs: vec![
+            Log { process: "hub-agent".into(), text: format!("token {JWT}\nlast line\n"), cut: true },
+            Log { process: "hub/agent".into(), text: "other\n".into(), cut: false },
+        ],
+        missing: vec![Missing { cluster: Some("hub".into()), what: "events".into(), why: "no".into(), needed: false }],
+    }
+}
+
+fn written(name: &str) -> (TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(name);
+    bundle().write(&path).unwrap();
+    (dir, path)
+}
+
+fn all_files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { all_files(&path) } else { vec![path] }).collect()
+}
+
+fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
+    let mut value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    change(&mut value);
+    fs::write(path, value.to_string()).unwrap();
+}
+
+/// What is left of it once nothing secret is in it.
+fn expected() -> Snapshot {
+    let mut snapshot = bundle().snapshot;
+    snapshot.clusters[0].objects.pop();
+    snapshot.clusters[1].objects[0]["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = REMOVED.into();
+    snapshot.clusters[2].unreachable = Some("refused Bearer (removed)".into());
+    snapshot
+}
+
+#[test]
+fn a_directory_is_read_as_it_was_written() {
+    let (_dir, path) = written("b");
+    let saved = Saved::read(&path).unwrap();
+    assert_eq!(saved.snapshot, expected());
+    assert_eq!(saved.manifest.about.as_deref(), Some("a scenario"));
+    assert_eq!(saved.manifest.missing, bundle().missing);
+    saved.check().unwrap();
+    let directories: Vec<_> = saved.manifest.clusters.iter().map(|c| c.directory.as_str()).collect();
+    assert_eq!(directories, ["hub", "east", "Hub-2"]);
+    assert_eq!(Saved::read(&path.join("bundle.json")).unwrap().snapshot, saved.snapshot);
+}
+
+#[test]
+fn an_archive_is_read_as_it_was_written() {
+    for name in ["b.tar.gz", "B.TGZ"] {
+        let (_dir, path) = written(name);
+        assert!(path.is_file());
+        assert_eq!(Saved::read(&path).unwrap().snapshot, expected());
+    }
+}
+
+#[test]
+fn nothing_secret_is_written_and_only_the_owner_may_read_it() {
+    let (_dir, path) = written("b");
+    let files = all_files(&path);
+    assert_eq!(files.len(), 1 + 3 + 1 + 2, "{files:?}");
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("hunter2") && !text.contains("eyJ"), "{}: {text}", file.display());
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let dir = file.parent().unwrap();
+        assert_eq!(fs::metadata(dir).unwrap().permissions().mode() & 0o777, 0o700, "{}", dir.display());
+    }
+    let (_dir, path) = written("b.tar.gz");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn nothing_is_overwritten_and_nothing_half_done_is_left() {
+    for name in ["b", "b.tar.gz"] {
+        let (dir, path) = written(name);
+        assert!(matches!(bundle().write(&path), Err(BundleError::Exists(p)) if p == path));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        let nowhere = dir.path().join("nowhere").join(name);
+        let error = bundle().write(&nowhere).unwrap_err();
+        assert!(matches!(error, BundleError::Write { .. }) && !error.is_environment(), "{error:?}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(bundle().write(dir.path()), Err(BundleError::Exists(_))), "an empty directory, too");
+}
+
+#[test]
+fn what_is_no_bundle_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |path: &Path| Saved::read(path).unwrap_err();
+    assert!(matches!(refused(&dir.path().join("nothing")), BundleError::Read { .. }));
+    assert!(matches!(refused(dir.path()), BundleError::NotABundle { .. }));
+    let file = dir.path().join("file");
+    fs::write(&file, "text").unwrap();
+    assert!(matches!(refused(&file), BundleError::NotABundle { .. }));
+    fs::write(dir.path().join("bundle.json"), r#"{"name": "app", "version": 1}"#).unwrap();
+    assert!(matches!(refused(dir.path()), BundleError::NotABundle { .. }));
+    let (_dir, path) = written("b");
+    edit(&path.join("bundle.json"), |manifest| manifest["clusters"][0]["directory"] = "../hub".into());
+    assert!(matches!(refused(&path), BundleError::NotABundle { .. }));
+}
+
+#[test]
+fn a_newer_format_is_named() {
+    let (_dir, path) = written("b");
+    edit(&path.join("bundle.json"), |m| *m = json!({"bundle": "fleetdrill", "schema": 2, "fleetdrill": "9.0.0"}));
+    let error = Saved::read(&path).unwrap_err();
+    assert!(matches!(&error, BundleError::Newer { schema: 2, fleetdrill, .. } if fleetdrill == "9.0.0"), "{error:?}");
+    assert!(error.hint().unwrap().contains("9.0.0"));
+}
+
+#[test]
+fn what_is_cut_short_is_noticed() {
+    let cut = |path: &Path, at: usize| {
+        let bytes = fs::read(path).unwrap();
+        fs::write(path, &bytes[..at.min(bytes.len())]).unwrap();
+    };
+    let is_truncated = |path: &Path| match Saved::read(path) {
+        Err(BundleError::Truncated { .. }) => {}
+        other => panic!("{other:?}"),
+    };
+    for file in ["bundle.json", "clusters/hub/objects.json"] {
+        let (_dir, path) = written("b");
+        cut(&path.join(file), 40);
+        is_truncated(&path);
+    }
+    let (_dir, path) = written("b");
+    fs::remove_file(path.join("clusters/east/objects.json")).unwrap();
+    is_truncated(&path);
+    let (_dir, path) = written("b");
+    fs::write(path.join("clusters/hub/objects.json"), "[]").unwrap();
+    is_truncated(&path);
+    let (_dir, path) = written("b.tar.gz");
+    let length = usize::try_from(fs::metadata(&path).unwrap().len()).unwrap();
+    for at in [length - 200, length / 2, 30, 0] {
+        cut(&path, at);
+        is_truncated(&path);
+    }
+}
+
+#[test]
+fn logs_may_be_taken_out_by_whoever_passes_it_on() {
+    let (_dir, path) = written("b");
+    fs::remove_dir_all(path.join("logs")).unwrap();
+    fs::remove_file(path.join("clusters/hub/events.json")).unwrap();
+    assert_eq!(Saved::read(&path).unwrap().snapshot, expected());
+}
+
+#[test]
+fn without_the_hub_there_is_no_diagnosis() {
+    let (dir, _) = written("b");
+    let mut without = bundle();
+    without.snapshot.clusters[0].unreachable = Some("connection refused".into());
+    let mut lacking = bundle();
+    let missing = Missing { cluster: Some("hub".into()), what: "works".into(), why: "forbidden".into(), needed: true };
+    lacking.missing.push(missing);
+    for (name, bundle, what) in [("c", without, "the hub"), ("d", lacking, "the hub's works")] {
+        let path = dir.path().join(name);
+        bundle.write(&path).unwrap();
+        let error = Saved::read(&path).unwrap().check().unwrap_err();
+        assert!(matches!(&error, BundleError::Incomplete { what: w, .. } if w == what), "{error:?}");
+    }
+}

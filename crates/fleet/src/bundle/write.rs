@@ -1,0 +1,179 @@
+//! Writing a bundle, whole or not at all.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use diagnosis::ClusterSnapshot;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::collect::Bundle;
+use super::error::BundleError;
+use super::manifest::{ClusterEntry, KIND, LogEntry, Manifest, SCHEMA};
+use super::redact::Redactor;
+use super::{file, is_archive, path_part};
+
+/// A file of a bundle: its path in it, and what is in it.
+type Content = (String, Vec<u8>);
+
+impl Bundle {
+    /// The name that a bundle has where none is given: fleet and time, in UTC.
+    #[must_use]
+    pub fn default_name(&self) -> PathBuf {
+        let at = self.snapshot.taken_at.strftime("%Y%m%dT%H%M%SZ");
+        PathBuf::from(format!("fleetdrill-bundle-{}-{at}", path_part(&self.fleet)))
+    }
+
+    /// Writes it as a directory, or as one compressed file when the name ends with `.tar.gz` or `.tgz`. Only its owner may
+    /// read it. It appears under its name when it is complete; nothing is overwritten.
+    ///
+    /// This takes some tenths of a second and blocks.
+    ///
+    /// # Errors
+    /// When something has that name already, or it can't be written; nothing is left behind then.
+    pub fn write(&self, path: &Path) -> Result<(), BundleError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(BundleError::Exists(path.to_owned()));
+        }
+        let contents = self.contents();
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let written = if is_archive(path) {
+            write_archive(path, parent, &contents, self.snapshot.taken_at.as_second())
+        } else {
+            write_directory(path, parent, &contents)
+        };
+        written.map_err(BundleError::write(path))
+    }
+
+    /// The files, `bundle.json` first.
+    fn contents(&self) -> Vec<Content> {
+        let redactor = Redactor::default();
+        let mut taken = BTreeSet::new();
+        let (mut clusters, mut logs, mut contents) = (Vec::new(), Vec::new(), Vec::new());
+        for cluster in &self.snapshot.clusters {
+            let directory = unique(path_part(&cluster.name), &mut taken);
+            let objects = objects(cluster, &redactor);
+            let events = self.events.get(&cluster.name);
+            clusters.push(ClusterEntry {
+                name: cluster.name.clone(),
+                role: cluster.role,
+                objects: objects.len(),
+                events: events.map_or(0, Vec::len),
+                unreachable: cluster.unreachable.as_deref().map(|why| redactor.text(why).into_owned()),
+                directory: directory.clone(),
+            });
+            contents.push((file::of_cluster(&directory, file::OBJECTS), json(&objects)));
+            if let Some(events) = events {
+                let events: Vec<Value> = events.iter().map(|event| redacted(event, &redactor)).collect();
+                contents.push((file::of_cluster(&directory, file::EVENTS), json(&events)));
+            }
+        }
+        for log in &self.logs {
+            let name = format!("{}.log", unique(path_part(&log.process), &mut taken));
+            logs.push(LogEntry { process: log.process.clone(), file: name.clone(), cut: log.cut });
+            contents.push((file::log(&name), redactor.text(&log.text).into_owned().into_bytes()));
+        }
+        let mut missing = self.missing.clone();
+        missing.iter_mut().for_each(|missing| missing.why = redactor.text(&missing.why).into_owned());
+        let manifest = Manifest {
+            bundle: KIND.into(),
+            schema: SCHEMA,
+            fleetdrill: env!("CARGO_PKG_VERSION").into(),
+            fleet: self.fleet.clone(),
+            kubefleet: self.kubefleet.clone(),
+            about: self.about.clone(),
+            taken_at: self.snapshot.taken_at,
+            clusters,
+            logs,
+            missing,
+        };
+        contents.insert(0, (file::MANIFEST.to_owned(), json(&manifest)));
+        contents
+    }
+}
+
+/// A cluster's objects without secrets, and without those that would be nothing but.
+fn objects(cluster: &ClusterSnapshot, redactor: &Redactor) -> Vec<Value> {
+    let is_secret = |object: &Value| {
+        let of_core = object.get("apiVersion").and_then(Value::as_str) == Some("v1");
+        of_core && matches!(object.get("kind").and_then(Value::as_str), Some("Secret" | "ConfigMap"))
+    };
+    cluster.objects.iter().filter(|o| !is_secret(o)).map(|object| redacted(object, redactor)).collect()
+}
+
+fn redacted(value: &Value, redactor: &Redactor) -> Value {
+    let mut value = value.clone();
+    redactor.object(&mut value);
+    value
+}
+
+/// JSON for people, with a line's end at the end. Nothing that is written here has a key that JSON can't have.
+fn json(value: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+fn unique(name: String, taken: &mut BTreeSet<String>) -> String {
+    let mut candidate = name.clone();
+    let mut n = 1;
+    // Some file systems don't tell upper from lower case.
+    while !taken.insert(candidate.to_ascii_lowercase()) {
+        n += 1;
+        candidate = format!("{name}-{n}");
+    }
+    candidate
+}
+
+fn write_directory(path: &Path, parent: &Path, contents: &[Content]) -> io::Result<()> {
+    let new = temporary().permissions(fs::Permissions::from_mode(0o700)).tempdir_in(parent)?;
+    for (name, bytes) in contents {
+        let file = new.path().join(name);
+        let dir = file.parent().unwrap_or(new.path());
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?.write_all(bytes)?;
+    }
+    // The name is claimed by making the directory, which fails when it is there, and filled by renaming onto it.
+    DirBuilder::new().mode(0o700).create(path)?;
+    match fs::rename(new.path(), path) {
+        Ok(()) => {
+            let _ = new.keep();
+            Ok(())
+        }
+        Err(error) => {
+            // Only if it is as empty as it was made.
+            let _ = fs::remove_dir(path);
+            Err(error)
+        }
+    }
+}
+
+fn write_archive(path: &Path, parent: &Path, contents: &[Content], time: i64) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = name.to_ascii_lowercase();
+    let stem = stem.strip_suffix(".tar.gz").or(stem.strip_suffix(".tgz")).map_or(name.len(), str::len);
+    let root = path_part(name.get(..stem).unwrap_or(&name));
+    let new = temporary().tempfile_in(parent)?;
+    let mut archive = tar::Builder::new(GzEncoder::new(io::BufWriter::new(new), Compression::fast()));
+    for (name, bytes) in contents {
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o600);
+        header.set_mtime(u64::try_from(time).unwrap_or_default());
+        header.set_size(bytes.len() as u64);
+        archive.append_data(&mut header, format!("{root}/{name}"), bytes.as_slice())?;
+    }
+    let new = archive.into_inner()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    new.persist_noclobber(path).map(drop).map_err(|error| error.error)
+}
+
+/// Beside its final place, so that it can be renamed.
+fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".fleetdrill-bundle-");
+    builder
+}

@@ -1,0 +1,104 @@
+//! A toolchain cache that is empty with nothing to fill it, or damaged.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::features::QUICK;
+use crate::place::{PROGRAM, Place, Said};
+
+/// A copy of the cache as far as it goes: the same files by other names, so that nothing is lost when one is replaced.
+/// Gives the folder of the component's default version in it, or nothing where there is none yet.
+pub fn copy_of(place: &Place, cache: &Path, component: &str) -> Option<PathBuf> {
+    let listed: serde_json::Value =
+        serde_json::from_str(&place.run(["toolchain", "list", "-o", "json"]).stdout).expect("JSON");
+    let default = listed.as_array()?.iter().find(|c| c["component"] == component && c["default"] == true)?;
+    let from = PathBuf::from(default["folder"].as_str()?);
+    let to = cache.join("toolchain").join(component).join(from.file_name()?);
+    let mut folders = vec![(from, to.clone())];
+    while let Some((from, to)) = folders.pop() {
+        fs::create_dir_all(&to).expect("made");
+        for entry in fs::read_dir(&from).ok()?.flatten() {
+            let (path, copy) = (entry.path(), to.join(entry.file_name()));
+            if path.is_dir() {
+                folders.push((path, copy));
+            } else if fs::hard_link(&path, &copy).is_err() {
+                fs::copy(&path, &copy).expect("copied");
+            }
+        }
+    }
+    Some(to)
+}
+
+/// Runs the command with a cache of its own.
+pub fn with_cache(place: &Place, cache: &Path, args: &[&str]) -> Said {
+    Said::from(place.command(args).env("FLEETDRILL_CACHE_DIR", cache).output().expect("starts"))
+}
+
+/// A program that is a shell script.
+pub fn script(place: &Place, name: &str, text: &str) -> String {
+    let path = place.write(name, &format!("#!/bin/sh\n{text}\n"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
+    path
+}
+
+#[test]
+fn an_empty_cache_and_no_go() {
+    let place = Place::new();
+    let mut command = Command::new("unshare");
+    place.environment(&mut command);
+    // The usual place of Go is looked at even when it isn't on the PATH: an empty disk hides it.
+    let hide = "[ ! -d /usr/local/go ] || mount -t tmpfs none /usr/local/go";
+    if !Command::new("unshare").args(["-rm", "sh", "-c", hide]).output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: this system doesn't let us hide Go");
+        return;
+    }
+    let script = format!("{hide}; PATH=/nowhere; exec \"$0\" run '{QUICK}'");
+    command.args(["-rm", "sh", "-c", &script, PROGRAM]).env("FLEETDRILL_CACHE_DIR", place.path("cache"));
+    let said = Said::from(command.output().expect("starts"));
+    said.expect(3, &["needs Go 1.", "and there is no `go`", "https://go.dev/dl"]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_damaged_cache_is_told_and_not_used() {
+    let place = Place::new();
+    let cache = place.path("cache");
+    let (Some(agents), Some(planes)) = (copy_of(&place, &cache, "kubefleet"), copy_of(&place, &cache, "kubernetes"))
+    else {
+        eprintln!("skipped: there is no cache yet that a copy could be damaged of");
+        return;
+    };
+    // A Go that can't build it anew.
+    script(&place, "go", "case $1 in env) echo go1.2.3; echo local; echo; echo /c; echo /m;; *) exit 1;; esac");
+    let run = || {
+        let mut command = place.command(["run", QUICK]);
+        command.env("FLEETDRILL_CACHE_DIR", &cache).env("PATH", place.path(""));
+        Said::from(command.output().expect("starts"))
+    };
+    for (folder, file) in [(&planes, "bin/kube-apiserver"), (&agents, "bin/hub-agent"), (&agents, "manifest.json")] {
+        let file = folder.join(file);
+        let bytes = fs::read(&file).expect("read");
+        fs::remove_file(&file).expect("the name goes, the original stays");
+        fs::write(&file, &bytes[..bytes.len() / 2]).expect("written");
+        let name = file.file_name().expect("has one").to_string_lossy().into_owned();
+        run().expect(3, &[&name, "needs Go 1.", "is go1.2.3"]);
+        fs::write(&file, &bytes).expect("written");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("set");
+    }
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_damaged_build_of_ones_own_is_told() {
+    let place = Place::new();
+    let cache = place.path("cache");
+    let agent = script(&place, "agent", "echo '  --kubeconfig string'");
+    let (hub, member) = (format!("hub-agent={agent}"), format!("member-agent={agent}"));
+    with_cache(&place, &cache, &["toolchain", "add", "kubefleet", "v9.9.9", &hub, &member]).expect(0, &["registered"]);
+    let copy = Command::new("find").arg(&cache).args(["-name", "member-agent"]).output().expect("find runs");
+    fs::write(String::from_utf8_lossy(&copy.stdout).trim(), "#!/bin/sh\n").expect("written");
+    with_cache(&place, &cache, &["run", "--kubefleet", "v9.9.9"]).expect(3, &["member-agent", "v9.9.9", "hint: "]);
+    place.nothing_is_left();
+}

@@ -1,0 +1,56 @@
+//! Features for tests: quick ones, and ones that go on until somebody ends them.
+
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{ApiResource, GroupVersionKind};
+
+use crate::place::{Place, until_or};
+use crate::running::Running;
+
+/// A scenario of the drill that nothing is wrong in.
+pub const QUICK: &str = "The run asks for a resource snapshot index that exists";
+
+/// Writes a feature with scenarios that go on for ten minutes, and gives its path.
+pub fn endless(place: &Place, scenarios: usize) -> String {
+    let mut text = "Feature: endless\n".to_owned();
+    for n in 1..=scenarios {
+        text += &format!(
+            "
+  Scenario: endless {n}
+    Given a placement \"web\" has put its resources on \"member-1\"
+    Then placement \"web\" goes on reporting for 600 seconds
+      | condition | status | reason                    |
+      | Scheduled | True   | SchedulingPolicyFulfilled |
+"
+        );
+    }
+    place.write("endless.feature", &text)
+}
+
+/// Waits until scenarios of a run are under way: this many placements are available on the hub.
+#[track_caller]
+pub fn until_placements(place: &Place, running: &mut Running, count: usize) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    until_or(
+        "scenarios are under way",
+        || {
+            running.still_runs();
+            (runtime.block_on(available(place)) >= count).then_some(())
+        },
+        || format!("left: {:#?}", place.left()),
+    );
+}
+
+async fn available(place: &Place) -> usize {
+    let fleets = std::fs::read_dir(place.state()).into_iter().flatten().flatten();
+    let Some(kubeconfig) = fleets.map(|fleet| fleet.path().join("kubeconfig")).find(|path| path.exists()) else { return 0 };
+    let Ok(kubeconfig) = kube::config::Kubeconfig::read_from(kubeconfig) else { return 0 };
+    let Ok(client) = clusters::kubeconfig::client(kubeconfig, "hub").await else { return 0 };
+    let kind = GroupVersionKind::gvk("placement.kubernetes-fleet.io", "v1beta1", "ClusterResourcePlacement");
+    let api: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
+    let placements = api.list(&ListParams::default()).await.map(|list| list.items).unwrap_or_default();
+    let is_available = |placement: &&DynamicObject| {
+        let conditions = placement.data.pointer("/status/conditions").and_then(|c| c.as_array());
+        conditions.into_iter().flatten().any(|c| c["type"] == "ClusterResourcePlacementAvailable" && c["status"] == "True")
+    };
+    placements.iter().filter(is_available).count()
+}

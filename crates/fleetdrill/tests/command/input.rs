@@ -1,0 +1,112 @@
+//! Wrong input: found before anything is built or started, with the place and what to do.
+
+use crate::place::Place;
+
+#[test]
+fn a_version_that_there_is_none_of() {
+    let place = Place::new();
+    for command in ["run", "up"] {
+        place.run([command, "--kubefleet", "v9.9.9"]).expect(
+            2,
+            &["there is no kubefleet v9.9.9", "v0.1.2", "fleetdrill toolchain add kubefleet v9.9.9 hub-agent=PATH"],
+        );
+    }
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_scenario_that_there_is_none_of() {
+    let place = Place::new();
+    place
+        .run(["run", "The aproval carries the requests generation"])
+        .expect(2, &["no scenario is selected by", "did you mean \"The approval carries the request's generation\"?"]);
+    place.run(["run", "xyzzy"]).expect(2, &["no scenario is selected by \"xyzzy\"", "`fleetdrill list` shows"]);
+    place.run(["run", "/nowhere/own.feature"]).expect(2, &["failed to read /nowhere/own.feature", "No such file"]);
+    place.run(["run", "--features", "/nowhere"]).expect(2, &["failed to read /nowhere", "No such file"]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_feature_that_is_none() {
+    let place = Place::new();
+    let refused = |text: &str, parts: &[&str]| {
+        let file = place.write("own.feature", text);
+        place.run(["run", &file]).expect(2, parts);
+    };
+    refused("Feature: mine\n  Scenario: one\n    Given a\n    Wen b\n", &["own.feature:5:1 isn't Gherkin"]);
+    refused("Fixture: mine\n", &["own.feature:1:14 isn't Gherkin: unknown keyword"]);
+    refused("", &["own.feature isn't Gherkin: it is empty"]);
+    refused("Feature: mine\n  Scenaro: one\n    Given a\n", &["own.feature isn't Gherkin: it has no scenarios"]);
+    refused("Feature: mine\n  Rule: r\n    Scenario: one\n      Given a\n", &["own.feature:2 isn't Gherkin: rules"]);
+    refused("Feature: mine\n  Scenario: one\n    Giwen a\n", &["own.feature:2: Scenario: one", "it has no steps"]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_step_that_nobody_defined() {
+    let place = Place::new();
+    let file = place.write("own.feature", "Feature: mine\n  Scenario: one\n    Given something that nobody defined\n");
+    place.run(["run", &file]).expect(
+        2,
+        &[
+            "own.feature:3: Given something that nobody defined",
+            "no step is defined like this",
+            "`fleetdrill list --steps` shows the steps there are",
+        ],
+    );
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_selection_that_makes_no_sense() {
+    let place = Place::new();
+    place.run(["run", "--tags", "@drill and or"]).expect(2, &["`@drill and or` is no tag expression", "write it like"]);
+    place.run(["run", "--tags", "@nobody-has-this"]).expect(2, &["no scenario is selected by --tags"]);
+    place.run(["run", "--shard", "5/4"]).expect(2, &["`5/4` is no part like 1/4"]);
+    place.run(["run", "--shard", "400/400"]).expect(2, &["no scenario is selected by --shard 400/400"]);
+    place.run(["run", "--members", "0"]).expect(2, &["0 is not in 1..=20"]);
+    place.run(["run", "--provider", "cloud"]).expect(2, &["invalid value 'cloud'"]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_report_that_can_not_be_written() {
+    let place = Place::new();
+    let file = place.write("file", "");
+    for option in ["--junit", "--json"] {
+        let report = format!("{file}/report");
+        place.run(["run", option, &report]).expect(2, &["failed to create the directory", &file]);
+        let directory = place.path("").display().to_string();
+        place.run(["run", option, &directory]).expect(2, &["failed to write", "is a directory"]);
+    }
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_fleet_that_there_is_none_of() {
+    let place = Place::new();
+    let commands: [&[&str]; 4] =
+        [&["status", "nobody"], &["down", "nobody"], &["diagnose", "--fleet", "nobody"], &["run", "--fleet", "nobody"]];
+    for command in commands {
+        place.run(command).expect(2, &["there is no fleet `nobody`", "`fleetdrill status` lists the fleets there are"]);
+    }
+    for name in ["No_body", "..", "a/b"] {
+        for command in [["status", name], ["down", name]] {
+            place.run(command).expect(2, &["can't be a name here: use lower-case letters"]);
+        }
+        place.run(["up", "--name", name]).expect(2, &["can't be a name here"]);
+    }
+    assert_eq!(place.run(["status"]).expect(0, &[]).stdout, "no fleet is up\n");
+    assert_eq!(place.run(["status", "-o", "json"]).expect(0, &[]).stdout.trim(), "[]");
+    place.run(["down", "--all"]).expect(0, &["no fleet is up"]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_state_directory_that_can_not_be_used() {
+    let place = Place::new();
+    let file = place.write("file", "");
+    let mut command = place.command(["status"]);
+    let said = command.env("FLEETDRILL_STATE_DIR", format!("{file}/state")).output().expect("starts");
+    crate::place::Said::from(said).expect(3, &["failed to make", "/file/state", "set FLEETDRILL_STATE_DIR"]);
+}

@@ -1,0 +1,179 @@
+//! `run` on bad days. Each test has a run of its own, since each ends it in another way.
+
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use crate::cache::{copy_of, script, with_cache};
+use crate::features::{QUICK, endless, until_placements};
+use crate::place::{PROGRAM, Place, Said, turn, until};
+use crate::proc;
+use crate::running::Running;
+
+/// A run of scenarios that don't end by themselves, once they are under way.
+fn under_way(place: &Place, scenarios: usize, more: &[&str]) -> Running {
+    let file = endless(place, scenarios);
+    let junit = place.path("junit.xml").display().to_string();
+    let args = ["run", &file, "--members", "1", "--junit", &junit];
+    let mut running = Running::start(&mut place.command(args.iter().chain(more)));
+    until_placements(place, &mut running, 1);
+    running
+}
+
+fn junit(place: &Place) -> String {
+    std::fs::read_to_string(place.path("junit.xml")).expect("the JUnit file is there")
+}
+
+#[test]
+fn ctrl_c_while_the_fleet_starts() {
+    let _turn = turn();
+    let place = Place::new();
+    for signal in [Signal::INT, Signal::TERM] {
+        for begun in ["keeper serve", "kube-apiserver"] {
+            let running = Running::start(&mut place.command(["run", QUICK]));
+            place.process(begun);
+            running.signal(signal);
+            running.end().expect(130, &["interrupted before the first scenario: ending what was started"]);
+            place.nothing_is_left();
+        }
+    }
+}
+
+#[test]
+fn ctrl_c_in_mid_scenario() {
+    let _turn = turn();
+    let place = Place::new();
+    let running = under_way(&place, 3, &["--jobs", "2"]);
+    running.signal(Signal::INT);
+    let said = running.end();
+    said.expect(130, &[]);
+    place.nothing_is_left();
+    assert!(said.stdout.contains("2 interrupted"), "{}", said.stdout);
+    // What was never begun isn't forgotten.
+    let junit = junit(&place);
+    assert!(junit.contains("tests=\"3\" failures=\"0\" errors=\"2\""), "{junit}");
+    assert_eq!(junit.matches("type=\"interrupted\"").count(), 2, "{junit}");
+    assert_eq!(junit.matches("<skipped").count(), 1, "{junit}");
+}
+
+#[test]
+fn the_harness_is_killed_in_mid_scenario() {
+    let _turn = turn();
+    let place = Place::new();
+    let running = under_way(&place, 1, &[]);
+    running.signal(Signal::KILL);
+    drop(running);
+    place.soon_nothing_is_left();
+}
+
+#[test]
+fn harness_and_keeper_are_killed_at_once() {
+    let _turn = turn();
+    let place = Place::new();
+    let running = under_way(&place, 1, &[]);
+    proc::kill(place.process("keeper serve"), Signal::KILL);
+    running.signal(Signal::KILL);
+    drop(running);
+    until("all processes die", || place.processes().is_empty().then_some(()));
+    // Files can only be removed by somebody who lives: the next command.
+    assert_eq!(place.run(["status"]).expect(0, &[]).stdout, "no fleet is up\n");
+    place.nothing_is_left();
+}
+
+#[test]
+fn the_keeper_is_killed_in_mid_scenario() {
+    let _turn = turn();
+    let place = Place::new();
+    let running = under_way(&place, 1, &[]);
+    proc::kill(place.process("keeper serve"), Signal::KILL);
+    running.end().expect(3, &["keeper ended"]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_component_dies_in_mid_scenario() {
+    let _turn = turn();
+    let place = Place::new();
+    let running = under_way(&place, 1, &[]);
+    proc::kill(place.process("/hub-agent "), Signal::KILL);
+    let said = running.end();
+    said.expect(3, &["hub-agent ended (signal: 9 (SIGKILL)); its last lines:\n"]);
+    let log = said.stderr.split("its last lines:\n").nth(1).unwrap_or_default();
+    assert!(log.lines().next().is_some_and(|line| line.contains(".go:")), "{log}");
+    place.nothing_is_left();
+    assert!(said.stdout.contains("1 interrupted"), "{}", said.stdout);
+    let junit = junit(&place);
+    assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"1\""), "{junit}");
+    assert!(junit.contains("hub-agent ended (signal: 9 (SIGKILL))"), "{junit}");
+}
+
+#[test]
+fn a_component_dies_while_the_fleet_starts() {
+    let _turn = turn();
+    let place = Place::new();
+    for victim in ["/etcd ", "/kube-apiserver "] {
+        let running = Running::start(&mut place.command(["run", QUICK]));
+        proc::kill(place.process(victim), Signal::KILL);
+        running.end().expect(3, &["ended while", "signal: 9 (SIGKILL)", "its last lines:"]);
+        place.nothing_is_left();
+    }
+}
+
+#[test]
+fn a_component_that_can_not_start() {
+    let _turn = turn();
+    let place = Place::new();
+    let cache = place.path("cache");
+    // Makes sure that there is something to copy.
+    place.run(["toolchain", "install"]).expect(0, &[]);
+    copy_of(&place, &cache, "kubernetes").expect("the control planes");
+    let agents = copy_of(&place, &cache, "kubefleet").expect("the agents");
+    let agent = script(
+        &place,
+        "agent",
+        "case $1 in --help) echo '  --kubeconfig string'; exit 0;; esac; echo I have no heart >&2; exit 7",
+    );
+    let (hub, member) = (format!("hub-agent={agent}"), format!("member-agent={agent}"));
+    let crds = agents.join("crds").display().to_string();
+    let add = ["toolchain", "add", "kubefleet", "v9.9.9", &hub, &member, "--crds", &crds];
+    with_cache(&place, &cache, &add).expect(0, &[]);
+    let said = with_cache(&place, &cache, &["run", QUICK, "--kubefleet", "v9.9.9", "--members", "1"]);
+    said.expect(3, &["hub-agent ended (exit status: 7)", "I have no heart"]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_disk_that_is_full() {
+    let _turn = turn();
+    let place = Place::new();
+    std::fs::create_dir_all(place.state()).expect("made");
+    let mount = format!("mount -t tmpfs -o size=20m none {}", place.state().display());
+    let unshare = |script: &str| {
+        let mut command = Command::new("unshare");
+        place.environment(&mut command);
+        command.args(["-rm", "sh", "-c", script, PROGRAM]);
+        command
+    };
+    if !unshare(&mount).output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: this system doesn't let us mount a small disk");
+        return;
+    }
+    let script = format!("{mount} && exec \"$0\" run --members 1 '{QUICK}'");
+    let said = Said::from(unshare(&script).output().expect("starts"));
+    said.expect(3, &["etcd", "no space left on device", "the disk is full: free some space, or set FLEETDRILL_STATE_DIR"]);
+    assert_eq!(place.processes(), []);
+}
+
+#[test]
+fn two_runs_at_once() {
+    let _turn = turn();
+    let place = Place::new();
+    let start = || Running::start(&mut place.command(["run", QUICK, "--members", "2"]));
+    let (one, two) = (start(), start());
+    for running in [one, two] {
+        let said = running.end();
+        said.expect(0, &[]);
+        assert!(said.stdout.contains("1 passed, 0 failed"), "{}", said.stdout);
+    }
+    place.nothing_is_left();
+}

@@ -1,0 +1,92 @@
+//! A command that runs while the test does something to it.
+
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::process::Signal;
+
+use crate::place::{Said, until_or};
+use crate::proc;
+
+/// The command; killed when it is dropped.
+pub struct Running {
+    child: Child,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+impl Running {
+    pub fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let stdout = Stream::read(child.stdout.take().expect("piped"));
+        let stderr = Stream::read(child.stderr.take().expect("piped"));
+        Self { child, stdout, stderr }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        proc::kill(self.id(), signal);
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn end(mut self) -> Said {
+        let status = until_or(
+            "the command ends",
+            || self.child.try_wait().expect("it is ours"),
+            || format!("stderr:\n{}", self.stderr.text()),
+        );
+        Said { code: status.code(), stdout: self.stdout.to_its_end(), stderr: self.stderr.to_its_end() }
+    }
+
+    /// Fails when it has ended already.
+    #[track_caller]
+    pub fn still_runs(&mut self) {
+        if let Some(status) = self.child.try_wait().expect("it is ours") {
+            panic!("the command ended ({status}):\n{}", self.stderr.to_its_end());
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What comes out of the command, read so that it never blocks.
+struct Stream {
+    text: Arc<Mutex<Vec<u8>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Stream {
+    fn read(mut from: impl Read + Send + 'static) -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&text);
+        let thread = std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = from.read(&mut buffer) {
+                into.lock().unwrap_or_else(PoisonError::into_inner).extend(&buffer[..n]);
+            }
+        });
+        Self { text, thread: Some(thread) }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.text.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    fn to_its_end(&mut self) -> String {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        self.text()
+    }
+}

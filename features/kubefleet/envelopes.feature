@@ -1,0 +1,46 @@
+@kubefleet
+Feature: An enveloped object isn't well formed
+  The guide "Work Synchronization Failure TSG", second cause: "the enveloped object is not well formatted". Each way in
+  which v0.1.2 says so. The scope mistakes recover as soon as the envelope is corrected; the others are retried with
+  backoff, which a correction doesn't cut short.
+
+  Scenario Outline: <mistake>
+    Given a placement "web" has put its resources on "member-1"
+    When the resources of placement "web" include a <envelope> with '<object>'
+    Then placement "web" reports
+      | on       | condition        | status | reason                 | message                                              |
+      |          | WorkSynchronized | False  | WorkNotSynchronizedYet |                                                      |
+      | member-1 | WorkSynchronized | False  | SyncWorkFailed         | Failed to synchronize the work to the latest:        |
+      | member-1 | WorkSynchronized | False  | SyncWorkFailed         | <message>                                            |
+    And the diagnosis of placement "web" is <code> for "member-1"
+    When the <envelope> of placement "web" is corrected to '<right>'
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+    And a change to the resources of placement "web" arrives on "member-1"
+
+    @KF-WS-002
+    Examples:
+      | mistake                                | code      | envelope         | object                                       | message                       | right |
+      | The enveloped object has no kind       | KF-WS-002 | ResourceEnvelope | {"apiVersion":"v1","metadata":{"name":"x"}}  | Object 'Kind' is missing      | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+    @KF-WS-003
+    Examples:
+      | mistake                                             | code      | envelope                | object                                                                                | message                                                         | right |
+      | A namespaced object is in a ClusterResourceEnvelope | KF-WS-003 | ClusterResourceEnvelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} | has been wrapped in a cluster resource envelope                 | {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"{web}-x"}} |
+    @KF-WS-004
+    Examples:
+      | mistake                                          | code      | envelope         | object                                                                                         | message                                 | right |
+      | A cluster-scoped object is in a ResourceEnvelope | KF-WS-004 | ResourceEnvelope | {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"{web}-x"}} | has been wrapped in a resource envelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+    @KF-WS-005
+    Examples:
+      | mistake                                             | code      | envelope         | object                                                                              | message                                                          | right |
+      | Another namespace's object is in a ResourceEnvelope | KF-WS-005 | ResourceEnvelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default"}} | has been wrapped in a resource envelope from another namespace    | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+    @KF-WS-006
+    Examples:
+      | mistake                                | code      | envelope         | object                                                                   | message                                       | right |
+      | The enveloped object has no apiVersion | KF-WS-006 | ResourceEnvelope | {"kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}      | spec.workload.manifests[0].apiVersion: Required value | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+
+  Scenario: The enveloped object is well formed
+    Given a placement "web" has put its resources on "member-1"
+    When the resources of placement "web" include a ResourceEnvelope with '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}'
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing

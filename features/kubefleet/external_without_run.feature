@@ -1,0 +1,29 @@
+@kubefleet
+Feature: A placement with strategy External and no update run
+  The guide "Staged Update Run TSG", section "CRP status without Staged Update Run": nothing is rolled out, and that is no
+  failure.
+
+  @KF-RO-001
+  Scenario Outline: Nobody has started a run of <placement>
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    Then placement "web" reports
+      | on       | condition      | status  | reason                                | message                                                                                       |
+      |          | Scheduled      | True    | SchedulingPolicyFulfilled             | found all cluster needed as specified by the scheduling policy, found 2 cluster(s)              |
+      |          | RolloutStarted | Unknown | RolloutControlledByExternalController | Rollout is controlled by an external controller and no resource snapshot name is observed across clusters, probably rollout has not started yet |
+      | member-1 | Scheduled      | True    | Scheduled                             | Successfully scheduled resources for placement in "member-1"                                  |
+      | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 | In the process of deciding whether to roll out some version of the resources or not           |
+      | member-2 | Scheduled      | True    | Scheduled                             |                                                                                               |
+      | member-2 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                                                                               |
+    And the diagnosis of placement "web" is KF-RO-001
+    Given a staged update strategy "all" for placement "web"
+      | stage   | members            |
+      | staging | member-1, member-2 |
+    When an update run "release" of placement "web" starts with strategy "all"
+    Then update run "release" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
