@@ -10,15 +10,13 @@ Feature: Two staged update runs update the same cluster at the same time
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-    # A workload that never becomes available holds the first run at its cluster.
-    And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
-    And an update run "old" of placement "web" starts with strategy "all"
+    And the resources of placement "web" change
+    And an update run "old" of placement "web" starts with strategy "all" at snapshot index "0"
     And update run "old" reports
       | on                      | condition   | status | reason                           |
       |                         | Initialized | True   | UpdateRunInitializedSuccessfully |
       | stage staging, member-1 | Started     | True   | ClusterUpdatingStarted           |
-    When the Deployment is taken out of the resources of placement "web"
-    And an update run "new" of placement "web" starts with strategy "all"
+    When an update run "new" of placement "web" starts with strategy "all" at snapshot index "1"
     Then update run "old" reports
       | on                      | condition   | status | reason                           | message                                                                       |
       |                         | Initialized | True   | UpdateRunInitializedSuccessfully | ClusterStagedUpdateRun initialized successfully                               |
@@ -29,7 +27,7 @@ Feature: Two staged update runs update the same cluster at the same time
       | stage staging, member-1 | Succeeded   | False  | ClusterUpdatingFailed            |                                                                               |
     And the binding of placement "web" for "member-1" reports
       | condition      | status | reason         | message                                     |
-      | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 2, updateRun: {new}  |
+      | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 1, updateRun: {new}  |
     And the diagnosis of update run "old" is KF-UR-003 for "member-1"
       | object                       | value                |
       | /{old}                       | UpdateRunFailed      |

@@ -23,6 +23,19 @@ async fn of_its_own(world: &mut World, name: String) -> Result<(), StepError> {
     Ok(())
 }
 
+/// Gives the member a scheduler and a simulated kubelet, unless it has them: without, its workloads get no pods that run.
+/// No container runs. A pod is ready at once unless its image can't be had: a name that no kubelet accepts
+/// (`nginx:not a tag`), a registry in the domain `.invalid`, or the tag `unpullable`. A Job's pod ends after a second, with
+/// the exit code in its annotation `fleetdrill.dev/exit-code`. Tag the scenario `@pods`.
+#[given(expr = "member {string} has pods")]
+async fn has_pods(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    scene.fleet.start_pods(&real).await?;
+    scene.did(format!("a scheduler and a simulated kubelet (KWOK) run for {real}"));
+    Ok(())
+}
+
 /// Deletes the member's namespace on the hub, as a mistaken `kubectl delete namespace` does, and waits until the hub
 /// says that a Work holds it. Its namespace controller empties it first: the member loses its rights with that.
 #[given(expr = "the hub's namespace of member {string} is deleted while it holds a Work")]

@@ -1,5 +1,6 @@
 //! What a scenario did and saw, in the order in which it happened. Reporters read records and nothing else.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diagnosis::Finding;
@@ -106,6 +107,11 @@ pub enum What {
     Failed {
         /// The error, with the last state seen.
         error: String,
+    },
+    /// A bundle was left, as `fleetdrill diagnose --from` reads it.
+    Collected {
+        /// The bundle.
+        path: PathBuf,
     },
 }
 

@@ -60,6 +60,7 @@ async fn reports(world: &mut World, object: ObjectRef, step: &Step) -> Result<()
 
 /// Watches that the object goes on to have all the conditions of the table for that long. For a state that nothing will
 /// change and nothing explains, such as a run that waits for an approval that was given wrongly.
+#[given(expr = "{object} goes on reporting for {int} seconds")]
 #[then(expr = "{object} goes on reporting for {int} seconds")]
 async fn goes_on(world: &mut World, object: ObjectRef, seconds: u64, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clusters::local::Cluster;
-use diagnosis::Finding;
+use diagnosis::{Finding, Snapshot};
 use fleet::kinds::Kind;
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
 use fleet::{Fleet, FleetError};
@@ -192,9 +192,15 @@ impl Scene {
         let members = self.fleet.members().await;
         let clients = members.into_iter().map(|(name, member)| (name, member.cluster.client)).collect();
         let snapshot = fleet::snapshot::take(&self.hub().client, &clients).await?;
-        let mut findings = diagnosis::diagnose(&snapshot);
+        Ok(self.findings_in(&snapshot))
+    }
+
+    /// What the diagnosis says of this scenario's own objects in a snapshot that was taken already.
+    #[must_use]
+    pub fn findings_in(&self, snapshot: &Snapshot) -> Vec<Finding> {
+        let mut findings = diagnosis::diagnose(snapshot);
         findings.retain(|finding| self.is_ours(finding));
-        Ok(findings)
+        findings
     }
 
     fn is_ours(&self, finding: &Finding) -> bool {

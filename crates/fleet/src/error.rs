@@ -67,6 +67,9 @@ pub enum FleetError {
         /// Which, how, and its log.
         exit: Exit,
     },
+    /// The fleet was made without what pods need.
+    #[error("members of fleet `{0}` can't have pods")]
+    NoPods(String),
     /// There is no member of that name.
     #[error("there is no member `{0}` in this fleet")]
     NoSuchMember(String),
@@ -78,6 +81,7 @@ impl FleetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Cluster(error) => error.hint(),
+            Self::NoPods(name) => Some(format!("tag the scenario @pods, or bring the fleet up so: fleetdrill up --pods --name {name}")),
             _ => None,
         }
     }
@@ -105,4 +109,19 @@ impl FleetError {
             _ => None,
         }
     }
+}
+
+/// An error with all its causes on one line.
+#[must_use]
+pub fn in_full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clusters::keeper::protocol::Exit;
 use clusters::keeper::{Keeper, Program};
 use clusters::kubeconfig;
-use clusters::local::{Cluster, Kind, Local, Programs, write_private};
+use clusters::local::{Cluster, Kind, Local, PodPrograms, Programs, write_private};
 use futures::future::{try_join, try_join_all};
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,8 @@ pub struct Options {
     pub programs: Programs,
     /// KubeFleet's programs.
     pub agents: Agents,
+    /// What pods need; without it no member can have any.
+    pub pods: Option<PodPrograms>,
     /// The program that can be a keeper.
     pub keeper: Program,
 }
@@ -60,6 +62,7 @@ struct Inner {
     hub: Cluster,
     crds: Vec<Value>,
     members: RwLock<BTreeMap<String, Member>>,
+    pods: RwLock<Option<PodPrograms>>,
     /// Clusters that may start at the same time beside what runs: each start takes several seconds of processor time,
     /// and more of them at once make everything else wait.
     starts: Semaphore,
@@ -72,6 +75,8 @@ struct Saved {
     created_at: jiff::Timestamp,
     agents: Agents,
     members: Vec<String>,
+    #[serde(default)]
+    pods: Option<PodPrograms>,
 }
 
 /// The hub's name as a cluster.
@@ -157,7 +162,8 @@ impl Fleet {
         // Joining needs no controllers: they start when nothing waits for the processors any more.
         local.start_controllers(&hub, Kind::Hub).await?;
         try_join_all(members.values().map(|m| local.start_controllers(&m.cluster, Kind::Member))).await?;
-        let inner = Inner { name: options.name, agents: options.agents, local, hub, crds, members: RwLock::new(members), starts: starts() };
+        let (members, pods) = (RwLock::new(members), RwLock::new(options.pods));
+        let inner = Inner { name: options.name, agents: options.agents, local, hub, crds, members, pods, starts: starts() };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
         Ok(fleet)
@@ -179,8 +185,9 @@ impl Fleet {
         for name in saved.members {
             members.insert(name.clone(), Member { cluster: local.cluster(&name).await? });
         }
-        let members = RwLock::new(members);
-        Ok(Self(Arc::new(Inner { name: saved.name, agents: saved.agents, local, hub, crds, members, starts: starts() })))
+        let (members, pods) = (RwLock::new(members), RwLock::new(saved.pods));
+        let (name, agents, starts) = (saved.name, saved.agents, starts());
+        Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, starts })))
     }
 
     /// The fleet's name.
@@ -308,6 +315,26 @@ impl Fleet {
         member::label(self.hub(), name, labels).await
     }
 
+    /// Gives the programs that pods need to a fleet that was made without them.
+    ///
+    /// # Errors
+    /// When the fleet's state can't be written.
+    pub async fn allow_pods(&self, programs: PodPrograms) -> Result<(), FleetError> {
+        *self.0.pods.write().await = Some(programs);
+        self.save().await
+    }
+
+    /// Starts what pods need on a member: its scheduler, and KWOK as its kubelet. They end with the member's cluster. Does
+    /// nothing when they run already, and doesn't wait until they work, which takes a second or two: pods wait for them.
+    ///
+    /// # Errors
+    /// When there is no such member, the fleet was made without the programs, or they can't be started.
+    pub async fn start_pods(&self, name: &str) -> Result<(), FleetError> {
+        let member = self.member(name).await?;
+        let programs = self.0.pods.read().await.clone().ok_or_else(|| FleetError::NoPods(self.0.name.clone()))?;
+        Ok(self.0.local.start_pods(&member.cluster, &programs).await?)
+    }
+
     /// Kills the hub-agent and starts it again.
     ///
     /// # Errors
@@ -359,7 +386,8 @@ impl Fleet {
 
     async fn save(&self) -> Result<(), FleetError> {
         let members = self.0.members.read().await.keys().cloned().collect();
-        let saved = Saved { name: self.0.name.clone(), created_at: jiff::Timestamp::now(), agents: self.0.agents.clone(), members };
+        let (name, agents, pods) = (self.0.name.clone(), self.0.agents.clone(), self.0.pods.read().await.clone());
+        let saved = Saved { name, created_at: jiff::Timestamp::now(), agents, members, pods };
         let dir = self.keeper().dir();
         write_private(&dir.join("fleet.json"), &serde_json::to_string(&saved).unwrap_or_default())?;
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;

@@ -12,7 +12,7 @@ use kube::api::ListParams;
 use serde_json::Value;
 
 use crate::bundle::Redactor;
-use crate::error::FleetError;
+use crate::error::{FleetError, in_full};
 use crate::fleet::HUB;
 use crate::kinds::{self, Kind, ROLE, ROLE_BINDING, SERVICE_ACCOUNT};
 
@@ -113,20 +113,6 @@ fn whole(kind: Kind, mut object: kube::api::DynamicObject, redactor: &Redactor) 
     }
     redactor.object(&mut value);
     value
-}
-
-/// An error with all its causes on one line.
-pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -34,6 +34,10 @@ pub enum Command {
     Down(Down),
     /// Name the cause of what a fleet's objects report, reading only
     Diagnose(Diagnose),
+    /// Explain a failure code: cause, evidence to look for, remedies, guide
+    Explain(Explain),
+    /// Save what a fleet looks like for a later diagnosis: objects, events, logs, nothing secret
+    Collect(Collect),
     /// The real components, by version
     #[command(subcommand)]
     Toolchain(Toolchain),
@@ -76,6 +80,9 @@ pub struct Run {
     /// Write everything that happened as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Where each failed scenario leaves a bundle, which `fleetdrill diagnose --from` reads
+    #[arg(long, value_name = "DIR", default_value = "report/bundles")]
+    pub bundles: PathBuf,
     /// Run the I-th of N equal parts, counted from 1
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
@@ -119,6 +126,9 @@ pub struct Up {
     /// KubeFleet's version; `fleetdrill toolchain list` shows them
     #[arg(long, value_name = "VERSION")]
     pub kubefleet: Option<String>,
+    /// Give its members pods: a scheduler, and KWOK as the kubelet
+    #[arg(long)]
+    pub pods: bool,
 }
 
 /// `fleetdrill status`.
@@ -149,6 +159,20 @@ pub struct Diagnose {
     /// One object, e.g. `clusterresourceplacement/web`, `csur/release-7` or `sur/apps/release-7`; all by default
     #[arg(value_name = "KIND/NAME")]
     pub object: Option<String>,
+    /// The fleet.
+    #[command(flatten)]
+    pub target: Target,
+    /// A bundle that `fleetdrill collect` or a failed scenario left, instead of a fleet
+    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["fleet", "kubeconfig", "hub", "member"])]
+    pub from: Option<PathBuf>,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
+}
+
+/// Which fleet a command reads.
+#[derive(Debug, Args)]
+pub struct Target {
     /// A fleet that `fleetdrill up` made; the default without --kubeconfig or --hub
     #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "hub", "member"])]
     pub fleet: Option<String>,
@@ -161,6 +185,25 @@ pub struct Diagnose {
     /// A member's context, by the name of its MemberCluster; may be given several times
     #[arg(long, value_name = "NAME=CONTEXT")]
     pub member: Vec<String>,
+}
+
+/// `fleetdrill collect`.
+#[derive(Debug, Args)]
+pub struct Collect {
+    /// The fleet.
+    #[command(flatten)]
+    pub target: Target,
+    /// Where to write it: a directory, or a file that ends with .tar.gz; fleetdrill-bundle-FLEET-TIME by default
+    #[arg(long, short, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+}
+
+/// `fleetdrill explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// A failure code, e.g. KF-WS-001; all of them in a line each without it
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: Format,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clusters::local::Programs;
+use clusters::local::{PodPrograms, Programs};
 use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError};
 use fleet::agents::Agents;
 
@@ -10,6 +10,9 @@ use crate::error::CommandError;
 
 /// The control planes' programs that every fleet needs.
 pub const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
+
+/// What pods need of component `kubernetes`.
+const SCHEDULER: &str = "kube-scheduler";
 
 /// KubeFleet's programs.
 pub const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
@@ -21,16 +24,19 @@ pub struct Components {
     pub programs: Programs,
     /// KubeFleet's programs and CRDs.
     pub agents: Agents,
+    /// What pods need, when it was asked for.
+    pub pods: Option<PodPrograms>,
     /// Component and version.
     pub versions: Vec<(String, String)>,
 }
 
-/// Gets the programs for a fleet, building what isn't there.
+/// Gets the programs for a fleet, building what isn't there; what pods need only when `pods` says so.
 ///
 /// # Errors
 /// When a version is unknown or can't be built.
 pub async fn ensure(
     kubefleet: Option<&str>,
+    pods: bool,
     progress: &(dyn Fn(BuildEvent) + Send + Sync),
 ) -> Result<Components, CommandError> {
     let toolchain = Toolchain::open(None)?;
@@ -51,8 +57,31 @@ pub async fn ensure(
     // ClusterProfile is the one CRD there that isn't KubeFleet's own; the hub-agent runs without it.
     let crds = agents.crds().iter().filter(|f| is_kubefleet(f)).cloned().collect();
     let agents = Agents::probe(&kubefleet, hub_agent, member_agent, crds).await?;
-    let versions = vec![("kubefleet".to_owned(), kubefleet), ("kubernetes".to_owned(), kubernetes)];
-    Ok(Components { programs, agents, versions })
+    let mut versions = vec![("kubefleet".to_owned(), kubefleet), ("kubernetes".to_owned(), kubernetes)];
+    let pods = if pods {
+        let (pods, kwok) = ensure_pods(progress).await?;
+        versions.push(kwok);
+        Some(pods)
+    } else {
+        None
+    };
+    Ok(Components { programs, agents, pods, versions })
+}
+
+/// Gets the programs that pods need, building what isn't there; and KWOK with its version.
+///
+/// # Errors
+/// When they can't be built.
+pub async fn ensure_pods(
+    progress: &(dyn Fn(BuildEvent) + Send + Sync),
+) -> Result<(PodPrograms, (String, String)), CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let kubernetes = toolchain.default_version("kubernetes")?;
+    let kwok = toolchain.default_version("kwok")?;
+    let players = toolchain.ensure("kwok", kwok, &["kwok"], progress).await?;
+    let planes = toolchain.ensure("kubernetes", kubernetes, &[SCHEDULER], progress).await?;
+    let programs = PodPrograms { scheduler: program(&planes, SCHEDULER)?, kwok: program(&players, "kwok")? };
+    Ok((programs, ("kwok".to_owned(), kwok.to_owned())))
 }
 
 fn program(installed: &Installed, name: &str) -> Result<PathBuf, ToolchainError> {

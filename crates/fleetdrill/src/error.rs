@@ -3,6 +3,7 @@
 use clusters::error::ClusterError;
 use clusters::toolchain::ToolchainError;
 use fleet::FleetError;
+use fleet::bundle::BundleError;
 use thiserror::Error;
 
 use crate::exit::Exit;
@@ -24,6 +25,9 @@ pub enum CommandError {
     /// A cluster failed.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
+    /// A bundle can't be read or written.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
     /// A report can't be written.
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -51,6 +55,7 @@ impl CommandError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Suite(_) | Self::Usage { .. } | Self::Report(_) => Exit::Usage,
+            Self::Bundle(error) if !error.is_environment() => Exit::Usage,
             Self::Cluster(ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_)) => {
                 Exit::Usage
             }
@@ -69,7 +74,11 @@ impl CommandError {
                 | ToolchainError::DoesNotStart { .. }
                 | ToolchainError::BadCrds { .. },
             ) => Exit::Usage,
-            Self::Toolchain(_) | Self::Fleet(_) | Self::Cluster(_) | Self::Environment { .. } => Exit::Environment,
+            Self::Toolchain(_)
+            | Self::Fleet(_)
+            | Self::Cluster(_)
+            | Self::Bundle(_)
+            | Self::Environment { .. } => Exit::Environment,
         }
     }
 
@@ -81,6 +90,7 @@ impl CommandError {
             Self::Toolchain(error) => error.hint(),
             Self::Fleet(error) => error.hint(),
             Self::Cluster(error) => error.hint(),
+            Self::Bundle(error) => error.hint(),
             Self::Usage { hint, .. } | Self::Environment { hint, .. } => hint.clone(),
             Self::Report(_) => None,
         }

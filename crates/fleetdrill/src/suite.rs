@@ -145,6 +145,12 @@ impl Suite {
         self.features.iter().flat_map(|f| f.scenarios.iter().map(move |s| (f, s)))
     }
 
+    /// Whether a scenario needs members with pods.
+    #[must_use]
+    pub fn needs_pods(&self) -> bool {
+        self.scenarios().any(|(feature, scenario)| tags(feature, scenario).iter().any(|tag| tag == "pods"))
+    }
+
     fn check_steps(&self) -> Result<(), SuiteError> {
         let vocabulary = World::vocabulary();
         let mut undefined = Vec::new();

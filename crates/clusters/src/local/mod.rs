@@ -1,10 +1,12 @@
-//! Clusters as processes on this machine: one etcd for all, and per cluster an API server and a controller manager.
+//! Clusters as processes on this machine: one etcd for all, and per cluster an API server and a controller manager;
+//! a scheduler and a simulated kubelet where pods are needed.
 //!
 //! Everything binds to 127.0.0.1 on ports that the system gave. TLS is verified everywhere; etcd is reached by
 //! a socket in the fleet's directory, which other users can't enter; all files are their owner's only.
 
 mod control_plane;
 mod pki;
+mod pods;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,10 +14,11 @@ use std::time::{Duration, Instant};
 use kube::Client;
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 pub use self::pki::write_private;
 use self::pki::{Pair, Pki};
+pub use self::pods::{NODE, PodPrograms};
 use crate::error::ClusterError;
 use crate::keeper::protocol::Exit;
 use crate::keeper::{Keeper, Program};
@@ -69,6 +72,7 @@ pub struct Local {
     programs: Programs,
     pki: Pki,
     first_exit: watch::Receiver<Option<Exit>>,
+    pods: Mutex<()>,
 }
 
 impl Local {
@@ -87,7 +91,7 @@ impl Local {
         keeper.start(control_plane::etcd(&programs.etcd, dir, &pki.ca_file(), &server, peer)).await?;
         write_private(&dir.join(STATE), &serde_json::to_string(&programs).unwrap_or_default())?;
         let first_exit = keeper.watch().await?;
-        Ok(Self { keeper, programs, pki, first_exit })
+        Ok(Self { keeper, programs, pki, first_exit, pods: Mutex::default() })
     }
 
     /// The local clusters of a fleet that is up.
@@ -102,7 +106,7 @@ impl Local {
             serde_json::from_str(&text).map_err(|e| ClusterError::Keeper(format!("{}: {e}", path.display())))?;
         let pki = Pki::open(&dir.join("pki"))?;
         let first_exit = keeper.watch().await?;
-        Ok(Self { keeper, programs, pki, first_exit })
+        Ok(Self { keeper, programs, pki, first_exit, pods: Mutex::default() })
     }
 
     /// The fleet's keeper.
@@ -187,6 +191,12 @@ impl Local {
     /// # Errors
     /// When there is no such cluster.
     pub async fn stop_cluster(&self, name: &str) -> Result<(), ClusterError> {
+        let running = self.running().await?;
+        for process in pods::PROCESSES.map(|program| control_plane::process(name, program)) {
+            if running.contains(&process) {
+                self.keeper.stop(&process).await?;
+            }
+        }
         for program in ["kube-controller-manager", "kube-apiserver"] {
             self.keeper.stop(&control_plane::process(name, program)).await?;
         }

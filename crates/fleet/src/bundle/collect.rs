@@ -2,19 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use diagnosis::Snapshot;
+use diagnosis::{ClusterSnapshot, Role, Snapshot};
 use futures::future::join_all;
+use jiff::Timestamp;
 use kube::Client;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::logs::{self, Log, Logs};
-use super::manifest::Missing;
+use super::manifest::{Missing, lacking};
 use super::redact::Redactor;
+use crate::error::in_full;
 use crate::fleet::{Fleet, HUB};
 use crate::kinds::EVENT;
-use crate::snapshot::{in_full, is_needed, list, take_what_can_be_had};
+use crate::snapshot::{Taken, is_needed, list, take_what_can_be_had};
 
 /// Where a bundle comes from.
 #[derive(Clone)]
@@ -28,7 +32,7 @@ pub struct Source {
     /// The members that can be asked, by name.
     pub members: BTreeMap<String, Client>,
     /// A local fleet's directory, with the logs of its processes. Elsewhere KubeFleet's agents are pods.
-    pub directory: Option<std::path::PathBuf>,
+    pub directory: Option<PathBuf>,
 }
 
 /// What a fleet looked like, in memory. Nothing in it is secret.
@@ -65,10 +69,12 @@ impl Source {
 }
 
 impl Bundle {
-    /// Reads everything that can be had, objects first. Never fails: what can't be read is said in the bundle.
-    pub async fn collect(source: &Source) -> Self {
+    /// Reads everything that can be had, objects first. Never fails: what can't be read is said in the bundle. Clusters
+    /// that don't answer within `limit` count as unreachable; it is waited as long again for events and logs.
+    pub async fn collect(source: &Source, limit: Duration) -> Self {
         let redactor = Redactor::knowing(source.directory.as_deref().map(tokens).unwrap_or_default());
-        let taken = take_what_can_be_had(&source.hub, &source.members, &redactor).await;
+        let taking = take_what_can_be_had(&source.hub, &source.members, &redactor);
+        let taken = timeout(limit, taking).await.unwrap_or_else(|_| nothing(source, limit));
         let snapshot = taken.snapshot;
         let mut missing: Vec<Missing> = Vec::new();
         // A hub that gave nothing says so itself.
@@ -83,20 +89,53 @@ impl Bundle {
         let clients = std::iter::once((HUB, &source.hub)).chain(source.members.iter().map(|(n, c)| (n.as_str(), c)));
         let clients = clients.zip(&snapshot.clusters).filter(|(_, cluster)| cluster.unreachable.is_none());
         let clients: Vec<_> = clients.map(|(client, _)| client).collect();
-        let (events, logs) = futures::join!(events(&clients, &redactor), logs_of(source, &clients, &redactor));
-        let (events, unread) = events;
+        let late = |what: &str| Missing {
+            cluster: None,
+            what: what.to_owned(),
+            why: no_answer(limit),
+            needed: false,
+        };
+        let (events, logs) = futures::join!(
+            timeout(limit, events(&clients, &redactor)),
+            timeout(limit, logs_of(source, &clients, &redactor))
+        );
+        let (events, unread) = events.unwrap_or_else(|_| (BTreeMap::new(), vec![late("events")]));
+        let (logs, unread_logs) = logs.unwrap_or_else(|_| (Vec::new(), vec![late("logs")]));
         missing.extend(unread);
-        missing.extend(logs.1);
+        missing.extend(unread_logs);
         Self {
             fleet: source.fleet.clone(),
             kubefleet: source.kubefleet.clone(),
             about: None,
             snapshot,
             events,
-            logs: logs.0,
+            logs,
             missing,
         }
     }
+
+    /// What a diagnosis can't do without and isn't there: what it is, and why it isn't.
+    #[must_use]
+    pub fn lacks(&self) -> Option<(String, String)> {
+        lacking(&self.snapshot, &self.missing).map(|(what, why)| (what, why.to_owned()))
+    }
+}
+
+fn no_answer(limit: Duration) -> String {
+    format!("no answer within {} s", limit.as_secs())
+}
+
+/// What is known of a fleet that doesn't answer.
+fn nothing(source: &Source, limit: Duration) -> Taken {
+    let cluster = |name: &str, role| ClusterSnapshot {
+        name: name.to_owned(),
+        role,
+        objects: Vec::new(),
+        unreachable: Some(no_answer(limit)),
+    };
+    let members = source.members.keys().map(|name| cluster(name, Role::Member));
+    let clusters = std::iter::once(cluster(HUB, Role::Hub)).chain(members).collect();
+    Taken { snapshot: Snapshot { taken_at: Timestamp::now(), clusters }, missing: Vec::new() }
 }
 
 async fn events(clients: &[(&str, &Client)], redactor: &Redactor) -> (BTreeMap<String, Vec<Value>>, Vec<Missing>) {

@@ -10,8 +10,8 @@ use kube::{Client, ResourceExt};
 
 use super::manifest::Missing;
 use super::redact::Redactor;
+use crate::error::in_full;
 use crate::member::SYSTEM;
-use crate::snapshot::in_full;
 
 /// How much of a log is kept, in bytes.
 const LIMIT: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! `bundle.json`: what a bundle contains, and what it doesn't.
 
-use diagnosis::Role;
+use diagnosis::{Role, Snapshot};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -79,4 +79,12 @@ pub struct Missing {
     /// Whether a diagnosis without it would be wrong.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub needed: bool,
+}
+
+/// What a diagnosis can't do without and isn't there: what it is, and why it isn't.
+pub(super) fn lacking<'a>(snapshot: &'a Snapshot, missing: &'a [Missing]) -> Option<(String, &'a str)> {
+    if let Some(why) = snapshot.hub().and_then(|hub| hub.unreachable.as_deref()) {
+        return Some(("the hub".into(), why));
+    }
+    missing.iter().find(|missing| missing.needed).map(|missing| (format!("the hub's {}", missing.what), missing.why.as_str()))
 }

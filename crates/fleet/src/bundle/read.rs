@@ -5,14 +5,14 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, Role, Snapshot};
+use diagnosis::{ClusterSnapshot, Snapshot};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::BundleError;
 use super::file;
-use super::manifest::{ClusterEntry, KIND, Manifest, SCHEMA};
+use super::manifest::{ClusterEntry, KIND, Manifest, SCHEMA, lacking};
 
 /// How much an archive may unpack to, in bytes. What is larger was made to fill the memory.
 const LIMIT: u64 = 4 << 30;
@@ -65,21 +65,13 @@ impl Saved {
     /// # Errors
     /// When the hub, or a list of it, couldn't be read.
     pub fn check(&self) -> Result<(), BundleError> {
-        let incomplete = |what: String, why: &str| BundleError::Incomplete {
-            path: self.path.clone(),
-            what,
-            why: why.to_owned(),
-        };
-        match self.snapshot.hub() {
-            None => return Err(not_a_bundle(&self.path, "it has no hub")),
-            Some(hub) => {
-                if let Some(why) = &hub.unreachable {
-                    return Err(incomplete("the hub".into(), why));
-                }
-            }
+        if self.snapshot.hub().is_none() {
+            return Err(not_a_bundle(&self.path, "it has no hub"));
         }
-        match self.manifest.missing.iter().find(|missing| missing.needed) {
-            Some(missing) => Err(incomplete(format!("the hub's {}", missing.what), &missing.why)),
+        match lacking(&self.snapshot, &self.manifest.missing) {
+            Some((what, why)) => {
+                Err(BundleError::Incomplete { path: self.path.clone(), what, why: why.to_owned() })
+            }
             None => Ok(()),
         }
     }
@@ -98,9 +90,6 @@ fn cluster(path: &Path, files: &Files, entry: &ClusterEntry) -> Result<ClusterSn
         return Err(truncated(path, format!("{file} has {} objects instead of {}", objects.len(), entry.objects)));
     }
     let ClusterEntry { name, role, unreachable, .. } = entry.clone();
-    if role == Role::Hub && name.is_empty() {
-        return Err(not_a_bundle(path, "its hub has no name"));
-    }
     Ok(ClusterSnapshot { name, role, objects, unreachable })
 }
 

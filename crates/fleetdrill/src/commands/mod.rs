@@ -1,11 +1,14 @@
 //! What each command does, one file per command.
 
+mod collect;
 mod diagnose;
 mod down;
+mod explain;
 mod list;
 mod progress;
 mod run;
 mod status;
+mod target;
 mod toolchain;
 mod up;
 
@@ -27,6 +30,8 @@ pub async fn execute(cli: Cli) -> Exit {
         Command::Status(args) => interruptible(status::status(&args)).await,
         Command::Down(args) => interruptible(down::down(&args)).await,
         Command::Diagnose(args) => interruptible(diagnose::diagnose(&args)).await,
+        Command::Explain(args) => explain::explain(&args),
+        Command::Collect(args) => interruptible(collect::collect(&args)).await,
         Command::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
     };
     match result {

@@ -45,7 +45,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
 
     let shared: Shared = Arc::new(Mutex::new(reporters));
     let prepared = tokio::select! {
-        prepared = prepare(&args, &id, &shared) => prepared,
+        prepared = prepare(&args, &id, suite.needs_pods(), &shared) => prepared,
         () = interrupts.next() => {
             finish_quietly(shared);
             eprintln!("interrupted before the first scenario: ending what was started");
@@ -70,6 +70,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let engine = Engine {
         fleet: fleet.clone(),
         run: id.clone(),
+        bundles: args.bundles.clone(),
         jobs: usize::from(args.jobs),
         keep_failed: args.keep != Keep::Never,
         fleet_stays: args.fleet.is_some() || args.keep == Keep::Always,
@@ -120,12 +121,12 @@ fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
     Ok(reporters)
 }
 
-async fn prepare(args: &Run, id: &str, shared: &Shared) -> Result<(Fleet, Vec<(String, String)>), CommandError> {
-    if let Some(name) = &args.fleet {
-        let fleet = open_fleet(name).await?;
-        let versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
-        return Ok((fleet, versions));
-    }
+async fn prepare(
+    args: &Run,
+    id: &str,
+    pods: bool,
+    shared: &Shared,
+) -> Result<(Fleet, Vec<(String, String)>), CommandError> {
     let phase = {
         let shared = Arc::downgrade(shared);
         move |text: &str| {
@@ -141,13 +142,24 @@ async fn prepare(args: &Run, id: &str, shared: &Shared) -> Result<(Fleet, Vec<(S
         BuildEvent::Rebuilding { .. } => tracing::warn!("{event}"),
         event => building(&event.to_string()),
     };
-    let components = components::ensure(args.kubefleet.as_deref(), &build).await?;
+    if let Some(name) = &args.fleet {
+        let fleet = open_fleet(name).await?;
+        let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
+        if pods {
+            let (programs, kwok) = components::ensure_pods(&build).await?;
+            fleet.allow_pods(programs).await?;
+            versions.push(kwok);
+        }
+        return Ok((fleet, versions));
+    }
+    let components = components::ensure(args.kubefleet.as_deref(), pods, &build).await?;
     phase("starting the fleet");
     let options = Options {
         name: format!("run-{id}"),
         members: usize::from(args.members),
         programs: components.programs,
         agents: components.agents,
+        pods: components.pods,
         keeper: Program::this()?,
     };
     let fleet = Fleet::create(options, Arc::new(move |stage| phase(&stage_text(&stage)))).await?;

@@ -6,6 +6,7 @@ use clusters::error::ClusterError;
 use clusters::keeper::{Keeper, Program};
 use clusters::state_dir;
 use fleet::{Fleet, FleetError, Options};
+use futures::future::try_join_all;
 use serde_json::json;
 
 use super::progress::Progress;
@@ -47,17 +48,23 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
                 hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),
             });
         }
+        if args.pods {
+            let (programs, _) = components::ensure_pods(&|event| progress.build(&event)).await?;
+            fleet.allow_pods(programs).await?;
+        }
         resize(&fleet, usize::from(args.members), &progress).await?;
         fleet
     } else {
         let building = Arc::clone(&progress);
-        let components = components::ensure(args.kubefleet.as_deref(), &move |event| building.build(&event)).await?;
+        let build = move |event| building.build(&event);
+        let components = components::ensure(args.kubefleet.as_deref(), args.pods, &build).await?;
         progress.say("starting the fleet");
         let options = Options {
             name: args.name.clone(),
             members: usize::from(args.members),
             programs: components.programs,
             agents: components.agents,
+            pods: components.pods,
             keeper: Program::this()?,
         };
         let starting = Arc::clone(&progress);
@@ -65,8 +72,12 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
         fleet.keep().await?;
         fleet
     };
-    progress.finish();
     let members: Vec<String> = fleet.members().await.into_keys().collect();
+    if args.pods {
+        progress.say("starting a scheduler and a kubelet for each member");
+        try_join_all(members.iter().map(|member| fleet.start_pods(member))).await?;
+    }
+    progress.finish();
     eprintln!("fleet `{}` is up: hub, {} (KubeFleet {})", args.name, members.join(", "), fleet.version());
     eprintln!("  kubectl --context hub get memberclusters");
     eprintln!(

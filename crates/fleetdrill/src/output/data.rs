@@ -1,4 +1,4 @@
-//! Data for programs, on stdout.
+//! Data for programs, and texts for people, on stdout.
 
 use std::io::Write;
 
@@ -13,7 +13,12 @@ pub fn print<T: Serialize>(format: Format, value: &T) {
         Format::Text | Format::Json => serde_json::to_string_pretty(value).map(|t| t + "\n").map_err(|e| e.to_string()),
     };
     match text {
-        Ok(text) => drop(std::io::stdout().write_all(text.as_bytes())),
+        Ok(text) => print_text(&text),
         Err(error) => eprintln!("error: failed to print: {error}"),
     }
+}
+
+/// Prints a text with its colours, or without them where nobody sees them. A closed pipe is no error.
+pub fn print_text(text: &str) {
+    drop(anstream::stdout().write_all(text.as_bytes()));
 }

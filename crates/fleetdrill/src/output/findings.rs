@@ -1,6 +1,6 @@
 //! Findings as text with everything in them, as `diagnose` prints them. [`super::brief`] has their essence.
 
-use diagnosis::{Evidence, Finding, Guide, Remedy, Severity};
+use diagnosis::{Code, Evidence, Finding, Guide, Remedy, Severity};
 use owo_colors::OwoColorize;
 
 use super::Page;
@@ -10,7 +10,7 @@ use super::style::{BOLD, ERROR, HINT, PLAIN, WARNING};
 pub const NOTHING_FOUND: &str = "nothing found: the conditions show no failure that fleetdrill knows";
 
 /// Columns that a list's number takes: what belongs to an item stands this far to the right.
-const NUMBER: usize = 4;
+pub(super) const NUMBER: usize = 4;
 
 /// The findings as text with colours, wrapped to a width; one line when there are none.
 ///
@@ -38,7 +38,7 @@ pub fn write(page: &mut Page, finding: &Finding) {
         page.item("warning: ", WARNING, 2, loss);
         page.blank();
     }
-    write_title(page, finding);
+    write_title(page, &finding.code, finding.severity, &finding.title);
     page.text(&format!("{} on {}", finding.subject, finding.subject.cluster));
     page.blank();
     page.text(&finding.cause);
@@ -47,13 +47,7 @@ pub fn write(page: &mut Page, finding: &Finding) {
         heading(page, "evidence:");
         write_evidence(page, &finding.evidence);
     }
-    if !finding.remedies.is_empty() {
-        page.blank();
-        heading(page, if finding.remedies.len() > 1 { "remedies, in the order to try them:" } else { "remedy:" });
-        for (number, remedy) in finding.remedies.iter().enumerate() {
-            write_remedy(page, number + 1, remedy);
-        }
-    }
+    write_remedies(page, &finding.remedies);
     if let Some(guide) = &finding.guide {
         page.blank();
         write_guide(page, guide);
@@ -69,14 +63,15 @@ pub fn write(page: &mut Page, finding: &Finding) {
 }
 
 /// Code and title; a notice says that it is one.
-fn write_title(page: &mut Page, finding: &Finding) {
-    match finding.severity {
-        Severity::Failure => page.item(&format!("{}: ", finding.code), ERROR, 2, &finding.title),
-        Severity::Notice => page.item(&format!("{} (notice): ", finding.code), WARNING, 2, &finding.title),
+pub(super) fn write_title(page: &mut Page, code: &Code, severity: Severity, title: &str) {
+    match severity {
+        Severity::Failure => page.item(&format!("{code}: "), ERROR, 2, title),
+        Severity::Notice => page.item(&format!("{code} (notice): "), WARNING, 2, title),
     }
 }
 
-fn heading(page: &mut Page, text: &str) {
+/// A line above what it is about.
+pub(super) fn heading(page: &mut Page, text: &str) {
     page.styled(&text.style(BOLD).to_string());
 }
 
@@ -91,6 +86,18 @@ fn write_evidence(page: &mut Page, evidence: &[Evidence]) {
                 page.text(&format!("at {at}"));
             }
         });
+    }
+}
+
+/// All of them, below a heading; nothing where there are none.
+pub(super) fn write_remedies(page: &mut Page, remedies: &[Remedy]) {
+    if remedies.is_empty() {
+        return;
+    }
+    page.blank();
+    heading(page, if remedies.len() > 1 { "remedies, in the order to try them:" } else { "remedy:" });
+    for (number, remedy) in remedies.iter().enumerate() {
+        write_remedy(page, number + 1, remedy);
     }
 }
 
@@ -111,7 +118,8 @@ fn write_remedy(page: &mut Page, number: usize, remedy: &Remedy) {
     });
 }
 
-fn write_guide(page: &mut Page, Guide { name, section, url }: &Guide) {
+/// Where it is described.
+pub(super) fn write_guide(page: &mut Page, Guide { name, section, url }: &Guide) {
     page.item("guide: ", BOLD, 2, &format!("{name}, section \"{section}\""));
     if let Some(url) = url {
         page.indented(2, |page| page.unwrapped(url));

@@ -6,6 +6,7 @@
 pub mod brief;
 pub mod data;
 pub mod error;
+pub mod explained;
 pub mod findings;
 mod page;
 mod said;

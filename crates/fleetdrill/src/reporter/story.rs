@@ -1,12 +1,13 @@
 //! A scenario's story: each step with what was done in it, how conditions moved, and what was diagnosed.
 
 use jiff::Timestamp;
+use owo_colors::OwoColorize;
 use steps::record::{Entry, Outcome, ScenarioRecord, Transition, What};
 
 use super::scenario::{seconds, sign};
 use super::transitions;
-use crate::output::style::{BOLD, ERROR, PLAIN, SUCCESS, Symbols, WARNING};
-use crate::output::{Page, Said, brief, shorten};
+use crate::output::style::{BOLD, ERROR, HINT, PLAIN, SUCCESS, Symbols, WARNING};
+use crate::output::{Page, Said, brief, clean, shorten};
 
 /// Columns of a step's sign, with the space after it.
 const SIGN: usize = 2;
@@ -123,6 +124,10 @@ fn write_entry(page: &mut Page, what: &What, outcome: Outcome, said: &mut Said) 
         }
         What::FastForwarded { action } => page.item("FAST-FORWARD: ", WARNING, 2, action),
         What::Failed { error } => write_error(page, error),
+        What::Collected { path } => {
+            let path = clean(&path.to_string_lossy());
+            page.styled(&format!("{} fleetdrill diagnose --from {path}", "bundle:".style(HINT)));
+        }
         // A step that passed expected nothing to be found, and says so.
         What::Diagnosed { findings } if findings.is_empty() && outcome == Outcome::Passed => {}
         What::Diagnosed { findings } if findings.is_empty() => page.item("diagnosis: ", BOLD, 2, "nothing found"),

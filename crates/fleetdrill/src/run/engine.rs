@@ -1,6 +1,7 @@
 //! One run of a suite on a fleet.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use steps::record::{Outcome, Recorder, ScenarioRecord, What};
 use steps::{Scene, SceneInfo, World, limits};
 use tokio::task::JoinSet;
 
+use super::bundles::Bundles;
 use super::watcher::{BoardWriter, Key, RunReporters, SharedBoard, key};
 use crate::suite::Suite;
 
@@ -25,6 +27,8 @@ pub struct Engine {
     pub fleet: Fleet,
     /// The run's id.
     pub run: String,
+    /// Where failed scenarios leave their bundles; made when the first one does.
+    pub bundles: PathBuf,
     /// How many scenarios run at the same time.
     pub jobs: usize,
     /// Whether failed scenarios' objects stay for a look.
@@ -50,6 +54,7 @@ impl Engine {
     pub async fn run(&self, suite: &Suite, reporters: RunReporters, interrupt: impl Future<Output = ()>) -> Ended {
         let board = SharedBoard::new(reporters);
         let strikes = Arc::new(tokio::sync::Mutex::new(JoinSet::new()));
+        let bundles = Bundles::new(&self.bundles, self.fleet.clone());
         let mut exits = self.fleet.first_exit();
         let broken = async {
             match exits.wait_for(Option::is_some).await {
@@ -59,15 +64,18 @@ impl Engine {
         };
         let mut ended = (None, false);
         tokio::select! {
-            () = self.cucumber(suite, &board, &strikes) => {}
+            () = self.cucumber(suite, &board, &strikes, &bundles) => {}
             exit = broken => {
                 let what = exit.as_ref().map(|e| format!("{} ended ({})", e.name, e.status)).unwrap_or_default();
-                board.lock().interrupt(Outcome::Interrupted, &format!("the fleet broke: {what}"));
+                let reason = format!("the fleet broke: {what}");
+                self.leave_one_for_all(&bundles, &board, &reason).await;
+                board.lock().interrupt(Outcome::Interrupted, &reason);
                 ended.0 = exit;
             }
             overdue = watchdog(&board) => {
                 let limit = limits::SCENARIO.as_secs();
                 let reason = format!("the scenario's limit of {limit} s ran out in a step that didn't end; overdue: {overdue}");
+                self.leave_one_for_all(&bundles, &board, &reason).await;
                 board.lock().interrupt(Outcome::Failed, &reason);
             }
             () = interrupt => {
@@ -88,9 +96,23 @@ impl Engine {
         Ended { scenarios, reporters, broken: ended.0, interrupted: ended.1 }
     }
 
-    async fn cucumber(&self, suite: &Suite, board: &SharedBoard, strikes: &Arc<tokio::sync::Mutex<JoinSet<()>>>) {
+    /// Leaves a bundle for the scenarios that still ran when the run came to its end.
+    async fn leave_one_for_all(&self, bundles: &Bundles, board: &SharedBoard, reason: &str) {
+        let recorders = board.lock().recorders();
+        let bundle = bundles.take(reason.to_owned()).await;
+        bundles.keep(bundle, &format!("run-{}", self.run), &recorders).await;
+    }
+
+    async fn cucumber(
+        &self,
+        suite: &Suite,
+        board: &SharedBoard,
+        strikes: &Arc<tokio::sync::Mutex<JoinSet<()>>>,
+        bundles: &Bundles,
+    ) {
         let suffixes: HashMap<Key, String> =
             suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), format!("{}{n}", self.run))).collect();
+        let (suffixes_after, bundles) = (suffixes.clone(), bundles.clone());
         let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
         let (in_after, strikes, keep_failed) = (board.clone(), Arc::clone(strikes), self.keep_failed);
         let ran = Cucumber::<World, Features, Vec<gherkin::Feature>, _, _>::custom(
@@ -109,17 +131,32 @@ impl Engine {
         .after(move |feature, _, scenario, ended, world| {
             let recorder = in_after.recorder(feature, scenario);
             let failed = !matches!(ended, ScenarioFinished::StepPassed);
-            let strikes = Arc::clone(&strikes);
+            let (strikes, bundles) = (Arc::clone(&strikes), bundles.clone());
+            let suffix = suffixes_after.get(&key(feature, scenario)).cloned().unwrap_or_default();
+            let (about, name) = (about(feature, scenario, &suffix), bundle_name(feature, scenario, &suffix));
+            if failed {
+                in_after.lock().leaves(feature, scenario);
+            }
             Box::pin(async move {
-                let Some(mut scene) = world.and_then(World::leave) else { return };
+                let scene = world.and_then(World::leave);
                 if failed {
-                    // What the diagnosis says of the failure, before anything is cleaned up.
-                    match scene.diagnose().await {
-                        Ok(findings) if last_diagnosis(&recorder).as_ref() == Some(&findings) => {}
-                        Ok(findings) => recorder.add(What::Diagnosed { findings }),
-                        Err(error) => tracing::warn!(%error, "failed to diagnose a failed scenario"),
+                    // The fleet and what the diagnosis says of it, before anything is cleaned up.
+                    let bundle = bundles.take(about).await;
+                    match (&scene, bundle.lacks()) {
+                        (Some(scene), None) => {
+                            let findings = scene.findings_in(&bundle.snapshot);
+                            if last_diagnosis(&recorder).as_ref() != Some(&findings) {
+                                recorder.add(What::Diagnosed { findings });
+                            }
+                        }
+                        (Some(_), Some((what, why))) => {
+                            tracing::warn!("failed to diagnose a failed scenario: {what} can't be read: {why}");
+                        }
+                        (None, _) => {}
                     }
+                    bundles.keep(bundle, &name, &[recorder]).await;
                 }
+                let Some(mut scene) = scene else { return };
                 if !(failed && keep_failed) {
                     strikes.lock().await.spawn(async move { scene.strike().await });
                 }
@@ -130,6 +167,19 @@ impl Engine {
         .await;
         drop(ran);
     }
+}
+
+/// What a bundle was taken for. It has the whole fleet in it, and other scenarios' objects.
+fn about(feature: &gherkin::Feature, scenario: &gherkin::Scenario, suffix: &str) -> String {
+    let (file, line) = key(feature, scenario);
+    format!("scenario \"{}\" ({file}:{line}), whose objects' names end with -{suffix}", scenario.name)
+}
+
+/// E.g. `approval-12-abcd3`.
+fn bundle_name(feature: &gherkin::Feature, scenario: &gherkin::Scenario, suffix: &str) -> String {
+    let (file, line) = key(feature, scenario);
+    let stem = Path::new(&file).file_stem().unwrap_or_default().to_string_lossy();
+    format!("{stem}-{line}-{suffix}")
 }
 
 /// What the diagnosis said last, when a step asked it.

@@ -38,6 +38,8 @@ struct Running {
     steps: Vec<Entry>,
     failure: Option<String>,
     started_at: Timestamp,
+    /// Its steps have ended, and only its bundle is being made, which has limits of its own.
+    leaves: bool,
 }
 
 /// Shared by hooks, writer and engine, all on one thread.
@@ -69,12 +71,23 @@ impl Board {
             steps: Vec::new(),
             failure: None,
             started_at: Timestamp::now(),
+            leaves: false,
         })
+    }
+
+    /// Takes note that a scenario's steps have ended.
+    pub(super) fn leaves(&mut self, feature: &Feature, scenario: &Scenario) {
+        self.running(feature, scenario).leaves = true;
+    }
+
+    /// The recorders of all scenarios that run.
+    pub(super) fn recorders(&self) -> Vec<Recorder> {
+        self.running.values().map(|running| running.recorder.clone()).collect()
     }
 
     /// Names of scenarios that have run for longer than `limit`.
     pub(super) fn overdue(&self, limit: std::time::Duration) -> Vec<String> {
-        let overdue = |r: &&Running| Timestamp::now().duration_since(r.started_at).unsigned_abs() > limit;
+        let overdue = |r: &&Running| !r.leaves && Timestamp::now().duration_since(r.started_at).unsigned_abs() > limit;
         self.running.values().filter(overdue).map(|r| format!("\"{}\"", r.scenario)).collect()
     }
 

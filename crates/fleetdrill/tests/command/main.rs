@@ -1,6 +1,6 @@
 //! The command as a person or a CI system meets it: the real program, and where it takes one, a real fleet.
 //!
-//! What can be shown without a fleet stands in [`help`], [`input`], [`contexts`], [`cache`] and [`keeper`]. [`fleet`] and
+//! What can be shown without a fleet stands in [`help`], [`input`], [`contexts`], [`cache`] and [`keeper`]. [`fleet`], [`pods`] and
 //! [`run`] start fleets, one at a time. Every test has a state directory of its own, so that fleets of others are
 //! neither seen nor harmed, and leaves no process behind even when it fails.
 
@@ -12,6 +12,7 @@ mod help;
 mod input;
 mod keeper;
 mod place;
+mod pods;
 mod proc;
 mod run;
 mod running;

@@ -1,0 +1,183 @@
+//! Pods for a member: kube-scheduler and KWOK as processes, and one Node that they have.
+//!
+//! No container ever runs. KWOK plays the kubelet after the stages in `manifests/pods/stages`, which say what an image
+//! that can't be had looks like. Members have pods only when a scenario asks for them.
+
+use std::path::{Path, PathBuf};
+
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use kube::Resource;
+use kube::api::{Api, PostParams};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::control_plane::process;
+use super::{Cluster, Local, write_private};
+use crate::error::ClusterError;
+use crate::keeper::protocol::ProcessSpec;
+
+/// The Node that a member with pods has.
+pub const NODE: &str = "kwok-node";
+
+/// The processes that pods come with, as parts of their names.
+pub(super) const PROCESSES: [&str; 2] = [SCHEDULER, KWOK];
+const SCHEDULER: &str = "kube-scheduler";
+const KWOK: &str = "kwok";
+
+/// KWOK's user, to which `rights.yaml` gives what the stages need.
+const KWOK_USER: &str = "kwok";
+
+const NODE_MANIFEST: &str = include_str!("../../../../manifests/pods/node.yaml");
+const RIGHTS: &str = include_str!("../../../../manifests/pods/rights.yaml");
+const STAGES: [&str; 4] = [
+    include_str!("../../../../manifests/pods/stages/node.yaml"),
+    include_str!("../../../../manifests/pods/stages/pod.yaml"),
+    include_str!("../../../../manifests/pods/stages/job.yaml"),
+    include_str!("../../../../manifests/pods/stages/pod-delete.yaml"),
+];
+
+/// The programs that pods need.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PodPrograms {
+    /// kube-scheduler's path.
+    pub scheduler: PathBuf,
+    /// KWOK's path.
+    pub kwok: PathBuf,
+}
+
+impl Local {
+    /// Starts what pods need on a member, unless it runs already. Pods can be created at once: they get to the Node a
+    /// second or two later, as soon as it is ready, which isn't waited for.
+    ///
+    /// # Errors
+    /// When a process can't be started or the API server refuses the Node.
+    pub async fn start_pods(&self, cluster: &Cluster, programs: &PodPrograms) -> Result<(), ClusterError> {
+        // Scenarios that share a member ask for its pods at the same time.
+        let _turn = self.pods.lock().await;
+        let running = self.running().await?;
+        let runs = |program: &str| running.contains(&process(&cluster.name, program));
+        if !runs(SCHEDULER) {
+            let pair = self.pki.client(&format!("{}-scheduler", cluster.name), "system:kube-scheduler", None)?;
+            let (kubeconfig, _) = self.access(&cluster.name, &cluster.server, "scheduler", pair)?;
+            self.keeper.start(scheduler(&programs.scheduler, &cluster.name, &kubeconfig)).await?;
+        }
+        prepare(cluster).await?;
+        if !runs(KWOK) {
+            let stages = self.keeper.dir().join("stages.yaml");
+            write_private(&stages, &STAGES.join("---\n"))?;
+            let pair = self.pki.client(&format!("{}-kwok", cluster.name), KWOK_USER, None)?;
+            let (kubeconfig, _) = self.access(&cluster.name, &cluster.server, KWOK, pair)?;
+            self.keeper.start(kwok(&programs.kwok, &cluster.name, &kubeconfig, &stages)).await?;
+        }
+        Ok(())
+    }
+
+    /// The names of the processes that run.
+    pub(super) async fn running(&self) -> Result<Vec<String>, ClusterError> {
+        let processes = self.keeper.processes().await?;
+        Ok(processes.into_iter().filter(|p| p.pid.is_some()).map(|p| p.name).collect())
+    }
+}
+
+/// Creates KWOK's rights, without which it would wait out a backoff, and the Node.
+async fn prepare(cluster: &Cluster) -> Result<(), ClusterError> {
+    let [role, binding] = documents(RIGHTS);
+    create::<ClusterRole>(cluster, role).await?;
+    create::<ClusterRoleBinding>(cluster, binding).await?;
+    create::<Node>(cluster, NODE_MANIFEST).await
+}
+
+/// The documents of a YAML file, which are as many as the caller knows.
+fn documents<const N: usize>(text: &'static str) -> [&'static str; N] {
+    let mut documents = text.split("\n---\n");
+    std::array::from_fn(|_| documents.next().unwrap_or_default())
+}
+
+/// Creates an object unless it is there.
+async fn create<K>(cluster: &Cluster, manifest: &str) -> Result<(), ClusterError>
+where
+    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Serialize,
+{
+    let object = parse::<K>(manifest).map_err(ClusterError::Keeper)?;
+    match Api::<K>::all(cluster.client.clone()).create(&PostParams::default(), &object).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        Err(source) => Err(ClusterError::Api { cluster: cluster.name.clone(), source: Box::new(source) }),
+    }
+}
+
+fn parse<K: DeserializeOwned>(manifest: &str) -> Result<K, String> {
+    let value: serde_json::Value = serde_saphyr::from_str(manifest).map_err(|e| e.to_string())?;
+    serde_json::from_value(value).map_err(|e| e.to_string())
+}
+
+/// A member's scheduler. It serves nothing, and its rights are those that Kubernetes gives to its user.
+fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> ProcessSpec {
+    let args = [
+        format!("--kubeconfig={}", kubeconfig.display()),
+        "--leader-elect=false".to_owned(),
+        "--secure-port=0".to_owned(),
+        "--kube-api-qps=200".to_owned(),
+        "--kube-api-burst=400".to_owned(),
+    ];
+    ProcessSpec { name: process(cluster, SCHEDULER), program: program.to_owned(), args: args.to_vec(), env: Vec::new() }
+}
+
+/// A member's KWOK. It serves nothing: without an address and a port it doesn't listen.
+fn kwok(program: &Path, cluster: &str, kubeconfig: &Path, stages: &Path) -> ProcessSpec {
+    let args = [
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--config={}", stages.display()),
+        "--manage-all-nodes=true".to_owned(),
+        "--server-address=".to_owned(),
+        "--node-port=0".to_owned(),
+        // Addresses that can't be anybody's (RFC 5737), and pods' own beside the services' 10.0.0.0/24.
+        "--node-ip=192.0.2.1".to_owned(),
+        "--cidr=10.244.0.0/16".to_owned(),
+    ];
+    ProcessSpec { name: process(cluster, KWOK), program: program.to_owned(), args: args.to_vec(), env: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_node_and_the_rights_are_what_is_created() {
+        let node: Node = parse(NODE_MANIFEST).expect("a Node");
+        assert_eq!(node.metadata.name.as_deref(), Some(NODE));
+        assert!(node.status.and_then(|s| s.allocatable).is_some_and(|room| room.contains_key("pods")));
+        let [role, binding] = documents(RIGHTS);
+        let (role, binding): (ClusterRole, ClusterRoleBinding) =
+            (parse(role).expect("a ClusterRole"), parse(binding).expect("a ClusterRoleBinding"));
+        assert_eq!(role.metadata.name, Some(binding.role_ref.name));
+        assert!(binding.subjects.is_some_and(|subjects| subjects.iter().any(|s| s.name == KWOK_USER)));
+    }
+
+    #[test]
+    fn every_stage_file_is_compiled_in_and_the_stages_differ_in_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../manifests/pods/stages");
+        let files: Vec<_> = std::fs::read_dir(folder).expect("the folder").flatten().collect();
+        assert_eq!(files.len(), STAGES.len());
+        let text = STAGES.join("---\n");
+        let stages: Vec<Value> = serde_saphyr::from_multiple(&text).expect("YAML");
+        assert!(stages.iter().all(|stage| stage["kind"] == "Stage"));
+        let names: BTreeSet<&str> = stages.iter().filter_map(|stage| stage["metadata"]["name"].as_str()).collect();
+        assert_eq!(names.len(), stages.len());
+        assert!(names.contains("node-ready") && names.contains("pod-start"), "{names:?}");
+    }
+
+    #[test]
+    fn nothing_is_served() {
+        let path = Path::new("/x");
+        assert!(scheduler(path, "member-1", path).args.contains(&"--secure-port=0".to_owned()));
+        let kwok = kwok(path, "member-1", path, path);
+        assert!(kwok.args.contains(&"--server-address=".to_owned()) && kwok.args.contains(&"--node-port=0".to_owned()));
+        assert_eq!(kwok.name, "member-1-kwok");
+    }
+}
