@@ -21,7 +21,13 @@ async fn is(world: &mut World, object: ObjectRef, code: CodeParam, step: &Step) 
 
 /// The diagnosis of the object has this code for this member. The table is the same.
 #[then(expr = "the diagnosis of {object} is {code} for {string}")]
-async fn is_for(world: &mut World, object: ObjectRef, code: CodeParam, member: String, step: &Step) -> Result<(), StepError> {
+async fn is_for(
+    world: &mut World,
+    object: ObjectRef,
+    code: CodeParam,
+    member: String,
+    step: &Step,
+) -> Result<(), StepError> {
     let scene = world.scene();
     let member = scene.names.get(&member)?;
     let findings = diagnose(scene).await?;
@@ -65,7 +71,8 @@ fn finding(
     let matching = all.filter(|f| f.code.0 == code && f.subject.name == name);
     let matching = matching.filter(|f| member.is_none_or(|m| f.subject.member.as_deref() == Some(m)));
     let Some(finding) = matching.into_iter().next() else {
-        let wanted = format!("{code} for {}/{name}{}", found.kind.kind, member.map(|m| format!(" ({m})")).unwrap_or_default());
+        let wanted =
+            format!("{code} for {}/{name}{}", found.kind.kind, member.map(|m| format!(" ({m})")).unwrap_or_default());
         return Err(StepError::Differs(format!("the diagnosis has no {wanted}; it finds {}", list(findings))));
     };
     evidence(scene, finding, step)

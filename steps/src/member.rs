@@ -49,11 +49,15 @@ async fn namespace_deleted(world: &mut World, member: String) -> Result<(), Step
     faults::delete_member_namespace(&hub, &real).await?;
     scene.induced(format!("Namespace/{} deleted on the hub", fleet::member_namespace(&real)));
     scene
-        .wait(&hub, &found.watched, "the namespace is terminating", limits::REPORTED, |objects| match found.pick(objects) {
-            Some(o) if diagnosis::Object::new(o).deleted_at().is_some() => Verdict::Holds,
-            Some(_) => Verdict::Pending("not yet".into()),
-            None if objects.is_gone(&fleet::member_namespace(&real)) => Verdict::Never("it is gone: it held no Work".into()),
-            None => Verdict::Pending("it isn't seen yet".into()),
+        .wait(&hub, &found.watched, "the namespace is terminating", limits::REPORTED, |objects| {
+            match found.pick(objects) {
+                Some(o) if diagnosis::Object::new(o).deleted_at().is_some() => Verdict::Holds,
+                Some(_) => Verdict::Pending("not yet".into()),
+                None if objects.is_gone(&fleet::member_namespace(&real)) => {
+                    Verdict::Never("it is gone: it held no Work".into())
+                }
+                None => Verdict::Pending("it isn't seen yet".into()),
+            }
         })
         .await?;
     Ok(())
@@ -197,7 +201,9 @@ async fn has_left(world: &mut World, member: String) -> Result<(), StepError> {
         let watched = Watched::one("hub", kind, None, &name);
         let gone = |there: bool| if there { Verdict::Pending("still there".into()) } else { Verdict::Holds };
         let expectation = format!("{}/{name} is gone", kind.kind);
-        scene.wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| gone(objects.contains_key(&name))).await?;
+        scene
+            .wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| gone(objects.contains_key(&name)))
+            .await?;
     }
     Ok(())
 }

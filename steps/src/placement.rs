@@ -50,6 +50,7 @@ async fn selects_external(
 ) -> Result<(), StepError> {
     let scene = world.scene();
     create(scene, new, &name, &members.0, "External", pick_all).await?;
+    scheduled(scene, &name).await?;
     snapshot_exists(scene, &name, 0).await
 }
 
@@ -63,7 +64,8 @@ async fn asks_for(
     members: Members,
 ) -> Result<(), StepError> {
     let scene = world.scene();
-    let policy = |label: &str| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(label)});
+    let policy =
+        |label: &str| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(label)});
     create(scene, new, &name, &members.0, "External", policy).await?;
     snapshot_exists(scene, &name, 0).await
 }
@@ -255,7 +257,9 @@ async fn still_says(world: &mut World, name: String) -> Result<(), StepError> {
     let watched = Watched::one("hub", placement.scope.placement(), placement.scope.namespace(), &placement.name);
     let expectation = format!("{} says that it is available", placement.name);
     let hub = scene.hub();
-    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| says_available(&placement, objects, None)).await?;
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| says_available(&placement, objects, None))
+        .await?;
     Ok(())
 }
 
@@ -269,7 +273,9 @@ async fn are_gone(world: &mut World, name: String, member: String) -> Result<(),
     let expectation = format!("Namespace/{} is gone from {}", placement.content, member.name);
     let check = |there: bool| if there { Verdict::Pending("still there".into()) } else { Verdict::Holds };
     scene
-        .wait(&member, &watched, &expectation, limits::WITHDRAWN, |objects| check(objects.contains_key(&placement.content)))
+        .wait(&member, &watched, &expectation, limits::WITHDRAWN, |objects| {
+            check(objects.contains_key(&placement.content))
+        })
         .await?;
     Ok(())
 }
@@ -310,7 +316,9 @@ async fn create(
     let real = scene.names.make(name);
     let content = format!("{real}-app");
     scene.make(kinds::NAMESPACE, None, json!({"metadata": {"name": content}})).await?;
-    scene.make(kinds::CONFIG_MAP, Some(&content), json!({"metadata": {"name": SETTINGS}, "data": {"revision": "0"}})).await?;
+    scene
+        .make(kinds::CONFIG_MAP, Some(&content), json!({"metadata": {"name": SETTINGS}, "data": {"revision": "0"}}))
+        .await?;
     let label = choose(scene, &real, members).await?;
     let scope = if new.namespaced { Scope::Namespace(content.clone()) } else { Scope::Cluster };
     if new.namespaced {
@@ -334,10 +342,14 @@ async fn create(
         ])
     };
     scene
-        .make(kind, namespace.as_deref(), json!({
-            "metadata": {"name": real},
-            "spec": {"resourceSelectors": selectors, "policy": policy(&label), "strategy": {"type": strategy}},
-        }))
+        .make(
+            kind,
+            namespace.as_deref(),
+            json!({
+                "metadata": {"name": real},
+                "spec": {"resourceSelectors": selectors, "policy": policy(&label), "strategy": {"type": strategy}},
+            }),
+        )
         .await?;
     let on = if members.is_empty() { "no member".to_owned() } else { members.join(", ") };
     scene.did(format!("{}/{real} (strategy {strategy}) selects what is in namespace {content} for {on}", kind.kind));
@@ -351,7 +363,8 @@ async fn place_namespace(scene: &mut Scene, real: &str, content: &str, label: &s
     let selector = json!({
         "group": "", "version": "v1", "kind": "Namespace", "name": content, "selectionScope": "NamespaceOnly",
     });
-    let spec = json!({"resourceSelectors": [selector], "policy": pick_all(label), "strategy": {"type": "RollingUpdate"}});
+    let spec =
+        json!({"resourceSelectors": [selector], "policy": pick_all(label), "strategy": {"type": "RollingUpdate"}});
     let name = format!("{real}-ns");
     scene.make(kinds::CLUSTER_RESOURCE_PLACEMENT, None, json!({"metadata": {"name": name}, "spec": spec})).await
 }
@@ -370,7 +383,8 @@ async fn change_spec(scene: &mut Scene, name: &str, what: &str, spec: Value) -> 
 
 /// The resources differ from the latest snapshot: waits for the next one.
 async fn changed(scene: &mut Scene, name: &str) -> Result<(), StepError> {
-    let placement = scene.placements.get_mut(name).ok_or_else(|| StepError::Feature(format!("\"{name}\" is no placement")))?;
+    let placement =
+        scene.placements.get_mut(name).ok_or_else(|| StepError::Feature(format!("\"{name}\" is no placement")))?;
     placement.snapshots += 1;
     let index = placement.snapshots - 1;
     snapshot_exists(scene, name, index).await
@@ -409,6 +423,25 @@ async fn change_resources(scene: &mut Scene, name: &str) -> Result<(), StepError
     changed(scene, name).await
 }
 
+/// Waits until the placement says that it is scheduled. A run that comes sooner fails to initialize.
+async fn scheduled(scene: &Scene, name: &str) -> Result<(), StepError> {
+    let p = scene.placement(name)?;
+    let watched = Watched::one("hub", p.scope.placement(), p.scope.namespace(), &p.name);
+    let expectation = format!("{} is scheduled", p.name);
+    let hub = scene.hub();
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            let Some(value) = objects.get(&p.name) else { return absent(objects, &p.name) };
+            match Object::new(value).current_condition(&p.condition("Scheduled")) {
+                Some(c) if c.status == "True" => Verdict::Holds,
+                Some(c) => Verdict::Pending(format!("Scheduled is {} {}", c.status, c.reason)),
+                None => Verdict::Pending("Scheduled isn't there at this generation".into()),
+            }
+        })
+        .await?;
+    Ok(())
+}
+
 /// Waits until the placement has a resource snapshot of this index.
 async fn snapshot_exists(scene: &Scene, name: &str, index: u32) -> Result<(), StepError> {
     let p = scene.placement(name)?;
@@ -435,7 +468,9 @@ async fn available_on(scene: &Scene, name: &str, members: &[String]) -> Result<(
     let expectation = format!("{} becomes available on {}", placement.name, real.join(", "));
     let hub = scene.hub();
     scene
-        .wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| says_available(&placement, objects, Some(&real)))
+        .wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| {
+            says_available(&placement, objects, Some(&real))
+        })
         .await?;
     resources_on(scene, &placement, members).await
 }
@@ -461,7 +496,11 @@ fn says_available(placement: &Placement, objects: &fleet::observe::Objects, memb
 
 /// An object that was deleted won't come back; one that was just made may not have been seen yet.
 pub(crate) fn absent(objects: &fleet::observe::Objects, name: &str) -> Verdict {
-    if objects.is_gone(name) { Verdict::Never("it is gone".into()) } else { Verdict::Pending("it isn't there yet".into()) }
+    if objects.is_gone(name) {
+        Verdict::Never("it is gone".into())
+    } else {
+        Verdict::Pending("it isn't there yet".into())
+    }
 }
 
 async fn resources_on(scene: &Scene, placement: &Placement, members: &[String]) -> Result<(), StepError> {

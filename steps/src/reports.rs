@@ -54,11 +54,13 @@ async fn reports(world: &mut World, object: ObjectRef, step: &Step) -> Result<()
     let found = scene.find(&object)?;
     let hub = scene.hub();
     let expectation = expectation(&expected);
-    scene.wait(&hub, &found.watched, &expectation, limits::REPORTED, |objects| check(&found, &expected, objects)).await?;
+    scene
+        .wait(&hub, &found.watched, &expectation, limits::REPORTED, |objects| check(&found, &expected, objects))
+        .await?;
     Ok(())
 }
 
-/// Watches that the object goes on to have all the conditions of the table for that long. For a state that nothing will
+/// Waits until the object has all the conditions of the table, and watches that it goes on to have them for that long. For a state that nothing will
 /// change and nothing explains, such as a run that waits for an approval that was given wrongly.
 #[given(expr = "{object} goes on reporting for {int} seconds")]
 #[then(expr = "{object} goes on reporting for {int} seconds")]
@@ -67,11 +69,15 @@ async fn goes_on(world: &mut World, object: ObjectRef, seconds: u64, step: &Step
     let expected = table(scene, step)?;
     let found = scene.find(&object)?;
     let (hub, time) = (scene.hub(), Duration::from_secs(seconds));
-    scene.stays(&hub, &found.watched, &expectation(&expected), time, |objects| check(&found, &expected, objects)).await
+    let (watched, expectation) = (&found.watched, expectation(&expected));
+    // The watch may not have seen yet what a step before has just written.
+    scene.wait(&hub, watched, &expectation, limits::REPORTED, |objects| check(&found, &expected, objects)).await?;
+    scene.stays(&hub, watched, &expectation, time, |objects| check(&found, &expected, objects)).await
 }
 
 fn table(scene: &Scene, step: &Step) -> Result<Vec<Expected>, StepError> {
-    let table = step.table.as_ref().ok_or_else(|| StepError::Feature("this step needs a table of conditions".into()))?;
+    let table =
+        step.table.as_ref().ok_or_else(|| StepError::Feature("this step needs a table of conditions".into()))?;
     let [header, rows @ ..] = &table.rows[..] else {
         return Err(StepError::Feature("the table of conditions is empty".into()));
     };
@@ -92,7 +98,8 @@ fn row(scene: &Scene, header: &[String], row: &[String]) -> Result<Expected, Ste
         None => None,
         Some("stale") => Some(0),
         Some(number) => {
-            let wrong = |_| StepError::Feature(format!("observedGeneration `{number}` is neither a number nor `stale`"));
+            let wrong =
+                |_| StepError::Feature(format!("observedGeneration `{number}` is neither a number nor `stale`"));
             Some(number.parse().map_err(wrong)?)
         }
     };
@@ -197,6 +204,7 @@ fn final_word(object: Object<'_>) -> Option<String> {
         return None;
     }
     let ended = ["Succeeded", "Initialized"].map(|type_| object.current_condition(type_));
-    let ended = ended.into_iter().flatten().find(|c| c.type_ == "Succeeded" && c.status != "Unknown" || c.status == "False");
+    let ended =
+        ended.into_iter().flatten().find(|c| c.type_ == "Succeeded" && c.status != "Unknown" || c.status == "False");
     ended.map(|c| format!("the run has ended with {} {} {}", c.type_, c.status, c.reason))
 }

@@ -98,7 +98,12 @@ impl Scene {
     }
 
     /// Creates an object on the hub and remembers to delete it at the end.
-    pub(crate) async fn make(&mut self, kind: Kind, namespace: Option<&str>, mut value: Value) -> Result<(), StepError> {
+    pub(crate) async fn make(
+        &mut self,
+        kind: Kind,
+        namespace: Option<&str>,
+        mut value: Value,
+    ) -> Result<(), StepError> {
         let labels = json!({"fleetdrill.dev/run": self.info.run, "fleetdrill.dev/scenario": self.info.suffix});
         merge(&mut value["metadata"]["labels"], &labels);
         value["apiVersion"] = kind.api_version().into();
@@ -114,7 +119,13 @@ impl Scene {
     }
 
     /// Patches an object on the hub (JSON merge patch).
-    pub(crate) async fn patch(&self, kind: Kind, namespace: Option<&str>, name: &str, patch: Value) -> Result<(), StepError> {
+    pub(crate) async fn patch(
+        &self,
+        kind: Kind,
+        namespace: Option<&str>,
+        name: &str,
+        patch: Value,
+    ) -> Result<(), StepError> {
         let api = kind.api(&self.hub().client, namespace);
         let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
         patched.map_err(FleetError::api("hub", format!("change {}/{name}", kind.kind)))?;

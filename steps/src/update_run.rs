@@ -144,7 +144,9 @@ async fn starts_without_strategy(world: &mut World, name: String, placement: Str
 }
 
 /// Starts a run of a placement that isn't there, in the scope of one that is.
-#[when(expr = "an update run {string} of a placement that doesn't exist starts with strategy {string}, beside {string}")]
+#[when(
+    expr = "an update run {string} of a placement that doesn't exist starts with strategy {string}, beside {string}"
+)]
 async fn starts_without_placement(
     world: &mut World,
     name: String,
@@ -193,13 +195,17 @@ fn is_updating(run: &Value, member: &str) -> bool {
     diagnosis::conditions(cluster).iter().any(|c| c.type_ == "Started" && c.status == "True")
 }
 
-/// Deletes the run.
+/// Deletes the run and waits until it is gone.
 #[when(expr = "update run {string} is deleted")]
 async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let run = scene.run(&name)?;
     scene.delete(run.scope.run(), run.scope.namespace(), &run.name).await?;
     scene.did(format!("{}/{} deleted", run.scope.run().kind, run.name));
+    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let (hub, expectation) = (scene.hub(), format!("{} is gone", run.name));
+    let gone = |there: bool| if there { Verdict::Pending("still there".into()) } else { Verdict::Holds };
+    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| gone(objects.contains_key(&run.name))).await?;
     Ok(())
 }
 

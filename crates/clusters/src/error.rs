@@ -83,7 +83,9 @@ pub enum ClusterError {
     #[error("a fleet `{0}` is up already")]
     FleetExists(String),
     /// A name that can't be a fleet's or a cluster's.
-    #[error("`{0}` can't be a name here: use lower-case letters, digits and dashes, at most 40, starting with a letter")]
+    #[error(
+        "`{0}` can't be a name here: use lower-case letters, digits and dashes, at most 40, starting with a letter"
+    )]
     BadName(String),
 }
 
@@ -100,10 +102,10 @@ impl ClusterError {
             }
             Self::Keeper(why) => log_hint(why),
             Self::Refused { reason, .. } => log_hint(reason),
-            Self::NoSuchFleet(_) => Some("`fleetdrill status` lists the fleets there are; `fleetdrill up` makes one".into()),
-            Self::FleetExists(name) => {
-                Some(format!("use another --name, or end it: fleetdrill down {name}"))
+            Self::NoSuchFleet(_) => {
+                Some("`fleetdrill status` lists the fleets there are; `fleetdrill up` makes one".into())
             }
+            Self::FleetExists(name) => Some(format!("use another --name, or end it: fleetdrill down {name}")),
             _ => None,
         }
     }

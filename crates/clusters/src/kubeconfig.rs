@@ -1,7 +1,9 @@
 //! Kubeconfigs for what fleetdrill makes: certificates and keys inside, so that one file is enough.
 
 use base64::Engine as _;
-use kube::config::{AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext};
+use kube::config::{
+    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext,
+};
 use kube::{Client, Config};
 
 use crate::error::ClusterError;

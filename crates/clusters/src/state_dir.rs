@@ -125,7 +125,12 @@ pub(crate) fn create(dir: &Path) -> Result<(), ClusterError> {
     let new = tempfile::Builder::new().prefix(".new-").permissions(fs::Permissions::from_mode(0o700)).tempdir_in(root);
     let new = new.map_err(ClusterError::io("make", dir))?;
     let lock = new.path().join(LOCK);
-    OpenOptions::new().create_new(true).write(true).mode(0o600).open(&lock).map_err(ClusterError::io("write", &lock))?;
+    OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(&lock)
+        .map_err(ClusterError::io("write", &lock))?;
     match fs::rename(new.path(), dir) {
         Ok(()) => {
             let _ = new.keep();

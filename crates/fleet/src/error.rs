@@ -68,7 +68,7 @@ pub enum FleetError {
         exit: Exit,
     },
     /// The fleet was made without what pods need.
-    #[error("members of fleet `{0}` can't have pods")]
+    #[error("members of fleet `{0}` can't have pods: no scenario is tagged @pods, nor was it brought up with --pods")]
     NoPods(String),
     /// There is no member of that name.
     #[error("there is no member `{0}` in this fleet")]
@@ -81,7 +81,6 @@ impl FleetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Cluster(error) => error.hint(),
-            Self::NoPods(name) => Some(format!("tag the scenario @pods, or bring the fleet up so: fleetdrill up --pods --name {name}")),
             _ => None,
         }
     }

@@ -105,13 +105,23 @@ impl Fleet {
         }
     }
 
-    async fn start(local: Local, dir: &Path, options: Options, progress: Progress) -> Result<Self, (Keeper, FleetError)> {
+    async fn start(
+        local: Local,
+        dir: &Path,
+        options: Options,
+        progress: Progress,
+    ) -> Result<Self, (Keeper, FleetError)> {
         let keeper = local.keeper().clone();
         let started = Self::start_clusters(local, dir, options, progress).await;
         started.map_err(|error| (keeper, error))
     }
 
-    async fn start_clusters(local: Local, dir: &Path, options: Options, progress: Progress) -> Result<Self, FleetError> {
+    async fn start_clusters(
+        local: Local,
+        dir: &Path,
+        options: Options,
+        progress: Progress,
+    ) -> Result<Self, FleetError> {
         let observer = Observer::silent(local.first_exit());
         let names: Vec<String> = (1..=options.members).map(|n| format!("member-{n}")).collect();
         let (hub_up, _) = watch::channel(None::<Cluster>);
@@ -138,7 +148,8 @@ impl Fleet {
                 let cluster = async {
                     let cluster = local.start_cluster(member).await?;
                     progress(Stage::ClusterReady(member.clone()));
-                    let crds = read_crds(agents.crds.clone().into_iter().filter(|f| is_applied_work_file(f)).collect()).await?;
+                    let crds = read_crds(agents.crds.clone().into_iter().filter(|f| is_applied_work_file(f)).collect())
+                        .await?;
                     apply_crds(&cluster, &crds.iter().collect::<Vec<_>>()).await?;
                     Ok::<_, FleetError>(cluster)
                 };
@@ -163,7 +174,8 @@ impl Fleet {
         local.start_controllers(&hub, Kind::Hub).await?;
         try_join_all(members.values().map(|m| local.start_controllers(&m.cluster, Kind::Member))).await?;
         let (members, pods) = (RwLock::new(members), RwLock::new(options.pods));
-        let inner = Inner { name: options.name, agents: options.agents, local, hub, crds, members, pods, starts: starts() };
+        let inner =
+            Inner { name: options.name, agents: options.agents, local, hub, crds, members, pods, starts: starts() };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
         Ok(fleet)
@@ -301,7 +313,7 @@ impl Fleet {
     pub async fn remove_member(&self, name: &str) -> Result<(), FleetError> {
         let left = self.leave(name).await;
         self.0.members.write().await.remove(name);
-        self.keeper().stop(&member_agent_name(name)).await?;
+        self.keeper().remove(&member_agent_name(name)).await?;
         self.0.local.stop_cluster(name).await?;
         self.save().await?;
         left
@@ -352,7 +364,8 @@ impl Fleet {
         let mut merged: Option<Kubeconfig> = None;
         let members = self.members().await;
         for cluster in std::iter::once(self.hub()).chain(members.values().map(|m| &m.cluster)) {
-            let unreadable = |why: String| FleetError::Unreadable { what: cluster.kubeconfig.display().to_string(), why };
+            let unreadable =
+                |why: String| FleetError::Unreadable { what: cluster.kubeconfig.display().to_string(), why };
             let one = Kubeconfig::read_from(&cluster.kubeconfig).map_err(|e| unreadable(e.to_string()))?;
             merged = Some(match merged {
                 Some(all) => all.merge(one).map_err(|e| unreadable(e.to_string()))?,

@@ -3,8 +3,8 @@
 //! KubeFleet serves `v1` and `v1beta1` side by side; `v1beta1` is pinned, since it is the one that every version has for
 //! every kind. Kind names repeat across groups on v0.14.0, so the group is always given.
 
-use kube::api::{Api, ApiResource, DynamicObject};
 use kube::Client;
+use kube::api::{Api, ApiResource, DynamicObject};
 
 /// A kind with all that is needed to address it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -47,7 +47,12 @@ pub fn member_namespace(member: &str) -> String {
 }
 
 /// Creates an object unless it exists already.
-pub(crate) async fn create(cluster: &Cluster, kind: Kind, namespace: Option<&str>, value: Value) -> Result<(), FleetError> {
+pub(crate) async fn create(
+    cluster: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    value: Value,
+) -> Result<(), FleetError> {
     let action = format!("create {}/{}", kind.kind, crate::install::name(&value));
     let object: DynamicObject = serde_json::from_value(value)
         .map_err(|e| FleetError::Unreadable { what: kind.kind.into(), why: e.to_string() })?;
@@ -97,7 +102,8 @@ async fn token(hub: &Cluster, identity: &str) -> Result<String, FleetError> {
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
         "spec": {"audiences": [], "expirationSeconds": 30 * 24 * 3600},
     });
-    let request = http::Request::post(path).header("content-type", "application/json").body(body.to_string().into_bytes());
+    let request =
+        http::Request::post(path).header("content-type", "application/json").body(body.to_string().into_bytes());
     let request = request.unwrap_or_default();
     let answer: Result<Value, kube::Error> = hub.client.request(request).await;
     let answer = answer.map_err(FleetError::api(&hub.name, format!("request a token for {identity}")))?;
@@ -110,8 +116,11 @@ pub(crate) async fn rights_granted(hub: &Cluster, observer: &Observer, name: &st
     let binding = format!("fleet-rolebinding-{name}");
     let watched = Watched::one(&hub.name, ROLE_BINDING, Some(&member_namespace(name)), &binding);
     let expectation = format!("the hub-agent grants {name} its rights");
-    let found = |o: Option<&Value>| if o.is_some() { Verdict::Holds } else { Verdict::Pending("no RoleBinding".into()) };
-    observer.until(hub, &watched, &expectation, JOIN_LIMIT, |objects| found(objects.get(&binding).map(AsRef::as_ref))).await?;
+    let found =
+        |o: Option<&Value>| if o.is_some() { Verdict::Holds } else { Verdict::Pending("no RoleBinding".into()) };
+    observer
+        .until(hub, &watched, &expectation, JOIN_LIMIT, |objects| found(objects.get(&binding).map(AsRef::as_ref)))
+        .await?;
     Ok(())
 }
 
@@ -125,7 +134,10 @@ pub(crate) async fn joined(hub: &Cluster, observer: &Observer, name: &str) -> Re
             let object = diagnosis::Object::new(member);
             let is_true = |type_: &str| object.condition(type_).is_some_and(|c| c.status == "True");
             // A heartbeat says that the agent speaks to the hub; Joined alone may be an old join's.
-            if is_true("Joined") && is_true("ReadyToJoin") && object.at("/status/agentStatus/0/lastReceivedHeartbeat").is_some() {
+            if is_true("Joined")
+                && is_true("ReadyToJoin")
+                && object.at("/status/agentStatus/0/lastReceivedHeartbeat").is_some()
+            {
                 Verdict::Holds
             } else {
                 Verdict::Pending("not joined yet".into())
@@ -148,7 +160,12 @@ pub(crate) async fn leave(hub: &Cluster, observer: &Observer, name: &str) -> Res
 }
 
 /// Deletes an object; no error when it is gone already.
-pub(crate) async fn delete(cluster: &Cluster, kind: Kind, namespace: Option<&str>, name: &str) -> Result<(), FleetError> {
+pub(crate) async fn delete(
+    cluster: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<(), FleetError> {
     match kind.api(&cluster.client, namespace).delete(name, &DeleteParams::default()).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
@@ -160,12 +177,23 @@ pub(crate) async fn delete(cluster: &Cluster, kind: Kind, namespace: Option<&str
 pub(crate) async fn label(hub: &Cluster, name: &str, labels: &Value) -> Result<(), FleetError> {
     let patch = json!({"metadata": {"labels": labels}});
     let api = MEMBER_CLUSTER.api(&hub.client, None);
-    let patched = api.patch(name, &PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() }, &Patch::Merge(&patch)).await;
+    let patched = api
+        .patch(
+            name,
+            &PatchParams { field_manager: Some(FIELD_MANAGER.into()), ..PatchParams::default() },
+            &Patch::Merge(&patch),
+        )
+        .await;
     patched.map(drop).map_err(FleetError::api(&hub.name, format!("label MemberCluster/{name}")))
 }
 
 /// The spec of a member's agent.
-pub(crate) fn agent(agents: &Agents, hub: &Cluster, member: &Cluster, token: &std::path::Path) -> clusters::keeper::protocol::ProcessSpec {
+pub(crate) fn agent(
+    agents: &Agents,
+    hub: &Cluster,
+    member: &Cluster,
+    token: &std::path::Path,
+) -> clusters::keeper::protocol::ProcessSpec {
     debug_assert_eq!(member_agent_name(&member.name), format!("{}-member-agent", member.name));
     agents.member(hub, member, token)
 }

@@ -78,7 +78,8 @@ async fn objects(
     kinds: &'static [diagnosis::Kind],
     redactor: &Redactor,
 ) -> (Vec<Value>, Vec<(Kind, FleetError)>) {
-    let lists = join_all(addressed(kinds).map(|kind| async move { (kind, list(cluster, client, kind, redactor).await) }));
+    let lists =
+        join_all(addressed(kinds).map(|kind| async move { (kind, list(cluster, client, kind, redactor).await) }));
     let (mut objects, mut missing) = (Vec::new(), Vec::new());
     for (kind, list) in lists.await {
         match list {
@@ -98,7 +99,8 @@ pub(crate) async fn list(
 ) -> Result<Vec<Value>, FleetError> {
     match kind.api(client, None).list(&ListParams::default()).await {
         Ok(list) => Ok(list.items.into_iter().map(|object| whole(kind, object, redactor)).collect()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(Vec::new()),
+        // An unknown group is refused without a reason.
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
         Err(error) => Err(FleetError::api(cluster, format!("list {}", kind.plural))(error)),
     }
 }

@@ -45,7 +45,6 @@ pub enum Command {
 
 /// `fleetdrill run`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct Run {
     /// Scenarios to run: a part of a scenario's or feature's name, or a .feature file of one's own; all by default
     #[arg(value_name = "NAME|FILE")]

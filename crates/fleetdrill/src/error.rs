@@ -54,18 +54,24 @@ impl CommandError {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Suite(_) | Self::Usage { .. } | Self::Report(_) => Exit::Usage,
-            Self::Bundle(error) if !error.is_environment() => Exit::Usage,
-            Self::Cluster(ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_)) => {
-                Exit::Usage
+            Self::Bundle(error) => {
+                if error.is_environment() {
+                    Exit::Environment
+                } else {
+                    Exit::Usage
+                }
             }
-            Self::Fleet(
+            Self::Suite(_)
+            | Self::Usage { .. }
+            | Self::Report(_)
+            | Self::Cluster(ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_))
+            | Self::Fleet(
                 FleetError::Cluster(
                     ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_),
                 )
                 | FleetError::NoSuchMember(_),
-            ) => Exit::Usage,
-            Self::Toolchain(
+            )
+            | Self::Toolchain(
                 ToolchainError::UnknownComponent { .. }
                 | ToolchainError::UnknownVersion { .. }
                 | ToolchainError::UnknownProgram { .. }
@@ -74,11 +80,7 @@ impl CommandError {
                 | ToolchainError::DoesNotStart { .. }
                 | ToolchainError::BadCrds { .. },
             ) => Exit::Usage,
-            Self::Toolchain(_)
-            | Self::Fleet(_)
-            | Self::Cluster(_)
-            | Self::Bundle(_)
-            | Self::Environment { .. } => Exit::Environment,
+            Self::Toolchain(_) | Self::Fleet(_) | Self::Cluster(_) | Self::Environment { .. } => Exit::Environment,
         }
     }
 

@@ -290,8 +290,11 @@ fn empty(selection: &Selection<'_>, names: &[&String], all: &[String]) -> SuiteE
     what.extend(selection.features.map(|d| format!("--features {}", d.display())));
     what.extend(selection.shard.map(|s| format!("--shard {}/{}", s.index, s.of)));
     let nearest = names.first().and_then(|name| {
-        let distance = |candidate: &&String| (strsim::jaro_winkler(name, candidate) * 1000.0).round();
-        all.iter().max_by(|a, b| distance(a).total_cmp(&distance(b))).filter(|c| distance(c) > 700.0).cloned()
+        // Not Jaro-Winkler: for it, all sentences that begin alike are near to each other.
+        let likeness = |candidate: &&String| {
+            strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase())
+        };
+        all.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|c| likeness(c) > 0.5).cloned()
     });
     SuiteError::Empty { what: if what.is_empty() { "this".into() } else { what.join(" ") }, nearest }
 }

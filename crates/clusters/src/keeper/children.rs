@@ -1,6 +1,5 @@
 //! Starting, killing and watching a keeper's children.
 
-use std::collections::VecDeque;
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,6 +14,9 @@ use super::protocol::ProcessSpec;
 
 /// How many lines of a log an [`super::protocol::Exit`] carries.
 const LOG_LINES: usize = 15;
+
+/// How many characters of a line.
+const LINE_LENGTH: usize = 400;
 
 /// Becomes the program given by `args` (parent's id, program, its arguments), tied to the life of its parent.
 ///
@@ -82,23 +84,66 @@ pub(super) fn kill_group(id: Option<u32>) {
     }
 }
 
-/// The last lines of a log, at most 4 KiB of them.
+/// The last words of a program: the end of its log.
 pub(crate) fn log_tail(log: &Path) -> String {
     let read = || -> std::io::Result<String> {
         let mut file = std::fs::File::open(log)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(16 * 1024)))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(256 * 1024)))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
-    let Ok(text) = read() else { return String::from("(no log)") };
-    let mut lines: VecDeque<String> = VecDeque::new();
-    for line in text.lines() {
-        lines.push_back(line.chars().take(400).collect());
-        if lines.len() > LOG_LINES {
-            lines.pop_front();
-        }
+    read().map_or_else(|_| String::from("(no log)"), |text| last_words(&text))
+}
+
+/// The last lines of a log, long ones shortened. A Go program that gives up prints the stacks of all that it was doing,
+/// after saying why; the stacks are left out.
+fn last_words(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let gives_up = |line: &str| {
+        let is_klog_fatal =
+            line.starts_with('F') && line.len() > 5 && line[1..].bytes().take(4).all(|b| b.is_ascii_digit());
+        line.starts_with("panic: ") || line.starts_with("fatal error: ") || is_klog_fatal
+    };
+    let is_of_a_stack = |line: &str| {
+        line.is_empty()
+            || line.ends_with(')')
+            || ["goroutine ", "\t", "created by "].iter().any(|s| line.starts_with(s))
+    };
+    let end = lines.iter().rposition(|line| !is_of_a_stack(line)).map_or(0, |last| last + 1);
+    // The reason may be followed by another line, e.g. the signal's.
+    let has_given_up = lines[end.saturating_sub(3)..end].iter().any(|line| gives_up(line));
+    let words = lines[..if has_given_up { end } else { lines.len() }].iter().rev().take(LOG_LINES);
+    let mut words: Vec<String> = words.map(|line| line.chars().take(LINE_LENGTH).collect()).collect();
+    words.reverse();
+    words.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINE_LENGTH, LOG_LINES, last_words};
+
+    #[test]
+    fn the_last_words_are_the_last_lines() {
+        let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+        let words = last_words(&text);
+        assert_eq!(words.lines().count(), LOG_LINES);
+        assert!(words.starts_with("line 86\n") && words.ends_with("line 100"), "{words}");
+        assert_eq!(last_words(&"ü".repeat(9999)).chars().count(), LINE_LENGTH);
+        assert_eq!(last_words(""), "");
     }
-    Vec::from(lines).join("\n")
+
+    #[test]
+    fn the_stacks_of_a_go_program_that_gives_up_are_left_out() {
+        let stacks = "goroutine 1 [running]:\nmain.main()\n\tmain.go:1 +0x1\n\ngoroutine 2 [select]:\nmain.other()\n";
+        let words = last_words(&format!("disk full\npanic: failed to create WAL\n\n{stacks}"));
+        assert_eq!(words, "disk full\npanic: failed to create WAL");
+        let fatal = "F1121 03:32:35.731320    1 main.go:7] no port";
+        assert_eq!(last_words(&format!("{fatal}\n{stacks}")), fatal);
+        // It was started again after that.
+        assert!(last_words(&format!("{fatal}\n{stacks}I am back\n")).ends_with("I am back"));
+        // A stack alone is a log line like others.
+        assert!(last_words(&format!("E1121 recovered\n{stacks}I go on\n")).ends_with("I go on"));
+    }
 }

@@ -198,10 +198,24 @@ impl Keeper {
         tokio::spawn(async move {
             while let Some(Ok(line)) = lines.next().await {
                 let Ok(exit) = serde_json::from_str::<Exit>(&line) else { continue };
-                sender.send_if_modified(|first| if first.is_none() { *first = Some(exit); true } else { false });
+                sender.send_if_modified(|first| {
+                    if first.is_none() {
+                        *first = Some(exit);
+                        true
+                    } else {
+                        false
+                    }
+                });
             }
             let gone = Exit { name: "keeper".into(), status: "gone".into(), log: log_tail(&dir.join("keeper.log")) };
-            sender.send_if_modified(|first| if first.is_none() { *first = Some(gone); true } else { false });
+            sender.send_if_modified(|first| {
+                if first.is_none() {
+                    *first = Some(gone);
+                    true
+                } else {
+                    false
+                }
+            });
         });
         Ok(receiver)
     }

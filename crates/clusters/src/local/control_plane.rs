@@ -64,7 +64,8 @@ pub(super) fn apiserver(
         format!("--secure-port={port}"),
         "--permit-port-sharing=true".to_owned(),
         format!("--etcd-servers={}", etcd_address(dir)),
-        format!("--etcd-prefix=/{cluster}"),
+        // A cluster that is made again under the name of one that is gone starts empty.
+        format!("--etcd-prefix=/{cluster}-{port}"),
         format!("--client-ca-file={}", pki.ca_file().display()),
         format!("--tls-cert-file={}", serving.certificate_file.display()),
         format!("--tls-private-key-file={}", serving.key_file.display()),
@@ -78,7 +79,12 @@ pub(super) fn apiserver(
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--profiling=false".to_owned(),
     ];
-    Ok(ProcessSpec { name: process(cluster, "kube-apiserver"), program: program.to_owned(), args: args.to_vec(), env: Vec::new() })
+    Ok(ProcessSpec {
+        name: process(cluster, "kube-apiserver"),
+        program: program.to_owned(),
+        args: args.to_vec(),
+        env: Vec::new(),
+    })
 }
 
 /// A cluster's controllers.

@@ -186,7 +186,7 @@ impl Local {
         Ok(Cluster { name: name.to_owned(), server: server.unwrap_or_default(), ca, kubeconfig, client })
     }
 
-    /// Ends a cluster's processes.
+    /// Ends a cluster's processes, for good.
     ///
     /// # Errors
     /// When there is no such cluster.
@@ -194,11 +194,11 @@ impl Local {
         let running = self.running().await?;
         for process in pods::PROCESSES.map(|program| control_plane::process(name, program)) {
             if running.contains(&process) {
-                self.keeper.stop(&process).await?;
+                self.keeper.remove(&process).await?;
             }
         }
         for program in ["kube-controller-manager", "kube-apiserver"] {
-            self.keeper.stop(&control_plane::process(name, program)).await?;
+            self.keeper.remove(&control_plane::process(name, program)).await?;
         }
         Ok(())
     }

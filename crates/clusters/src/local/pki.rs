@@ -81,7 +81,8 @@ impl Pki {
     /// # Errors
     /// When a file can't be written.
     pub fn server(&self, name: &str) -> Result<Pair, ClusterError> {
-        let names = ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1"];
+        let names =
+            ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1"];
         let mut params = CertificateParams::new(names.map(String::from).to_vec())?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(name, name, None, params)

@@ -89,12 +89,7 @@ impl Bundle {
         let clients = std::iter::once((HUB, &source.hub)).chain(source.members.iter().map(|(n, c)| (n.as_str(), c)));
         let clients = clients.zip(&snapshot.clusters).filter(|(_, cluster)| cluster.unreachable.is_none());
         let clients: Vec<_> = clients.map(|(client, _)| client).collect();
-        let late = |what: &str| Missing {
-            cluster: None,
-            what: what.to_owned(),
-            why: no_answer(limit),
-            needed: false,
-        };
+        let late = |what: &str| Missing { cluster: None, what: what.to_owned(), why: no_answer(limit), needed: false };
         let (events, logs) = futures::join!(
             timeout(limit, events(&clients, &redactor)),
             timeout(limit, logs_of(source, &clients, &redactor))

@@ -72,12 +72,16 @@ impl BundleError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::NotABundle { .. } => Some("name the directory or the .tar.gz file that `fleetdrill collect` wrote".into()),
-            Self::Newer { fleetdrill, .. } => Some(format!("fleetdrill {fleetdrill} wrote it: use that version or a newer one")),
-            Self::Truncated { .. } => Some("copy it again, or collect a new one".into()),
-            Self::Incomplete { .. } => {
-                Some("collect a new one with the right to list these; its events and logs can be read as they are".into())
+            Self::NotABundle { .. } => {
+                Some("name the directory or the .tar.gz file that `fleetdrill collect` wrote".into())
             }
+            Self::Newer { fleetdrill, .. } => {
+                Some(format!("fleetdrill {fleetdrill} wrote it: use that version or a newer one"))
+            }
+            Self::Truncated { .. } => Some("copy it again, or collect a new one".into()),
+            Self::Incomplete { .. } => Some(
+                "collect a new one with the right to list these; its events and logs can be read as they are".into(),
+            ),
             Self::Exists(_) => Some("give it another name with --output".into()),
             Self::Read { .. } | Self::Write { .. } => None,
         }

@@ -86,5 +86,8 @@ pub(super) fn lacking<'a>(snapshot: &'a Snapshot, missing: &'a [Missing]) -> Opt
     if let Some(why) = snapshot.hub().and_then(|hub| hub.unreachable.as_deref()) {
         return Some(("the hub".into(), why));
     }
-    missing.iter().find(|missing| missing.needed).map(|missing| (format!("the hub's {}", missing.what), missing.why.as_str()))
+    missing
+        .iter()
+        .find(|missing| missing.needed)
+        .map(|missing| (format!("the hub's {}", missing.what), missing.why.as_str()))
 }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! [`Bundle::collect`] takes one, [`Bundle::write`] saves it, [`Saved::read`] reads what a diagnosis needs. Nothing secret
-//! gets in: neither Secrets nor ConfigMaps are read, and a [`Redactor`] goes through everything, once as it is read and
+//! gets in: no Secret and no `ConfigMap` is read, and a [`Redactor`] goes through everything, once as it is read and
 //! once more as it is written.
 
 mod collect;
@@ -48,8 +48,15 @@ mod file {
 /// Whether a bundle of this name is a compressed archive.
 #[must_use]
 pub fn is_archive(path: &std::path::Path) -> bool {
-    let name = path.file_name().map(|n| n.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    name.ends_with(".tar.gz") || name.ends_with(".tgz")
+    path.file_name().is_some_and(|name| without_archive_ending(&name.to_string_lossy()).is_some())
+}
+
+/// A file's name without `.tar.gz` or `.tgz`, in upper or lower case; none when it has no such ending.
+fn without_archive_ending(name: &str) -> Option<&str> {
+    [".tar.gz", ".tgz"].into_iter().find_map(|ending| {
+        let (stem, found) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
+        found.eq_ignore_ascii_case(ending).then_some(stem)
+    })
 }
 
 /// A name as one part of a path: what might lead elsewhere becomes a dash.

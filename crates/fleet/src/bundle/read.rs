@@ -69,9 +69,7 @@ impl Saved {
             return Err(not_a_bundle(&self.path, "it has no hub"));
         }
         match lacking(&self.snapshot, &self.manifest.missing) {
-            Some((what, why)) => {
-                Err(BundleError::Incomplete { path: self.path.clone(), what, why: why.to_owned() })
-            }
+            Some((what, why)) => Err(BundleError::Incomplete { path: self.path.clone(), what, why: why.to_owned() }),
             None => Ok(()),
         }
     }
@@ -95,7 +93,11 @@ fn cluster(path: &Path, files: &Files, entry: &ClusterEntry) -> Result<ClusterSn
 
 fn parsed<T: DeserializeOwned>(path: &Path, file: &str, text: &[u8]) -> Result<T, BundleError> {
     serde_json::from_slice(text).map_err(|error| {
-        if error.is_eof() { truncated(path, format!("{file} ends too early")) } else { not_a_bundle(path, &format!("{file}: {error}")) }
+        if error.is_eof() {
+            truncated(path, format!("{file} ends too early"))
+        } else {
+            not_a_bundle(path, &format!("{file}: {error}"))
+        }
     })
 }
 
@@ -129,7 +131,9 @@ impl Files {
         match magic[..] {
             [0x1f, 0x8b] => Self::unpacked(io::Cursor::new(magic).chain(file)).map_err(|error| match error.kind() {
                 ErrorKind::UnexpectedEof => truncated(path, "the archive ends too early".into()),
-                ErrorKind::InvalidInput | ErrorKind::InvalidData => truncated(path, format!("the archive is damaged: {error}")),
+                ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+                    truncated(path, format!("the archive is damaged: {error}"))
+                }
                 ErrorKind::Other => not_a_bundle(path, &error.to_string()),
                 _ => unread(error),
             }),
@@ -144,7 +148,7 @@ impl Files {
         for entry in archive.entries()? {
             let mut entry = entry?;
             let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
-            if name.ends_with(".json") && !name.ends_with(file::EVENTS) {
+            if [file::MANIFEST, file::OBJECTS].iter().any(|needed| name.ends_with(needed)) {
                 let mut bytes = Vec::new();
                 entry.read_to_end(&mut bytes)?;
                 files.insert(name, bytes);

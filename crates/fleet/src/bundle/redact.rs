@@ -1,4 +1,4 @@
-//! Taking out what nobody else may see: data of Secrets and ConfigMaps, values of environment variables, tokens, keys.
+//! Taking out what nobody else may see: data of `Secrets` and `ConfigMaps`, values of environment variables, tokens, keys.
 //!
 //! Objects carry other objects: a Work its manifests, a resource snapshot what it placed, an annotation what was applied
 //! last, as JSON in a string. All of them are gone through. What is taken out is replaced, so that it shows that there
@@ -78,7 +78,9 @@ impl Redactor {
             Value::Object(fields) => self.fields(fields),
             Value::Array(items) => {
                 follow_flags(items);
-                items.iter_mut().for_each(|item| self.object(item));
+                for item in items {
+                    self.object(item);
+                }
             }
             Value::String(text) => {
                 if let Cow::Owned(changed) = self.string(text) {
@@ -91,14 +93,16 @@ impl Redactor {
 
     fn fields(&self, fields: &mut Map<String, Value>) {
         if holds_data(fields) {
-            DATA.iter().filter_map(|field| fields.get_mut(*field).map(remove_all)).for_each(drop);
+            for field in DATA {
+                fields.get_mut(*field).into_iter().for_each(remove_all);
+            }
         }
         for (name, value) in fields.iter_mut() {
             if value.is_string() && is_secret_field(name) {
                 *value = REMOVED.into();
             } else if NAMED_VALUES.contains(&name.as_str()) {
                 let values = value.as_array_mut().into_iter().flatten().filter_map(|item| item.get_mut("value"));
-                values.filter(|value| !value.is_null()).for_each(|value| *value = REMOVED.into());
+                values.filter(|value| !value.is_null()).for_each(remove);
             }
             self.object(value);
         }
@@ -136,10 +140,14 @@ fn holds_data(fields: &Map<String, Value>) -> bool {
 /// The names stay: which keys a Secret has is often what a failure is about.
 fn remove_all(data: &mut Value) {
     match data {
-        Value::Object(entries) => entries.values_mut().for_each(|value| *value = REMOVED.into()),
+        Value::Object(entries) => entries.values_mut().for_each(remove),
         Value::Null => {}
-        other => *other = REMOVED.into(),
+        other => remove(other),
     }
+}
+
+fn remove(value: &mut Value) {
+    *value = REMOVED.into();
 }
 
 fn is_secret_field(name: &str) -> bool {
@@ -160,8 +168,10 @@ fn follow_flags(items: &mut [Value]) {
     }
 }
 
-static SECRET_FLAG: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)^--?[a-z0-9_-]*(?:password|passwd|token|secret|api-?key)$"));
-static SECRET_AS_YAML: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)^\s*(?:-\s+)?(?:kind:\s*.?Secret\b|stringData:)"));
+static SECRET_FLAG: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)^--?[a-z0-9_-]*(?:password|passwd|token|secret|api-?key)$"));
+static SECRET_AS_YAML: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?m)^\s*(?:-\s+)?(?:kind:\s*.?Secret\b|stringData:)"));
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(patterns);
 
 /// Something that looks like a secret.
@@ -211,15 +221,13 @@ fn patterns() -> Vec<Pattern> {
             },
         },
         // A user and a password in a URL.
-        Pattern {
-            hints: &["://"],
-            regex: regex(r"://[^/\s:@]+:[^/\s@]+@"),
-            replace: |_| format!("://{REMOVED}@"),
-        },
+        Pattern { hints: &["://"], regex: regex(r"://[^/\s:@]+:[^/\s@]+@"), replace: |_| format!("://{REMOVED}@") },
         // --token=abc, password="a b", in command lines and logs.
         Pattern {
             hints: &["="],
-            regex: regex(r#"(?i)([a-z_-]*(?:password|passwd|passphrase|token|secret|api[_-]?key)=)("[^"]*"|[^\s"&,;]+)"#),
+            regex: regex(
+                r#"(?i)([a-z_-]*(?:password|passwd|passphrase|token|secret|api[_-]?key)=)("[^"]*"|[^\s"&,;]+)"#,
+            ),
             replace: after_first,
         },
         // "token":"abc", in logs that are JSON and in JSON in messages.
@@ -242,7 +250,8 @@ mod tests {
     use super::*;
 
     const JWT: &str = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJlLXNpZ25hdHVyZQ";
-    const KEY: &str = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIDFzZWNyZXRzZWNyZXRz\nZWNyZXQ=\n-----END EC PRIVATE KEY-----";
+    const KEY: &str =
+        "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIDFzZWNyZXRzZWNyZXRz\nZWNyZXQ=\n-----END EC PRIVATE KEY-----";
 
     fn text(text: &str) -> String {
         Redactor::default().text(text).into_owned()
@@ -303,7 +312,8 @@ mod tests {
 
     #[test]
     fn data_goes_wherever_a_secret_is_nested() {
-        let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"pw": "aHVudGVyMg=="}, "stringData": {"a": "b"}});
+        let secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "data": {"pw": "aHVudGVyMg=="}, "stringData": {"a": "b"}});
         let gone = json!({"apiVersion": "v1", "kind": "Secret", "data": {"pw": REMOVED}, "stringData": {"a": REMOVED}});
         let work = |manifest: &Value| json!({"kind": "Work", "spec": {"workload": {"manifests": [manifest]}}});
         assert_eq!(object(work(&secret)), work(&gone));
@@ -343,8 +353,10 @@ mod tests {
     #[test]
     fn what_was_applied_last_is_filtered_and_kept() {
         let last = json!({"kind": "Deployment", "spec": {"containers": [{"env": [{"name": "A", "value": "pw"}]}]}});
-        let of = |last: String| json!({"metadata": {"annotations": {
-            "kubectl.kubernetes.io/last-applied-configuration": last}}});
+        let of = |last: String| {
+            json!({"metadata": {"annotations": {
+            "kubectl.kubernetes.io/last-applied-configuration": last}}})
+        };
         let mut filtered = last.clone();
         filtered["spec"]["containers"][0]["env"][0]["value"] = REMOVED.into();
         assert_eq!(object(of(last.to_string() + "\n")), of(filtered.to_string()));

@@ -16,7 +16,7 @@ use super::collect::Bundle;
 use super::error::BundleError;
 use super::manifest::{ClusterEntry, KIND, LogEntry, Manifest, SCHEMA};
 use super::redact::Redactor;
-use super::{file, is_archive, path_part};
+use super::{file, is_archive, path_part, without_archive_ending};
 
 /// A file of a bundle: its path in it, and what is in it.
 type Content = (String, Vec<u8>);
@@ -56,7 +56,7 @@ impl Bundle {
         let mut taken = BTreeSet::new();
         let (mut clusters, mut logs, mut contents) = (Vec::new(), Vec::new(), Vec::new());
         for cluster in &self.snapshot.clusters {
-            let directory = unique(path_part(&cluster.name), &mut taken);
+            let directory = unique(&path_part(&cluster.name), &mut taken);
             let objects = objects(cluster, &redactor);
             let events = self.events.get(&cluster.name);
             clusters.push(ClusterEntry {
@@ -74,12 +74,14 @@ impl Bundle {
             }
         }
         for log in &self.logs {
-            let name = format!("{}.log", unique(path_part(&log.process), &mut taken));
+            let name = format!("{}.log", unique(&path_part(&log.process), &mut taken));
             logs.push(LogEntry { process: log.process.clone(), file: name.clone(), cut: log.cut });
             contents.push((file::log(&name), redactor.text(&log.text).into_owned().into_bytes()));
         }
         let mut missing = self.missing.clone();
-        missing.iter_mut().for_each(|missing| missing.why = redactor.text(&missing.why).into_owned());
+        for missing in &mut missing {
+            missing.why = redactor.text(&missing.why).into_owned();
+        }
         let manifest = Manifest {
             bundle: KIND.into(),
             schema: SCHEMA,
@@ -119,8 +121,8 @@ fn json(value: &impl Serialize) -> Vec<u8> {
     text
 }
 
-fn unique(name: String, taken: &mut BTreeSet<String>) -> String {
-    let mut candidate = name.clone();
+fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut candidate = name.to_owned();
     let mut n = 1;
     // Some file systems don't tell upper from lower case.
     while !taken.insert(candidate.to_ascii_lowercase()) {
@@ -155,9 +157,7 @@ fn write_directory(path: &Path, parent: &Path, contents: &[Content]) -> io::Resu
 
 fn write_archive(path: &Path, parent: &Path, contents: &[Content], time: i64) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let stem = name.to_ascii_lowercase();
-    let stem = stem.strip_suffix(".tar.gz").or(stem.strip_suffix(".tgz")).map_or(name.len(), str::len);
-    let root = path_part(name.get(..stem).unwrap_or(&name));
+    let root = path_part(without_archive_ending(&name).unwrap_or(&name));
     let new = temporary().tempfile_in(parent)?;
     let mut archive = tar::Builder::new(GzEncoder::new(io::BufWriter::new(new), Compression::fast()));
     for (name, bytes) in contents {

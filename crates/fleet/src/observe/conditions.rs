@@ -114,7 +114,11 @@ pub(super) fn describe(value: &Value) -> String {
     let mut lines = vec![format!("{} (generation {})", object.path(), object.generation())];
     for ((part, type_), state) in flatten(value) {
         let part = part.map(|p| format!("{p}: ")).unwrap_or_default();
-        let message = if state.status == "True" || state.message.is_empty() { String::new() } else { format!(": {}", state.message) };
+        let message = if state.status == "True" || state.message.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", state.message)
+        };
         lines.push(format!("    {part}{type_}={state}{message} (observedGeneration {})", state.observed_generation));
     }
     lines.join("\n")

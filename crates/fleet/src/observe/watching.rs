@@ -124,7 +124,8 @@ fn begin(client: &Client, watched: &Watched, on_transition: OnTransition) -> Wat
     config.field_selector.clone_from(&watched.fields);
     config.label_selector.clone_from(&watched.labels);
     let (sender, objects) = watch::channel(None);
-    let mut seen = Seen { watched: watched.clone(), conditions: HashMap::new(), objects: Objects::default(), on_transition };
+    let mut seen =
+        Seen { watched: watched.clone(), conditions: HashMap::new(), objects: Objects::default(), on_transition };
     let task = tokio::spawn(async move {
         let mut events = watcher(api, config).default_backoff().boxed();
         let mut listing = BTreeMap::new();
@@ -132,7 +133,9 @@ fn begin(client: &Client, watched: &Watched, on_transition: OnTransition) -> Wat
         while let Some(event) = events.next().await {
             match event {
                 Ok(watcher::Event::Init) => listing.clear(),
-                Ok(watcher::Event::InitApply(object)) => drop(listing.insert(key(watched_all(&seen), &object), seen.value(object))),
+                Ok(watcher::Event::InitApply(object)) => {
+                    drop(listing.insert(key(watched_all(&seen), &object), seen.value(object)))
+                }
                 Ok(watcher::Event::InitDone) => seen.replace(std::mem::take(&mut listing)),
                 Ok(watcher::Event::Apply(object)) => seen.apply(key(watched_all(&seen), &object), seen.value(object)),
                 Ok(watcher::Event::Delete(object)) => seen.delete(&key(watched_all(&seen), &object)),
@@ -160,7 +163,6 @@ fn key(with_namespace: bool, object: &DynamicObject) -> String {
         _ => name,
     }
 }
-
 
 struct Seen {
     watched: Watched,

@@ -123,7 +123,7 @@ mod tests {
     fn objects_are_named_as_kubectl_does() {
         assert_eq!(full_kind("CRP"), "clusterresourceplacement");
         assert_eq!(full_kind("stagedupdateruns"), "stagedupdaterun");
-        let wanted = Wanted::parse("sur/apps/release").ok().expect("an object");
+        let wanted = Wanted::parse("sur/apps/release").expect("an object");
         assert!(wanted.is("StagedUpdateRun", Some("apps"), "release"));
         assert!(!wanted.is("StagedUpdateRun", Some("other"), "release"));
         assert!(Wanted::parse("release").is_err());

@@ -113,12 +113,12 @@ fn read(path: &Path) -> Result<Kubeconfig, CommandError> {
 }
 
 fn pairs(members: &[String]) -> Result<Vec<(String, String)>, CommandError> {
-    let pair = |member: &String| match member.split_once('=') {
-        Some((name, context)) => Ok((name.to_owned(), context.to_owned())),
-        None => {
+    let pair = |member: &String| {
+        let Some((name, context)) = member.split_once('=') else {
             let hint = "write it as NAME=CONTEXT, e.g. --member east=aks-east";
-            Err(unusable(&format!("`{member}` is no member"), Some(hint)))
-        }
+            return Err(unusable(&format!("`{member}` is no member"), Some(hint)));
+        };
+        Ok((name.to_owned(), context.to_owned()))
     };
     members.iter().map(pair).collect()
 }
@@ -161,7 +161,8 @@ impl Cluster {
 
     /// Finds out whether it can be read and is a hub at all, before anything is concluded from what isn't there.
     pub(super) async fn check(&self) -> Result<(), CommandError> {
-        let request = http::Request::get("/apis/placement.kubernetes-fleet.io").body(Vec::new()).unwrap_or_default();
+        // Members know placement.kubernetes-fleet.io, too: their AppliedWorks are of that group.
+        let request = http::Request::get("/apis/cluster.kubernetes-fleet.io").body(Vec::new()).unwrap_or_default();
         let server = &self.server;
         let answer = tokio::time::timeout(CHECK_LIMIT, self.client.request_text(request)).await;
         let unreached = match answer {
@@ -180,7 +181,7 @@ impl Cluster {
         let server = &self.server;
         match status.code {
             404 => unusable(
-                &format!("{server} is no KubeFleet hub: it doesn't know placement.kubernetes-fleet.io"),
+                &format!("{server} is no KubeFleet hub: it doesn't know cluster.kubernetes-fleet.io"),
                 Some("name the hub's context with --hub CONTEXT"),
             ),
             401 | 403 => unusable(

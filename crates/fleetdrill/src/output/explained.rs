@@ -24,7 +24,8 @@ pub fn render(entry: &Entry, texts: &Texts, width: usize) -> String {
     write_title(&mut page, &entry.code, entry.severity, &entry.title);
     page.blank();
     page.text(&texts.cause);
-    let names: Vec<String> = TOLD.into_iter().filter_map(|key| Some(format!("{key} {}", entry.example.get(key)?.as_str()?))).collect();
+    let names: Vec<String> =
+        TOLD.into_iter().filter_map(|key| Some(format!("{key} {}", entry.example.get(key)?.as_str()?))).collect();
     if !names.is_empty() {
         page.text(&format!("(The names here and below are examples: {}.)", names.join(", ")));
     }

@@ -1,6 +1,6 @@
 //! One run of a suite on a fleet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::bundles::Bundles;
 use super::watcher::{BoardWriter, Key, RunReporters, SharedBoard, key};
-use crate::suite::Suite;
+use crate::suite::{self, Suite};
 
 /// How much longer than its limit a scenario may take before the watchdog ends the run: its own waits end first.
 const WATCHDOG_GRACE: Duration = Duration::from_secs(30);
@@ -92,6 +92,9 @@ impl Engine {
             let mut board = board.lock();
             (std::mem::take(&mut board.finished), board.reporters.take())
         };
+        let begun: HashSet<Key> = scenarios.iter().map(|s| (s.file.clone(), s.line)).collect();
+        let missing = suite.scenarios().filter(|(feature, scenario)| !begun.contains(&key(feature, scenario)));
+        scenarios.extend(missing.map(|(feature, scenario)| not_run(feature, scenario)));
         scenarios.sort_by_key(|s| order.get(&(s.file.clone(), s.line)).copied());
         Ended { scenarios, reporters, broken: ended.0, interrupted: ended.1 }
     }
@@ -180,6 +183,23 @@ fn bundle_name(feature: &gherkin::Feature, scenario: &gherkin::Scenario, suffix:
     let (file, line) = key(feature, scenario);
     let stem = Path::new(&file).file_stem().unwrap_or_default().to_string_lossy();
     format!("{stem}-{line}-{suffix}")
+}
+
+/// A scenario whose turn never came.
+fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> ScenarioRecord {
+    let (file, line) = key(feature, scenario);
+    ScenarioRecord {
+        feature: feature.name.clone(),
+        file,
+        line,
+        scenario: scenario.name.clone(),
+        tags: suite::tags(feature, scenario),
+        outcome: Outcome::NotRun,
+        reason: Some("the run ended before its turn".into()),
+        started_at: jiff::Timestamp::now(),
+        seconds: 0.0,
+        entries: Vec::new(),
+    }
 }
 
 /// What the diagnosis said last, when a step asked it.

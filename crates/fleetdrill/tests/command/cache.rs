@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::features::QUICK;
+use crate::features::quick;
 use crate::place::{PROGRAM, Place, Said};
 
 /// A copy of the cache as far as it goes: the same files by other names, so that nothing is lost when one is replaced.
@@ -54,7 +54,7 @@ fn an_empty_cache_and_no_go() {
         eprintln!("skipped: this system doesn't let us hide Go");
         return;
     }
-    let script = format!("{hide}; PATH=/nowhere; exec \"$0\" run '{QUICK}'");
+    let script = format!("{hide}; PATH=/nowhere; exec \"$0\" run {}", quick(&place));
     command.args(["-rm", "sh", "-c", &script, PROGRAM]).env("FLEETDRILL_CACHE_DIR", place.path("cache"));
     let said = Said::from(command.output().expect("starts"));
     said.expect(3, &["needs Go 1.", "and there is no `go`", "https://go.dev/dl"]);
@@ -73,7 +73,7 @@ fn a_damaged_cache_is_told_and_not_used() {
     // A Go that can't build it anew.
     script(&place, "go", "case $1 in env) echo go1.2.3; echo local; echo; echo /c; echo /m;; *) exit 1;; esac");
     let run = || {
-        let mut command = place.command(["run", QUICK]);
+        let mut command = place.command(["run", &quick(&place)]);
         command.env("FLEETDRILL_CACHE_DIR", &cache).env("PATH", place.path(""));
         Said::from(command.output().expect("starts"))
     };

@@ -91,7 +91,7 @@ fn a_cluster_that_is_no_hub() {
         ("404 Not Found", 2, "is no KubeFleet hub"),
         ("401 Unauthorized", 2, "refuses these credentials (401)"),
         ("403 Forbidden", 2, "refuses these credentials (403)"),
-        ("503 Service Unavailable", 3, "answers with an error (503"),
+        ("500 Internal Server Error", 3, "answers with an error (500"),
     ] {
         let address = server(status);
         let file = kubeconfig(&place, &address);

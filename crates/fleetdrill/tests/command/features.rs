@@ -6,8 +6,16 @@ use kube::core::{ApiResource, GroupVersionKind};
 use crate::place::{Place, until_or};
 use crate::running::Running;
 
-/// A scenario of the drill that nothing is wrong in.
-pub const QUICK: &str = "The run asks for a resource snapshot index that exists";
+/// Writes a feature with one scenario that nothing is wrong in, and gives its path.
+pub fn quick(place: &Place) -> String {
+    let text = "Feature: quick
+
+  Scenario: quick
+    Given a placement \"web\" has put its resources on \"member-1\"
+    Then the diagnosis finds nothing
+";
+    place.write("quick.feature", text)
+}
 
 /// Writes a feature with scenarios that go on for ten minutes, and gives its path.
 pub fn endless(place: &Place, scenarios: usize) -> String {

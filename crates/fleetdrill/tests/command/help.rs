@@ -5,7 +5,7 @@ use crate::place::Place;
 #[test]
 fn every_command_says_what_it_does() {
     let place = Place::new();
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 14] = [
         &[],
         &["run"],
         &["list"],
@@ -13,6 +13,8 @@ fn every_command_says_what_it_does() {
         &["status"],
         &["down"],
         &["diagnose"],
+        &["explain"],
+        &["collect"],
         &["toolchain"],
         &["toolchain", "list"],
         &["toolchain", "install"],

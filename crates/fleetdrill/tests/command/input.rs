@@ -17,9 +17,11 @@ fn a_version_that_there_is_none_of() {
 #[test]
 fn a_scenario_that_there_is_none_of() {
     let place = Place::new();
+    place.write("own.feature", "Feature: sayings\n  Scenario: A bird in the hand\n    Given a\n  Scenario: A bush\n    Given b\n");
+    let directory = place.path("").display().to_string();
     place
-        .run(["run", "The aproval carries the requests generation"])
-        .expect(2, &["no scenario is selected by", "did you mean \"The approval carries the request's generation\"?"]);
+        .run(["run", "--features", &directory, "a bird in the hnad"])
+        .expect(2, &["no scenario is selected by \"a bird in the hnad\"", "did you mean \"A bird in the hand\"?"]);
     place.run(["run", "xyzzy"]).expect(2, &["no scenario is selected by \"xyzzy\"", "`fleetdrill list` shows"]);
     place.run(["run", "/nowhere/own.feature"]).expect(2, &["failed to read /nowhere/own.feature", "No such file"]);
     place.run(["run", "--features", "/nowhere"]).expect(2, &["failed to read /nowhere", "No such file"]);

@@ -64,7 +64,8 @@ impl Place {
     pub fn environment(&self, command: &mut Command) {
         command.env("FLEETDRILL_STATE_DIR", self.state()).env("KUBECONFIG", self.path("no-such-kubeconfig"));
         command.env("NO_COLOR", "1").env("LANG", "C.UTF-8").env_remove("COLUMNS").env_remove("FLEETDRILL_LOG");
-        command.stdin(Stdio::null());
+        // Runs leave their bundles below the directory that they are started in.
+        command.current_dir(self.dir.path()).stdin(Stdio::null());
     }
 
     /// Runs the command to its end.

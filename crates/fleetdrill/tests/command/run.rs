@@ -4,8 +4,9 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use crate::bundle::left_by;
 use crate::cache::{copy_of, script, with_cache};
-use crate::features::{QUICK, endless, until_placements};
+use crate::features::{endless, quick, until_placements};
 use crate::place::{PROGRAM, Place, Said, turn, until};
 use crate::proc;
 use crate::running::Running;
@@ -30,7 +31,7 @@ fn ctrl_c_while_the_fleet_starts() {
     let place = Place::new();
     for signal in [Signal::INT, Signal::TERM] {
         for begun in ["keeper serve", "kube-apiserver"] {
-            let running = Running::start(&mut place.command(["run", QUICK]));
+            let running = Running::start(&mut place.command(["run", &quick(&place)]));
             place.process(begun);
             running.signal(signal);
             running.end().expect(130, &["interrupted before the first scenario: ending what was started"]);
@@ -51,7 +52,10 @@ fn ctrl_c_in_mid_scenario() {
     assert!(said.stdout.contains("2 interrupted"), "{}", said.stdout);
     // What was never begun isn't forgotten.
     let junit = junit(&place);
-    assert!(junit.contains("tests=\"3\" failures=\"0\" errors=\"2\""), "{junit}");
+    let counts = junit.lines().find(|line| line.starts_with("<testsuites")).unwrap_or_default();
+    for count in ["tests=\"3\"", "failures=\"0\"", "errors=\"2\"", "skipped=\"1\""] {
+        assert!(counts.contains(count), "{junit}");
+    }
     assert_eq!(junit.matches("type=\"interrupted\"").count(), 2, "{junit}");
     assert_eq!(junit.matches("<skipped").count(), 1, "{junit}");
 }
@@ -103,8 +107,11 @@ fn a_component_dies_in_mid_scenario() {
     place.nothing_is_left();
     assert!(said.stdout.contains("1 interrupted"), "{}", said.stdout);
     let junit = junit(&place);
-    assert!(junit.contains("tests=\"1\" failures=\"0\" errors=\"1\""), "{junit}");
+    assert_eq!(junit.matches("type=\"interrupted\"").count(), 1, "{junit}");
     assert!(junit.contains("hub-agent ended (signal: 9 (SIGKILL))"), "{junit}");
+    assert!(junit.contains("bundle: fleetdrill diagnose --from report/bundles/run-"), "{junit}");
+    let bundle = left_by(&place, &place.path("report/bundles"));
+    assert!(bundle.stderr.contains("it was taken for: the fleet broke: hub-agent ended"), "{bundle:?}");
 }
 
 #[test]
@@ -112,7 +119,7 @@ fn a_component_dies_while_the_fleet_starts() {
     let _turn = turn();
     let place = Place::new();
     for victim in ["/etcd ", "/kube-apiserver "] {
-        let running = Running::start(&mut place.command(["run", QUICK]));
+        let running = Running::start(&mut place.command(["run", &quick(&place)]));
         proc::kill(place.process(victim), Signal::KILL);
         running.end().expect(3, &["ended while", "signal: 9 (SIGKILL)", "its last lines:"]);
         place.nothing_is_left();
@@ -137,7 +144,7 @@ fn a_component_that_can_not_start() {
     let crds = agents.join("crds").display().to_string();
     let add = ["toolchain", "add", "kubefleet", "v9.9.9", &hub, &member, "--crds", &crds];
     with_cache(&place, &cache, &add).expect(0, &[]);
-    let said = with_cache(&place, &cache, &["run", QUICK, "--kubefleet", "v9.9.9", "--members", "1"]);
+    let said = with_cache(&place, &cache, &["run", &quick(&place), "--kubefleet", "v9.9.9", "--members", "1"]);
     said.expect(3, &["hub-agent ended (exit status: 7)", "I have no heart"]);
     place.nothing_is_left();
 }
@@ -158,7 +165,7 @@ fn a_disk_that_is_full() {
         eprintln!("skipped: this system doesn't let us mount a small disk");
         return;
     }
-    let script = format!("{mount} && exec \"$0\" run --members 1 '{QUICK}'");
+    let script = format!("{mount} && exec \"$0\" run --members 1 {}", quick(&place));
     let said = Said::from(unshare(&script).output().expect("starts"));
     said.expect(3, &["etcd", "no space left on device", "the disk is full: free some space, or set FLEETDRILL_STATE_DIR"]);
     assert_eq!(place.processes(), []);
@@ -168,7 +175,7 @@ fn a_disk_that_is_full() {
 fn two_runs_at_once() {
     let _turn = turn();
     let place = Place::new();
-    let start = || Running::start(&mut place.command(["run", QUICK, "--members", "2"]));
+    let start = || Running::start(&mut place.command(["run", &quick(&place), "--members", "1"]));
     let (one, two) = (start(), start());
     for running in [one, two] {
         let said = running.end();

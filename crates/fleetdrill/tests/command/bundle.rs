@@ -1,0 +1,162 @@
+//! Bundles and what is known of failure codes: `collect`, `diagnose --from`, `explain`. No fleet is needed here, but for
+//! [`of_a_fleet`] and [`left_by`], which the tests that have one call.
+
+use std::path::{Path, PathBuf};
+
+use diagnosis::{ClusterSnapshot, Role, Snapshot};
+use fleet::bundle::{Bundle, Missing};
+use serde_json::{Value, json};
+
+use crate::place::{Place, Said};
+
+/// A hub on which member-1's namespace is being deleted, with the conditions that KubeFleet v0.1.2 writes.
+fn broken_hub() -> Vec<Value> {
+    let condition = |type_: &str, reason: &str, message: &str| {
+        json!({"type": type_, "status": "False", "reason": reason, "message": message, "observedGeneration": 1,
+            "lastTransitionTime": "2026-11-21T02:10:09Z"})
+    };
+    let forbidden = "Failed to synchronize the work to the latest: works.placement.kubernetes-fleet.io \"web-work\" is \
+        forbidden: unable to create new content in namespace fleet-member-member-1 because it is being terminated";
+    let not_yet = "There are 1 cluster(s) which have not finished creating or updating work(s) yet";
+    let top = condition("ClusterResourcePlacementWorkSynchronized", "WorkNotSynchronizedYet", not_yet);
+    vec![
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "fleet-member-member-1",
+            "deletionTimestamp": "2026-11-21T02:10:03Z"}, "status": {"phase": "Terminating"}}),
+        json!({"apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourcePlacement",
+            "metadata": {"name": "web", "generation": 1}, "status": {"conditions": [top], "placementStatuses": [
+                {"clusterName": "member-1", "conditions": [condition("WorkSynchronized", "SyncWorkFailed", forbidden)]}]}}),
+    ]
+}
+
+fn bundle() -> Bundle {
+    let cluster = |name: &str, role, objects| ClusterSnapshot { name: name.into(), role, objects, unreachable: None };
+    Bundle {
+        fleet: "prod".into(),
+        kubefleet: None,
+        about: Some("a look".into()),
+        snapshot: Snapshot {
+            taken_at: "2026-11-21T02:11:00.5Z".parse().expect("a time"),
+            clusters: vec![cluster("hub", Role::Hub, broken_hub()), cluster("member-1", Role::Member, Vec::new())],
+        },
+        events: std::collections::BTreeMap::new(),
+        logs: Vec::new(),
+        missing: Vec::new(),
+    }
+}
+
+fn written(place: &Place, name: &str, bundle: &Bundle) -> String {
+    let path = place.path(name);
+    bundle.write(&path).expect("written");
+    path.display().to_string()
+}
+
+fn from(place: &Place, path: impl AsRef<Path>, more: &[&str]) -> Said {
+    let path = path.as_ref().display().to_string();
+    place.run(["diagnose", "--from", &path].iter().chain(more))
+}
+
+#[test]
+fn a_bundle_is_diagnosed_like_the_fleet_it_was_taken_from() {
+    let place = Place::new();
+    let expected = serde_json::to_value(diagnosis::diagnose(&bundle().snapshot)).expect("JSON");
+    assert_eq!(expected[0]["code"], "KF-WS-001");
+    for name in ["b", "b.tar.gz"] {
+        let path = written(&place, name, &bundle());
+        let said = from(&place, &path, &["-o", "json"]);
+        said.expect(1, &["reading a bundle of fleet prod, taken at 2026-11-21T02:11:00Z", "it was taken for: a look"]);
+        assert_eq!(serde_json::from_str::<Value>(&said.stdout).expect("JSON"), expected);
+        let said = from(&place, &path, &["crp/web"]);
+        assert!(said.expect(1, &[]).stdout.contains("KF-WS-001: "), "{}", said.stdout);
+        from(&place, &path, &["crp/other"]).expect(2, &["there is no crp/other on the hub"]);
+    }
+}
+
+#[test]
+fn what_is_no_whole_bundle_is_named() {
+    let place = Place::new();
+    from(&place, place.path("nothing"), &[]).expect(2, &["failed to read the bundle", "No such file"]);
+    let text = place.write("text", "text");
+    from(&place, text, &[]).expect(2, &["is no bundle: it is neither a directory nor a .tar.gz file", "hint: "]);
+
+    let archive = PathBuf::from(written(&place, "b.tar.gz", &bundle()));
+    let bytes = std::fs::read(&archive).expect("read");
+    std::fs::write(&archive, &bytes[..bytes.len() / 2]).expect("written");
+    from(&place, &archive, &[]).expect(2, &["b.tar.gz isn't whole: the archive ends too early"]);
+
+    let dir = PathBuf::from(written(&place, "b", &bundle()));
+    let manifest = dir.join("bundle.json");
+    let text = std::fs::read_to_string(&manifest).expect("read");
+    std::fs::write(&manifest, text.replace("\"schema\": 1", "\"schema\": 99")).expect("written");
+    from(&place, &dir, &[]).expect(2, &["has the format 99 of bundles, and this fleetdrill reads up to 1"]);
+
+    let mut lacking = bundle();
+    let why = "works is forbidden".to_owned();
+    lacking.missing.push(Missing { cluster: Some("hub".into()), what: "works".into(), why, needed: true });
+    let path = written(&place, "c", &lacking);
+    from(&place, path, &[]).expect(2, &["can't be diagnosed", "the hub's works couldn't be read: works is forbidden"]);
+
+    from(&place, dir, &["--fleet", "default"]).expect(2, &["cannot be used with"]);
+}
+
+#[test]
+fn nothing_is_collected_from_nowhere_or_over_something() {
+    let place = Place::new();
+    place.run(["collect"]).expect(2, &["no fleet is up, and there is no usable kubeconfig"]);
+    let file = place.write("there.tar.gz", "mine");
+    place.run(["collect", "-o", &file]).expect(2, &["there.tar.gz exists already", "--output"]);
+    assert_eq!(std::fs::read_to_string(file).expect("read"), "mine");
+}
+
+#[test]
+fn a_code_is_explained() {
+    let place = Place::new();
+    let said = place.run(["explain", "kf-ws-001"]);
+    let text = &said.expect(0, &[]).stdout;
+    let parts =
+        ["KF-WS-001: The member's namespace", "evidence to look for:", "remedies, in the order", "kubectl", "guide:"];
+    assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    for format in ["json", "yaml"] {
+        let text = place.run(["explain", "KF-WS-001", "-o", format]).expect(0, &[]).stdout.clone();
+        assert!(text.contains("data_loss") && text.contains("remedies"), "{text}");
+    }
+    let list = place.run(["explain"]).expect(0, &[]).stdout.clone();
+    assert_eq!(list.lines().count(), diagnosis::catalogue().len());
+    let listed: Vec<Value> = serde_json::from_str(&place.run(["explain", "-o", "json"]).stdout).expect("JSON");
+    assert_eq!(listed.len(), diagnosis::catalogue().len());
+    place.run(["explain", "KF-WS-01"]).expect(2, &["there is no failure code `KF-WS-01`", "KF-WS-001 The member's"]);
+}
+
+/// Collects a fleet that is up: nothing secret gets out, and the diagnosis says the same of both.
+pub fn of_a_fleet(place: &Place, name: &str) {
+    let path = place.path(&format!("{name}-bundle"));
+    let text = path.display().to_string();
+    let said = place.run(["collect", "--fleet", name, "-o", &text]);
+    assert_eq!(said.expect(0, &["reading the fleet", "logs"]).stdout, format!("{text}\n"));
+    let fleet = place.state().join(name);
+    let tokens = std::fs::read_dir(&fleet).expect("the fleet's directory").flatten().map(|entry| entry.path());
+    let tokens = tokens.filter(|path| path.extension().is_some_and(|e| e == "token"));
+    let tokens: Vec<String> = tokens.map(|path| std::fs::read_to_string(path).expect("a token")).collect();
+    assert!(!tokens.is_empty());
+    let files = files(&path);
+    assert!(files.iter().any(|file| file.ends_with("logs/hub-agent.log")), "{files:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("text");
+        let secret = tokens.iter().any(|token| text.contains(token.trim())) || text.contains("PRIVATE KEY-----");
+        assert!(!secret, "{}", file.display());
+    }
+    let live = place.run(["diagnose", "--fleet", name, "-o", "json"]);
+    let saved = from(place, path, &["-o", "json"]);
+    assert_eq!((live.code, &live.stdout), (saved.code, &saved.stdout), "{}", saved.stderr);
+}
+
+/// The one bundle that a run has left in its directory, and what the diagnosis says of it.
+pub fn left_by(place: &Place, bundles: &Path) -> Said {
+    let left = files(bundles);
+    assert_eq!(left.len(), 1, "{left:?}");
+    from(place, &left[0], &[])
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
