@@ -110,17 +110,41 @@ impl FleetError {
     }
 }
 
-/// An error with all its causes on one line.
+/// An error with all its causes on one line. Of an API server's refusal, its message.
 #[must_use]
-pub fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
+pub fn in_full(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = String::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let refusal = refusal(error);
+        let said = refusal.map_or_else(|| error.to_string(), |status| status.message.clone());
+        if text.is_empty() {
+            text = said;
+        } else if !text.contains(&said) {
+            text = format!("{text}: {said}");
         }
-        source = cause.source();
+        next = if refusal.is_some() { None } else { error.source() };
     }
     text
+}
+
+/// kube's own text of a refusal has the whole status in it, twice.
+fn refusal<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a kube::core::Status> {
+    let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+    match boxed.or(error.downcast_ref::<kube::Error>())? {
+        kube::Error::Api(status) => Some(status),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FleetError, in_full};
+
+    #[test]
+    fn a_refusal_is_told_once() {
+        let status = kube::core::Status::failure("works is forbidden", "Forbidden").with_code(403);
+        let error = FleetError::api("hub", "list works")(kube::Error::Api(status.boxed()));
+        assert_eq!(in_full(&error), "failed to list works on hub: works is forbidden");
+    }
 }

@@ -53,9 +53,8 @@ async fn it_holds(cluster: &Cluster, observer: &Observer) {
 /// An object that isn't there yet is waited for; one that was there and is gone ends the wait before its limit.
 async fn it_can_no_longer_hold(cluster: &Cluster, observer: &Observer) {
     let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "second");
-    let check = |objects: &Objects| match objects.is_gone("second") {
-        true => Verdict::Never("it is gone".into()),
-        false => says(objects, "second", "never"),
+    let check = |objects: &Objects| {
+        if objects.is_gone("second") { Verdict::Never("it is gone".into()) } else { says(objects, "second", "never") }
     };
     let (appeared, gone) = (tokio::sync::Notify::new(), CONFIG_MAP.api(&cluster.client, Some("default")));
     let wait = observer.until(cluster, &watched, "it says never", Duration::from_secs(3600), |objects| {
@@ -98,7 +97,8 @@ async fn it_stays_or_does_not(cluster: &Cluster, observer: &Observer) {
     change(cluster, "held", json!({"metadata": {"finalizers": ["fleetdrill.dev/test"]}})).await;
     let api = CONFIG_MAP.api(&cluster.client, Some("default"));
     api.delete("held", &DeleteParams::default()).await.expect("deleted");
-    let deleting = |objects: &Objects| match objects.get("held").and_then(|o| o.pointer("/metadata/deletionTimestamp")) {
+    let deleting = |objects: &Objects| match objects.get("held").and_then(|o| o.pointer("/metadata/deletionTimestamp"))
+    {
         Some(_) => Verdict::Holds,
         None => Verdict::Pending("not yet".into()),
     };
@@ -131,7 +131,9 @@ async fn create(cluster: &Cluster, name: &str, says: &str) {
     // The API server makes the namespace `default` a moment after it says that it is ready.
     for _ in 0..600 {
         match api.create(&PostParams::default(), &object).await {
-            Err(kube::Error::Api(status)) if status.is_not_found() => tokio::time::sleep(Duration::from_millis(50)).await,
+            Err(kube::Error::Api(status)) if status.is_not_found() => {
+                tokio::time::sleep(Duration::from_millis(50)).await
+            }
             created => return drop(created.expect("created")),
         }
     }

@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_last_words_are_the_last_lines() {
-        let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+        let text = (1..=100).fold(String::new(), |text, n| text + &format!("line {n}\n"));
         let words = last_words(&text);
         assert_eq!(words.lines().count(), LOG_LINES);
         assert!(words.starts_with("line 86\n") && words.ends_with("line 100"), "{words}");

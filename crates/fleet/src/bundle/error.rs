@@ -79,9 +79,9 @@ impl BundleError {
                 Some(format!("fleetdrill {fleetdrill} wrote it: use that version or a newer one"))
             }
             Self::Truncated { .. } => Some("copy it again, or collect a new one".into()),
-            Self::Incomplete { .. } => Some(
-                "collect a new one with the right to list these; its events and logs can be read as they are".into(),
-            ),
+            Self::Incomplete { .. } => {
+                Some("collect a new one when that can be read; what else this one has can be looked at as it is".into())
+            }
             Self::Exists(_) => Some("give it another name with --output".into()),
             Self::Read { .. } | Self::Write { .. } => None,
         }

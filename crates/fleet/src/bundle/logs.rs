@@ -82,7 +82,7 @@ pub(super) async fn of_pods(cluster: &str, client: &Client, redactor: &Redactor)
     (logs, missing)
 }
 
-fn missed(cluster: Option<&str>, what: &str, error: &dyn std::error::Error) -> Missing {
+fn missed(cluster: Option<&str>, what: &str, error: &(dyn std::error::Error + 'static)) -> Missing {
     Missing { cluster: cluster.map(ToOwned::to_owned), what: what.to_owned(), why: in_full(error), needed: false }
 }
 
@@ -151,5 +151,45 @@ mod tests {
         let (logs, missing) = of_processes(dir.path(), &Redactor::knowing(["opaque-token-of-member-1".into()]));
         assert_eq!(missing, []);
         assert_eq!(logs, [Log { process: "hub-agent".into(), text: "(removed) was refused\n".into(), cut: false }]);
+    }
+
+    /// A client of something that answers like an API server, each path with a text of its own, all else with 404.
+    fn api_server(answers: &'static [(&'static str, &'static str)]) -> Client {
+        use std::io::{BufRead, BufReader, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+                let request = lines.next().unwrap_or_default();
+                lines.find(String::is_empty);
+                let (status, text) = answers
+                    .iter()
+                    .find(|(path, _)| request.contains(path))
+                    .map_or(("404 Not Found", ""), |(_, text)| ("200 OK", *text));
+                let length = text.len();
+                let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+                stream.write_all(format!("{head}{text}").as_bytes()).unwrap();
+            }
+        });
+        Client::try_from(kube::Config::new(address.parse().unwrap())).unwrap()
+    }
+
+    #[tokio::test]
+    async fn logs_of_pods_are_found_and_those_that_are_refused_are_said() {
+        let client = api_server(&[
+            (
+                "/pods?",
+                r#"{"apiVersion":"v1","kind":"PodList","metadata":{},"items":[{"metadata":{"name":"hub-agent-1"},
+                "spec":{"containers":[{"name":"hub-agent"},{"name":"other"}]}}]}"#,
+            ),
+            ("/pods/hub-agent-1/log?&container=hub-agent&tailLines=10000", "Bearer abc.def.123 is used\n"),
+        ]);
+        let (logs, missing) = of_pods("hub", &client, &Redactor::default()).await;
+        let text = "Bearer (removed) is used\n".to_owned();
+        assert_eq!(logs, [Log { process: "hub-hub-agent-1-hub-agent".into(), text, cut: false }]);
+        let missing: Vec<_> = missing.iter().map(|m| (m.cluster.as_deref(), m.what.as_str())).collect();
+        assert_eq!(missing, [(Some("hub"), "the log of hub-agent-1, container other")]);
     }
 }

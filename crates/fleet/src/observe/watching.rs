@@ -132,9 +132,14 @@ fn begin(client: &Client, watched: &Watched, on_transition: OnTransition) -> Wat
         // An error of a watch is retried with backoff; a wait that depends on it says what it saw last.
         while let Some(event) = events.next().await {
             match event {
-                Ok(watcher::Event::Init) => listing.clear(),
+                // Nothing is known before the list is whole: an object that isn't in it yet isn't gone.
+                Ok(watcher::Event::Init) => {
+                    listing.clear();
+                    continue;
+                }
                 Ok(watcher::Event::InitApply(object)) => {
-                    drop(listing.insert(key(watched_all(&seen), &object), seen.value(object)))
+                    listing.insert(key(watched_all(&seen), &object), seen.value(object));
+                    continue;
                 }
                 Ok(watcher::Event::InitDone) => seen.replace(std::mem::take(&mut listing)),
                 Ok(watcher::Event::Apply(object)) => seen.apply(key(watched_all(&seen), &object), seen.value(object)),
@@ -144,9 +149,7 @@ fn begin(client: &Client, watched: &Watched, on_transition: OnTransition) -> Wat
                     continue;
                 }
             }
-            if listing.is_empty() {
-                sender.send_replace(Some(seen.objects.clone()));
-            }
+            sender.send_replace(Some(seen.objects.clone()));
         }
     });
     Watch { objects, task: task.abort_handle() }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use diagnosis::Role;
-use fleet::bundle::{Bundle, BundleError};
+use fleet::bundle::{Bundle, BundleError, Missing};
 
 use super::progress::Progress;
 use super::target::{self, Whole};
@@ -49,9 +49,19 @@ fn say(bundle: &Bundle) {
             eprintln!("warning: {} couldn't be read{loss}: {why}", cluster.name);
         }
     }
+    let mut told: Vec<(&Missing, Vec<&str>)> = Vec::new();
     for missing in &bundle.missing {
+        // Who may not list one kind may not list others: one line for all, with the first one's reason.
+        let alike =
+            |(first, _): &&mut (&Missing, _)| first.cluster == missing.cluster && first.needed == missing.needed;
+        match told.iter_mut().find(alike) {
+            Some((_, whats)) => whats.push(&missing.what),
+            None => told.push((missing, vec![&missing.what])),
+        }
+    }
+    for (missing, whats) in told {
         let of = missing.cluster.as_ref().map(|cluster| format!(" of {cluster}")).unwrap_or_default();
         let loss = if missing.needed { ", and nothing can be diagnosed without them" } else { "" };
-        eprintln!("warning: {}{of} couldn't be read{loss}: {}", missing.what, missing.why);
+        eprintln!("warning: {}{of} couldn't be read{loss}: {}", whats.join(", "), missing.why);
     }
 }

@@ -1,7 +1,7 @@
 //! Running scenarios on a fleet.
 //!
-//! cucumber polls all scenarios on one thread and tells what happens; [`watcher`] turns that into the reporters' events
-//! and into records. [`engine`] wires the two, with a watchdog, and ends early when the fleet breaks. [`bundles`] keeps what
+//! cucumber polls all scenarios on one thread and tells what happens; `watcher` turns that into the reporters' events
+//! and into records. `engine` wires the two, with a watchdog, and ends early when the fleet breaks. `bundles` keeps what
 //! a failed scenario's fleet looked like.
 
 mod bundles;

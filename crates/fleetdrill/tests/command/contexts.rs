@@ -50,7 +50,10 @@ fn a_hub_that_nobody_answers_for() {
     let place = Place::new();
     let file = kubeconfig(&place, "http://127.0.0.1:1");
     let said = place.run(["diagnose", "--kubeconfig", &file, "--hub", "far-hub"]);
-    said.expect(3, &["the hub's API server http://127.0.0.1:1 can't be reached", "Connection refused", "check that it runs"]);
+    said.expect(
+        3,
+        &["the hub's API server http://127.0.0.1:1 can't be reached", "Connection refused", "check that it runs"],
+    );
     assert!(!said.stderr.contains("secret-token"));
     let file = kubeconfig(&place, "https://no-such-host.invalid");
     place
@@ -65,9 +68,7 @@ fn a_hub_that_never_answers() {
     let address = format!("http://{}", listener.local_addr().expect("an address"));
     // Connections wait in the listener's queue, which the kernel takes them into.
     let file = kubeconfig(&place, &address);
-    place
-        .run(["diagnose", "--kubeconfig", &file, "--hub", "far-hub"])
-        .expect(3, &["can't be reached", &address]);
+    place.run(["diagnose", "--kubeconfig", &file, "--hub", "far-hub"]).expect(3, &["can't be reached", &address]);
 }
 
 /// Answers every request with the same status.

@@ -19,9 +19,8 @@ pub fn quick(place: &Place) -> String {
 
 /// Writes a feature with scenarios that go on for ten minutes, and gives its path.
 pub fn endless(place: &Place, scenarios: usize) -> String {
-    let mut text = "Feature: endless\n".to_owned();
-    for n in 1..=scenarios {
-        text += &format!(
+    let scenario = |n| {
+        format!(
             "
   Scenario: endless {n}
     Given a placement \"web\" has put its resources on \"member-1\"
@@ -29,8 +28,9 @@ pub fn endless(place: &Place, scenarios: usize) -> String {
       | condition | status | reason                    |
       | Scheduled | True   | SchedulingPolicyFulfilled |
 "
-        );
-    }
+        )
+    };
+    let text = (1..=scenarios).fold("Feature: endless\n".to_owned(), |text, n| text + &scenario(n));
     place.write("endless.feature", &text)
 }
 
@@ -50,7 +50,9 @@ pub fn until_placements(place: &Place, running: &mut Running, count: usize) {
 
 async fn available(place: &Place) -> usize {
     let fleets = std::fs::read_dir(place.state()).into_iter().flatten().flatten();
-    let Some(kubeconfig) = fleets.map(|fleet| fleet.path().join("kubeconfig")).find(|path| path.exists()) else { return 0 };
+    let Some(kubeconfig) = fleets.map(|fleet| fleet.path().join("kubeconfig")).find(|path| path.exists()) else {
+        return 0;
+    };
     let Ok(kubeconfig) = kube::config::Kubeconfig::read_from(kubeconfig) else { return 0 };
     let Ok(client) = clusters::kubeconfig::client(kubeconfig, "hub").await else { return 0 };
     let kind = GroupVersionKind::gvk("placement.kubernetes-fleet.io", "v1beta1", "ClusterResourcePlacement");
@@ -58,7 +60,10 @@ async fn available(place: &Place) -> usize {
     let placements = api.list(&ListParams::default()).await.map(|list| list.items).unwrap_or_default();
     let is_available = |placement: &&DynamicObject| {
         let conditions = placement.data.pointer("/status/conditions").and_then(|c| c.as_array());
-        conditions.into_iter().flatten().any(|c| c["type"] == "ClusterResourcePlacementAvailable" && c["status"] == "True")
+        conditions
+            .into_iter()
+            .flatten()
+            .any(|c| c["type"] == "ClusterResourcePlacementAvailable" && c["status"] == "True")
     };
     placements.iter().filter(is_available).count()
 }

@@ -43,7 +43,8 @@ fn its_kubeconfig_works(place: &Place, kubeconfig: &Path) {
     assert!(members.contains("\"member-1\""), "{members}");
     assert!(get(&config, "member-1", "/apis/placement.kubernetes-fleet.io/v1/appliedworks").is_ok());
 
-    let kubectl = Command::new("kubectl").env("KUBECONFIG", kubeconfig).args(["get", "memberclusters", "-o", "name"]).output();
+    let kubectl =
+        Command::new("kubectl").env("KUBECONFIG", kubeconfig).args(["get", "memberclusters", "-o", "name"]).output();
     match kubectl {
         Ok(output) => {
             let said = Said::from(output);
@@ -72,8 +73,7 @@ fn nobody_else_gets_in(place: &Place, kubeconfig: &Path) {
         .collect();
     assert!(listening.len() >= 2, "{listening:?}");
     // 127.0.0.1, ::1, and 127.0.0.1 as an IPv6 address.
-    let loopback =
-        ["0100007F:", "00000000000000000000000001000000:", "0000000000000000FFFF00000100007F:"];
+    let loopback = ["0100007F:", "00000000000000000000000001000000:", "0000000000000000FFFF00000100007F:"];
     for (line, address) in &listening {
         assert!(loopback.iter().any(|prefix| address.starts_with(prefix)), "{line} listens on {address}");
     }
@@ -186,12 +186,18 @@ fn a_component_is_killed(place: &Place) {
     let text = shows().stdout;
     assert!(text.contains("6 of 7 processes run"), "{text}");
     assert!(text.contains("member-1-kube-apiserver doesn't: signal: 9 (SIGKILL)"), "{text}");
-    let broken = ["fleet `twin` is broken: member-1-kube-apiserver ended (signal: 9 (SIGKILL))", "fleetdrill down twin"];
+    let broken =
+        ["fleet `twin` is broken: member-1-kube-apiserver ended (signal: 9 (SIGKILL))", "fleetdrill down twin"];
     place.run(["up", "--name", "twin", "--members", "1"]).expect(3, &broken);
     place.run(["run", &quick(place), "--fleet", "twin"]).expect(3, &broken);
     // What is left of it can be collected, and that is what one wants then.
     let bundle = place.path("broken.tar.gz").display().to_string();
     place.run(["collect", "--fleet", "twin", "-o", &bundle]).expect(0, &["warning: member-1 couldn't be read: "]);
+    // By contexts the rest can still be read; what is missing is said.
+    let file = place.state().join("twin/kubeconfig").display().to_string();
+    let said = place.run(["diagnose", "--kubeconfig", &file, "--hub", "hub", "--member", "member-1=member-1"]);
+    assert!(said.stderr.contains("warning: member-1 can't be read, its side of things is left out: "), "{said:?}");
+    assert!(matches!(said.code, Some(0 | 1)), "{said:?}");
     // The other one doesn't care.
     it_is_healthy(place, "default", &["member-1"]);
 }

@@ -17,7 +17,10 @@ fn a_version_that_there_is_none_of() {
 #[test]
 fn a_scenario_that_there_is_none_of() {
     let place = Place::new();
-    place.write("own.feature", "Feature: sayings\n  Scenario: A bird in the hand\n    Given a\n  Scenario: A bush\n    Given b\n");
+    place.write(
+        "own.feature",
+        "Feature: sayings\n  Scenario: A bird in the hand\n    Given a\n  Scenario: A bush\n    Given b\n",
+    );
     let directory = place.path("").display().to_string();
     place
         .run(["run", "--features", &directory, "a bird in the hnad"])

@@ -73,7 +73,8 @@ async fn a_process_that_dies_is_told_with_its_last_lines() {
     let keeper = keeper(&place).await;
     keeper.start(shell("steady", "exec sleep 1000")).await.expect("starts");
     keeper.start(shell("broken", "echo it is $GREETING; echo and an error >&2; exit 3")).await.expect("starts");
-    let expected = Exit { name: "broken".into(), status: "exit status: 3".into(), log: "it is hello\nand an error".into() };
+    let expected =
+        Exit { name: "broken".into(), status: "exit status: 3".into(), log: "it is hello\nand an error".into() };
     assert_eq!(exit(&keeper).await, expected);
     assert_eq!(exit(&keeper).await, expected, "who asks later hears it, too");
     assert_eq!(status(&keeper, "broken").await.exit.as_deref(), Some("exit status: 3"));
@@ -81,7 +82,8 @@ async fn a_process_that_dies_is_told_with_its_last_lines() {
 
     keeper.start(shell("missing", "exec /no/such/program")).await.expect("the shell starts");
     keeper.start(ProcessSpec { program: "/no/such/program".into(), ..shell("absent", "") }).await.expect("is tried");
-    for (name, words) in [("missing", "not found"), ("absent", "error: failed to start /no/such/program: No such file")] {
+    for (name, words) in [("missing", "not found"), ("absent", "error: failed to start /no/such/program: No such file")]
+    {
         crate::place::until(name, || keeper.log_tail(name).contains(words).then_some(()));
     }
     keeper.end().await.expect("ends");
@@ -209,7 +211,8 @@ async fn a_directory_has_one_keeper() {
 #[tokio::test]
 async fn a_keeper_that_can_not_start_leaves_nothing() {
     let place = Place::new();
-    let error = Keeper::spawn(&Program("/no/such/program".into()), &place.state().join("fleet")).await.expect_err("none");
+    let error =
+        Keeper::spawn(&Program("/no/such/program".into()), &place.state().join("fleet")).await.expect_err("none");
     assert!(error.to_string().contains("/no/such/program"), "{error}");
     let error = Keeper::spawn(&Program("/bin/false".into()), &place.state().join("fleet")).await.expect_err("none");
     assert!(error.to_string().contains("it didn't start"), "{error}");

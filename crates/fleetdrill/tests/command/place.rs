@@ -113,7 +113,9 @@ impl Drop for Place {
             if left.is_empty() {
                 break;
             }
-            left.iter().for_each(|(id, _)| proc::kill(*id, Signal::KILL));
+            for (id, _) in left {
+                proc::kill(id, Signal::KILL);
+            }
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -36,7 +36,9 @@ pub fn kill(id: u32, signal: Signal) {
 pub fn listens_on(id: u32) -> Vec<String> {
     let files = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
     let sockets: HashSet<String> = files
-        .filter_map(|file| fs::read_link(file.path()).ok()?.to_str()?.strip_prefix("socket:[")?.strip_suffix(']').map(str::to_owned))
+        .filter_map(|file| {
+            fs::read_link(file.path()).ok()?.to_str()?.strip_prefix("socket:[")?.strip_suffix(']').map(str::to_owned)
+        })
         .collect();
     let mut addresses = Vec::new();
     for table in ["tcp", "tcp6"] {

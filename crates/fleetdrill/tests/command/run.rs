@@ -167,7 +167,10 @@ fn a_disk_that_is_full() {
     }
     let script = format!("{mount} && exec \"$0\" run --members 1 {}", quick(&place));
     let said = Said::from(unshare(&script).output().expect("starts"));
-    said.expect(3, &["etcd", "no space left on device", "the disk is full: free some space, or set FLEETDRILL_STATE_DIR"]);
+    said.expect(
+        3,
+        &["etcd", "no space left on device", "the disk is full: free some space, or set FLEETDRILL_STATE_DIR"],
+    );
     assert_eq!(place.processes(), []);
 }
 

@@ -41,14 +41,14 @@ impl Running {
             || self.child.try_wait().expect("it is ours"),
             || format!("stderr:\n{}", self.stderr.text()),
         );
-        Said { code: status.code(), stdout: self.stdout.to_its_end(), stderr: self.stderr.to_its_end() }
+        Said { code: status.code(), stdout: self.stdout.read_to_its_end(), stderr: self.stderr.read_to_its_end() }
     }
 
     /// Fails when it has ended already.
     #[track_caller]
     pub fn still_runs(&mut self) {
         if let Some(status) = self.child.try_wait().expect("it is ours") {
-            panic!("the command ended ({status}):\n{}", self.stderr.to_its_end());
+            panic!("the command ended ({status}):\n{}", self.stderr.read_to_its_end());
         }
     }
 }
@@ -83,7 +83,7 @@ impl Stream {
         String::from_utf8_lossy(&self.text.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
-    fn to_its_end(&mut self) -> String {
+    fn read_to_its_end(&mut self) -> String {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
