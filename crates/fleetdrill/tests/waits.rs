@@ -132,7 +132,7 @@ async fn create(cluster: &Cluster, name: &str, says: &str) {
     for _ in 0..600 {
         match api.create(&PostParams::default(), &object).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => {
-                tokio::time::sleep(Duration::from_millis(50)).await
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
             created => return drop(created.expect("created")),
         }
