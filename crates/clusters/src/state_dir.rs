@@ -105,14 +105,33 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// go.
 pub async fn wait_until_gone(name: &str) {
     let Ok(dir) = fleet(name) else { return };
+    let end = End::of(&dir);
     for _ in 0..200 {
-        if !dir.exists() {
+        if end.is_reached() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // Its keeper was killed, too: this removes what is left.
     let _ = fleets();
+}
+
+/// Tells when a fleet has ended: its directory is gone, and its keeper's process, which outlives the directory by a moment.
+pub(crate) struct End {
+    dir: PathBuf,
+    lock: Option<File>,
+}
+
+impl End {
+    /// Of a fleet that may be up.
+    pub(crate) fn of(dir: &Path) -> Self {
+        Self { dir: dir.to_owned(), lock: File::open(dir.join(LOCK)).ok() }
+    }
+
+    /// A keeper's lock is released when its process ends.
+    pub(crate) fn is_reached(&self) -> bool {
+        !self.dir.exists() && self.lock.as_ref().is_none_or(|lock| lock.try_lock_shared().is_ok())
+    }
 }
 
 /// The lock file's name in a fleet's directory.

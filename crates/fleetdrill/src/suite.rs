@@ -232,9 +232,10 @@ fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
         Ok(feature) => feature,
         Err(error) => {
             let error = error.to_string();
-            let (place, expected) =
-                error.strip_prefix("Error at ").and_then(|e| e.split_once(": ")).unwrap_or(("", &error));
-            return wrong(&format!(":{place}"), expected.trim_matches(['{', '}', '"']));
+            // What the parser expected comes as a set of its own rules' names, which helps nobody.
+            let place = error.strip_prefix("Error at ").and_then(|e| e.split_once(": ")).map_or("", |(place, _)| place);
+            let why = "that line, or the one before it, doesn't begin with a keyword such as Scenario, Given or Then";
+            return wrong(&format!(":{place}"), why);
         }
     };
     if let Some(rule) = feature.rules.first() {
@@ -324,7 +325,7 @@ mod tests {
     fn a_syntax_error_is_named_with_its_place() {
         let text = "Feature: mine\n  Scenario: one\n    Given a\n    Wen b\n";
         let error = parse(Path::new("broken.feature"), text).expect_err("broken");
-        assert!(error.to_string().starts_with("broken.feature:3:1 isn't Gherkin: "), "{error}");
+        assert!(error.to_string().starts_with("broken.feature:5:1 isn't Gherkin: that line, or"), "{error}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
@@ -39,8 +40,37 @@ impl Program {
 #[derive(Clone, Debug)]
 pub struct Keeper {
     dir: PathBuf,
-    /// The keeper's process, when it is ours: dropping the last clone closes its standard input.
-    owned: Option<Arc<Mutex<Child>>>,
+    /// The keeper's process, when it is ours.
+    owned: Option<Arc<Owned>>,
+}
+
+/// A keeper's process that is ours. Dropping it ends the fleet unless it was kept, and waits for that.
+#[derive(Debug)]
+struct Owned {
+    child: Mutex<Child>,
+    kept: AtomicBool,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if self.kept.load(Ordering::Relaxed) {
+            return;
+        }
+        let child = self.child.get_mut();
+        drop(child.stdin.take());
+        wait_a_while(child);
+    }
+}
+
+/// Waits for a process that is about to end, for at most ten seconds. A fleet that is said to have ended must not be seen
+/// any more, and what is dropped can't wait in any other way.
+fn wait_a_while(child: &mut Child) {
+    for _ in 0..2000 {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 impl Keeper {
@@ -51,11 +81,11 @@ impl Keeper {
     /// When the directory can't be made or the keeper doesn't start.
     pub async fn spawn(program: &Program, dir: &Path) -> Result<Self, ClusterError> {
         state_dir::create(dir)?;
-        let unready = Unready(dir);
+        let mut unready = Unready { dir, child: None };
         let log = dir.join("keeper.log");
         let err = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&log);
         let err = err.map_err(ClusterError::io("write", &log))?;
-        let mut child = Command::new(&program.0)
+        let child = Command::new(&program.0)
             .args(["keeper", "serve"])
             .arg(dir)
             .stdin(Stdio::piped())
@@ -64,14 +94,16 @@ impl Keeper {
             .spawn()
             .map_err(|e| ClusterError::Keeper(format!("{}: {e}", program.0.display())))?;
         let mut ready = String::new();
-        if let Some(stdout) = child.stdout.take() {
+        if let Some(stdout) = unready.child.insert(child).stdout.take() {
             let _ = BufReader::new(stdout).read_line(&mut ready).await;
         }
         if ready.trim() != "ready" {
             return Err(ClusterError::Keeper(format!("it didn't start; its last lines:\n{}", log_tail(&log))));
         }
+        let owned = |child| Arc::new(Owned { child: Mutex::new(child), kept: AtomicBool::new(false) });
+        let owned = unready.child.take().map(owned);
         std::mem::forget(unready);
-        Ok(Self { dir: dir.to_owned(), owned: Some(Arc::new(Mutex::new(child))) })
+        Ok(Self { dir: dir.to_owned(), owned })
     }
 
     /// The keeper of a fleet that is up.
@@ -165,7 +197,11 @@ impl Keeper {
     /// # Errors
     /// When the keeper doesn't answer.
     pub async fn keep(&self) -> Result<(), ClusterError> {
-        self.done(Request::Keep, "keep the fleet".into()).await
+        self.done(Request::Keep, "keep the fleet".into()).await?;
+        if let Some(owned) = &self.owned {
+            owned.kept.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Ends the fleet and waits until nothing of it is left.
@@ -173,11 +209,13 @@ impl Keeper {
     /// # Errors
     /// When the keeper doesn't answer.
     pub async fn end(&self) -> Result<(), ClusterError> {
+        let end = state_dir::End::of(&self.dir);
         self.done(Request::End, "end the fleet".into()).await?;
         match &self.owned {
-            Some(child) => drop(child.lock().await.wait().await),
+            Some(owned) => drop(owned.child.lock().await.wait().await),
             None => {
-                while self.dir.exists() && state_dir::is_alive(&self.dir) {
+                // A keeper that dies over it leaves its directory.
+                while !end.is_reached() && (state_dir::is_alive(&self.dir) || !self.dir.exists()) {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             }
@@ -260,14 +298,21 @@ impl Keeper {
 /// How long a keeper that is just starting may take until it has its socket.
 const SOCKET_LIMIT: Duration = Duration::from_secs(5);
 
-/// A new fleet's directory whose keeper isn't ready yet. A keeper removes its directory itself; one that didn't start, or
-/// was killed while it did, can't.
-struct Unready<'a>(&'a Path);
+/// A new fleet whose keeper isn't ready yet, and so has no processes. A keeper removes its directory itself; one that
+/// didn't start, or was killed while it did, can't.
+struct Unready<'a> {
+    dir: &'a Path,
+    child: Option<Child>,
+}
 
 impl Drop for Unready<'_> {
     fn drop(&mut self) {
-        // There is nobody to tell: whoever drops it has an error of its own, or was interrupted.
-        let _ = state_dir::remove(self.0);
+        // There is nobody to tell of errors: whoever drops it has one of its own, or was interrupted.
+        if let Some(child) = &mut self.child {
+            let _ = child.start_kill();
+            wait_a_while(child);
+        }
+        let _ = state_dir::remove(self.dir);
     }
 }
 

@@ -68,9 +68,11 @@ async fn run(dir: &Path) -> std::io::Result<()> {
         }
     }
     keeper.end_all().await;
-    // The lock goes last: whoever finds the directory before that sees a fleet that is still up.
-    state_dir::remove(dir)?;
-    drop(lock);
+    let removed = state_dir::remove(dir);
+    // The lock goes with the process: whoever finds the directory before that sees a fleet that is still up, and whoever
+    // waits for the end of the process waits for the lock.
+    std::mem::forget(lock);
+    removed?;
     Ok(())
 }
 

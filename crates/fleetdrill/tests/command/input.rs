@@ -39,7 +39,7 @@ fn a_feature_that_is_none() {
         place.run(["run", &file]).expect(2, parts);
     };
     refused("Feature: mine\n  Scenario: one\n    Given a\n    Wen b\n", &["own.feature:5:1 isn't Gherkin"]);
-    refused("Fixture: mine\n", &["own.feature:1:14 isn't Gherkin: unknown keyword"]);
+    refused("Fixture: mine\n", &["own.feature:1:14 isn't Gherkin: that line"]);
     refused("", &["own.feature isn't Gherkin: it is empty"]);
     refused("Feature: mine\n  Scenaro: one\n    Given a\n", &["own.feature isn't Gherkin: it has no scenarios"]);
     refused("Feature: mine\n  Rule: r\n    Scenario: one\n      Given a\n", &["own.feature:2 isn't Gherkin: rules"]);
