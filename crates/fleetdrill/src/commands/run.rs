@@ -53,7 +53,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
             return Ok(Exit::Interrupted);
         }
     };
-    let (fleet, versions) = match prepared {
+    let Prepared { fleet, versions, fleet_seconds } = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
             finish_quietly(shared);
@@ -61,7 +61,6 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
             return Err(error);
         }
     };
-    let fleet_seconds = started.elapsed().as_secs_f64();
 
     let Some(mut reporters) = Arc::into_inner(shared).and_then(|m| m.into_inner().ok()) else {
         return Err(CommandError::Environment { message: "the progress line is still in use".into(), hint: None });
@@ -121,12 +120,15 @@ fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
     Ok(reporters)
 }
 
-async fn prepare(
-    args: &Run,
-    id: &str,
-    pods: bool,
-    shared: &Shared,
-) -> Result<(Fleet, Vec<(String, String)>), CommandError> {
+/// A fleet to run on.
+struct Prepared {
+    fleet: Fleet,
+    versions: Vec<(String, String)>,
+    /// How long it took from nothing to all joined, without building the components; 0 for one that was up.
+    fleet_seconds: f64,
+}
+
+async fn prepare(args: &Run, id: &str, pods: bool, shared: &Shared) -> Result<Prepared, CommandError> {
     let phase = {
         let shared = Arc::downgrade(shared);
         move |text: &str| {
@@ -150,10 +152,11 @@ async fn prepare(
             fleet.allow_pods(programs).await?;
             versions.push(kwok);
         }
-        return Ok((fleet, versions));
+        return Ok(Prepared { fleet, versions, fleet_seconds: 0.0 });
     }
     let components = components::ensure(args.kubefleet.as_deref(), pods, &build).await?;
     phase("starting the fleet");
+    let started = Instant::now();
     let options = Options {
         name: format!("run-{id}"),
         members: usize::from(args.members),
@@ -163,7 +166,7 @@ async fn prepare(
         keeper: Program::this()?,
     };
     let fleet = Fleet::create(options, Arc::new(move |stage| phase(&stage_text(&stage)))).await?;
-    Ok((fleet, components.versions))
+    Ok(Prepared { fleet, versions: components.versions, fleet_seconds: started.elapsed().as_secs_f64() })
 }
 
 /// Takes the progress line away without a summary.
