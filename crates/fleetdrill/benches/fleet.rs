@@ -19,9 +19,9 @@ use serde_json::Value;
 /// The scenarios of the four failures, as they are selected.
 const FAILURES: [&str; 4] = [
     "and what holds it is released",
-    "a resource snapshot index that doesn't exist",
-    "A second run with another resource snapshot preempts the first",
-    "The approval carries a stale observedGeneration",
+    "A run of a cluster-scoped placement asks for a resource snapshot index that doesn't exist",
+    "preempts the first, of a cluster-scoped placement",
+    "The approval after a stage of a cluster-scoped placement carries a stale observedGeneration",
 ];
 
 /// How often each start is measured; the median counts.
@@ -102,11 +102,11 @@ fn scenarios() -> Result<(), Failure> {
 fn run(names: &[&str]) -> Result<f64, Failure> {
     let json = std::env::temp_dir().join(format!("fleetdrill-bench-{}.json", std::process::id()));
     let output = Command::new(program()).args(["run", "--fleet", "bench", "--json"]).arg(&json).args(names).output()?;
+    if !output.status.success() {
+        return Err([output.stdout, output.stderr].map(|o| String::from_utf8_lossy(&o).into_owned()).concat().into());
+    }
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json)?)?;
     std::fs::remove_file(&json)?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stdout).into());
-    }
     let scenarios = record["scenarios"].as_array().ok_or("no scenarios in the report")?;
     let time = |s: &Value| s["started_at"].as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok());
     let first = scenarios.iter().filter_map(time).min().ok_or("no start in the report")?;
