@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn a_full_disk_is_found_with_its_file() {
         assert_eq!(
-            of("k8s.io/api\nopen /root/.cache/go-build/aa/bb-d: no space left on device"),
-            Failure::DiskFull(Some("/root/.cache/go-build/aa/bb-d".into()))
+            of("k8s.io/api\nopen /home/u/.cache/go-build/aa/bb-d: no space left on device"),
+            Failure::DiskFull(Some("/home/u/.cache/go-build/aa/bb-d".into()))
         );
         assert_eq!(
             of("/usr/local/go/pkg/tool/linux_amd64/link: mapping output file failed: no space left on device"),
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn refused_downloads() {
         for text in [
-            "go: k8s.io/api@v0.36.3: Get \"https://proxy.golang.org/x\": dial tcp: lookup proxy.golang.org: no such host",
+            "go: k8s.io/api@v0.36.3: Get \"https://proxy.example/x\": dial tcp: lookup proxy.example: no such host",
             "go: example.com/x@v1.0.0: reading https://proxy.example.com/x: 403 Forbidden",
             "go: module lookup disabled by GOPROXY=off",
             "verifying k8s.io/api@v0.36.3: checksum mismatch\nSECURITY ERROR",

@@ -61,7 +61,7 @@ fn download_hint(output: &[String]) -> &'static str {
     if any(&["checksum mismatch", "SECURITY ERROR"]) {
         "what was downloaded isn't what is pinned; don't use it, and see what stands between you and the module proxy"
     } else if any(&["403", "404", "410", "not found", "GOPROXY=off", "GOPROXY list"]) {
-        "the module proxy refuses the module; see `go env GOPROXY`, and try another with GOPROXY=https://proxy.golang.org,direct"
+        "the module proxy refuses the module; see `go env GOPROXY`, and set GOPROXY to one that has it"
     } else {
         "check the network, and `go env GOPROXY`; what was downloaded is kept"
     }
@@ -103,10 +103,10 @@ mod tests {
         let download = ToolchainError::Download {
             component: "kubernetes".into(),
             version: "v1.36.3".into(),
-            output: vec!["go: dial tcp: lookup proxy.golang.org: no such host".into()],
+            output: vec!["go: dial tcp: lookup proxy.example: no such host".into()],
         };
         let full = ToolchainError::DiskFull {
-            directory: "/root/.cache/go-build".into(),
+            directory: "/home/u/.cache/go-build".into(),
             free: Some(12 << 20),
             needed: 4 << 30,
         };
@@ -117,11 +117,11 @@ mod tests {
         a build of your own can be registered: `fleetdrill toolchain add kubefleet v0.2.0 hub-agent=PATH member-agent=PATH [--crds DIR]`
 
         error: failed to download the modules of kubernetes v1.36.3
-          go: dial tcp: lookup proxy.golang.org: no such host
+          go: dial tcp: lookup proxy.example: no such host
 
         hint: check the network, and `go env GOPROXY`; what was downloaded is kept
 
-        error: no space left on device for /root/.cache/go-build (12 MiB free)
+        error: no space left on device for /home/u/.cache/go-build (12 MiB free)
 
         hint: this takes about 4.0 GiB in all; free some space, or move a folder to another disk: FLEETDRILL_CACHE_DIR is fleetdrill's, GOCACHE and GOMODCACHE are Go's
         ");
