@@ -146,7 +146,7 @@ async fn diagnosed_within(world: &mut World, seconds: u64, member: String, code:
     loop {
         let findings = scene.diagnose().await?;
         let ours = |f: &&diagnosis::Finding| f.code.0 == code.0 && f.subject.name == real;
-        let found = findings.iter().flat_map(diagnosis::Finding::flatten).find(ours).is_some();
+        let found = findings.iter().flat_map(diagnosis::Finding::flatten).any(|f| ours(&f));
         if found {
             scene.recorder.add(crate::record::What::Diagnosed { findings });
             return Ok(());
@@ -199,11 +199,8 @@ async fn has_left(world: &mut World, member: String) -> Result<(), StepError> {
     let hub = scene.hub();
     for (kind, name) in [(kinds::MEMBER_CLUSTER, real.clone()), (kinds::NAMESPACE, fleet::member_namespace(&real))] {
         let watched = Watched::one("hub", kind, None, &name);
-        let gone = |there: bool| if there { Verdict::Pending("still there".into()) } else { Verdict::Holds };
         let expectation = format!("{}/{name} is gone", kind.kind);
-        scene
-            .wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| gone(objects.contains_key(&name)))
-            .await?;
+        scene.wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| Verdict::gone(objects, &name)).await?;
     }
     Ok(())
 }

@@ -110,7 +110,7 @@ async fn include_envelope(world: &mut World, name: String, kind: String, object:
     let object = parse(scene, &object)?;
     let value = json!({"metadata": {"name": envelope}, "data": {"wrapped.yaml": object}});
     scene.make(kind, namespace.as_deref(), value).await?;
-    scene.induced(format!("{}/{envelope} wraps {}", kind.kind, short(&object)));
+    scene.induced(format!("{}/{envelope} wraps {object}", kind.kind));
     changed(scene, &name).await
 }
 
@@ -123,7 +123,7 @@ async fn correct_envelope(world: &mut World, kind: String, name: String, object:
     let object = parse(scene, &object)?;
     let data = json!({"data": {"wrapped.yaml": null, "right.yaml": object}});
     scene.patch(kind, namespace.as_deref(), &envelope, data).await?;
-    scene.remedied(format!("{}/{envelope} wraps {}", kind.kind, short(&object)));
+    scene.remedied(format!("{}/{envelope} wraps {object}", kind.kind));
     changed(scene, &name).await
 }
 
@@ -138,10 +138,6 @@ fn envelope(p: &Placement, kind: &str) -> Result<(kinds::Kind, Option<String>, S
 fn parse(scene: &Scene, object: &str) -> Result<Value, StepError> {
     let text = scene.names.fill(object);
     serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
-}
-
-fn short(object: &Value) -> String {
-    object.to_string()
 }
 
 /// Scales the Deployment in the placement's resources to zero, as a release does that takes a broken workload back: with
@@ -235,9 +231,8 @@ async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
     scene.did(format!("{}/{} deleted", kind.kind, p.name));
     let watched = Watched::one("hub", kind, namespace, &p.name);
     let hub = scene.hub();
-    let gone = |there: bool| if there { Verdict::Pending("still there".into()) } else { Verdict::Holds };
     let expectation = format!("{} is gone", p.name);
-    scene.wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| gone(objects.contains_key(&p.name))).await?;
+    scene.wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| Verdict::gone(objects, &p.name)).await?;
     Ok(())
 }
 
@@ -271,11 +266,8 @@ async fn are_gone(world: &mut World, name: String, member: String) -> Result<(),
     let member = scene.fleet.member(&scene.names.get(&member)?).await?.cluster;
     let watched = Watched::one(&member.name, kinds::NAMESPACE, None, &placement.content);
     let expectation = format!("Namespace/{} is gone from {}", placement.content, member.name);
-    let check = |there: bool| if there { Verdict::Pending("still there".into()) } else { Verdict::Holds };
     scene
-        .wait(&member, &watched, &expectation, limits::WITHDRAWN, |objects| {
-            check(objects.contains_key(&placement.content))
-        })
+        .wait(&member, &watched, &expectation, limits::WITHDRAWN, |objects| Verdict::gone(objects, &placement.content))
         .await?;
     Ok(())
 }

@@ -204,8 +204,7 @@ async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
     scene.did(format!("{}/{} deleted", run.scope.run().kind, run.name));
     let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
     let (hub, expectation) = (scene.hub(), format!("{} is gone", run.name));
-    let gone = |there: bool| if there { Verdict::Pending("still there".into()) } else { Verdict::Holds };
-    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| gone(objects.contains_key(&run.name))).await?;
+    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| Verdict::gone(objects, &run.name)).await?;
     Ok(())
 }
 

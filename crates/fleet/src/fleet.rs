@@ -162,7 +162,7 @@ impl Fleet {
                     Ok::<_, FleetError>((hub, token))
                 };
                 let (cluster, (hub, token)) = try_join(cluster, registered).await?;
-                local.keeper().start(member::agent(agents, &hub, &cluster, &token)).await?;
+                local.keeper().start(agents.member(&hub, &cluster, &token)).await?;
                 member::joined(&hub, observer, member).await?;
                 progress(Stage::Joined(member.clone()));
                 Ok::<_, FleetError>((member.clone(), Member { cluster }))
@@ -278,7 +278,7 @@ impl Fleet {
             Ok::<_, FleetError>(token)
         };
         let (cluster, token) = try_join(cluster, registered).await?;
-        self.keeper().start(member::agent(&self.0.agents, hub, &cluster, &token)).await?;
+        self.keeper().start(self.0.agents.member(hub, &cluster, &token)).await?;
         member::joined(hub, &observer, name).await?;
         self.0.local.start_controllers(&cluster, Kind::Member).await?;
         let member = Member { cluster };

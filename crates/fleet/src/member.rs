@@ -7,7 +7,6 @@ use clusters::local::Cluster;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::agents::{Agents, member_agent_name};
 use crate::error::FleetError;
 use crate::install::FIELD_MANAGER;
 use crate::kinds::{Kind, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
@@ -153,8 +152,7 @@ pub(crate) async fn leave(hub: &Cluster, observer: &Observer, name: &str) -> Res
     for (kind, name) in [(MEMBER_CLUSTER, name.to_owned()), (NAMESPACE, member_namespace(name))] {
         let watched = Watched::one(&hub.name, kind, None, &name);
         let expectation = format!("{}/{name} is gone", kind.kind);
-        let gone = |o: bool| if o { Verdict::Pending("still there".into()) } else { Verdict::Holds };
-        observer.until(hub, &watched, &expectation, LEAVE_LIMIT, |objects| gone(objects.contains_key(&name))).await?;
+        observer.until(hub, &watched, &expectation, LEAVE_LIMIT, |objects| Verdict::gone(objects, &name)).await?;
     }
     Ok(())
 }
@@ -185,15 +183,4 @@ pub(crate) async fn label(hub: &Cluster, name: &str, labels: &Value) -> Result<(
         )
         .await;
     patched.map(drop).map_err(FleetError::api(&hub.name, format!("label MemberCluster/{name}")))
-}
-
-/// The spec of a member's agent.
-pub(crate) fn agent(
-    agents: &Agents,
-    hub: &Cluster,
-    member: &Cluster,
-    token: &std::path::Path,
-) -> clusters::keeper::protocol::ProcessSpec {
-    debug_assert_eq!(member_agent_name(&member.name), format!("{}-member-agent", member.name));
-    agents.member(hub, member, token)
 }

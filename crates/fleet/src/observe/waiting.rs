@@ -19,6 +19,14 @@ pub enum Verdict {
     Never(String),
 }
 
+impl Verdict {
+    /// Holds once there is no object of that name.
+    #[must_use]
+    pub fn gone(objects: &Objects, name: &str) -> Self {
+        if objects.contains_key(name) { Self::Pending("still there".into()) } else { Self::Holds }
+    }
+}
+
 /// How a wait that succeeded went.
 #[derive(Clone, Debug)]
 pub struct Held {
