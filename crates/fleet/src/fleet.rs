@@ -1,24 +1,25 @@
 //! A hub and its members.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clusters::keeper::protocol::Exit;
 use clusters::keeper::{Keeper, Program};
 use clusters::kubeconfig;
 use clusters::local::{Cluster, Kind, Local, PodPrograms, Programs, write_private};
-use futures::future::{try_join, try_join_all};
+use futures::future::try_join;
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{RwLock, Semaphore, watch};
 
 use crate::agents::{Agents, hub_agent_name, member_agent_name};
 use crate::error::FleetError;
-use crate::install::{apply_crds, name, read_crds};
+use crate::install::{name, read_crds};
 use crate::member::{self, Member};
 use crate::observe::Observer;
+use crate::start::{HUB, Progress, Start};
 
 /// What a fleet is made of.
 #[derive(Clone, Debug)]
@@ -36,20 +37,6 @@ pub struct Options {
     /// The program that can be a keeper.
     pub keeper: Program,
 }
-
-/// Something that a fleet's start has reached; for a progress line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The API server of this cluster answers.
-    ClusterReady(String),
-    /// The hub has KubeFleet's CRDs and its hub-agent runs.
-    HubInstalled,
-    /// This member has joined.
-    Joined(String),
-}
-
-/// Told of each [`Stage`].
-pub type Progress = Arc<dyn Fn(Stage) + Send + Sync>;
 
 /// A hub and its members. Clones are the same fleet.
 #[derive(Clone)]
@@ -79,9 +66,6 @@ struct Saved {
     pods: Option<PodPrograms>,
 }
 
-/// The hub's name as a cluster.
-pub const HUB: &str = "hub";
-
 impl Fleet {
     /// Starts a fleet: all clusters at once, KubeFleet on the hub as soon as that is ready, each member joined as soon as
     /// both are. The fleet ends with this program unless [`Fleet::keep`] is called.
@@ -94,10 +78,13 @@ impl Fleet {
         if clusters::state_dir::fleets()?.contains(&options.name) {
             return Err(clusters::error::ClusterError::FleetExists(options.name).into());
         }
-        let local = Local::create(&options.keeper, &dir, options.programs.clone()).await?;
-        match Self::start(local, &dir, options, progress).await {
+        let (keeper, crds) = (&options.keeper, read_crds(options.agents.crds.clone()));
+        let local = async { Ok::<_, FleetError>(Local::create(keeper, &dir, options.programs.clone()).await?) };
+        let (local, crds) = try_join(local, crds).await?;
+        let keeper = local.keeper().clone();
+        match Self::start(local, crds, options, progress).await {
             Ok(fleet) => Ok(fleet),
-            Err((keeper, error)) => {
+            Err(error) => {
                 // The error is what the caller must see, not a failure to clean up after it.
                 let _ = keeper.end().await;
                 Err(error)
@@ -105,74 +92,9 @@ impl Fleet {
         }
     }
 
-    async fn start(
-        local: Local,
-        dir: &Path,
-        options: Options,
-        progress: Progress,
-    ) -> Result<Self, (Keeper, FleetError)> {
-        let keeper = local.keeper().clone();
-        let started = Self::start_clusters(local, dir, options, progress).await;
-        started.map_err(|error| (keeper, error))
-    }
-
-    async fn start_clusters(
-        local: Local,
-        dir: &Path,
-        options: Options,
-        progress: Progress,
-    ) -> Result<Self, FleetError> {
-        let observer = Observer::silent(local.first_exit());
-        let names: Vec<String> = (1..=options.members).map(|n| format!("member-{n}")).collect();
-        let (hub_up, _) = watch::channel(None::<Cluster>);
-        let agents = &options.agents;
-
-        let hub = async {
-            let (hub, crds) = try_join(
-                async { Ok::<_, FleetError>(local.start_cluster(HUB).await?) },
-                read_crds(agents.crds.clone()),
-            )
-            .await?;
-            progress(Stage::ClusterReady(HUB.into()));
-            let for_hub: Vec<&Value> = crds.iter().filter(|crd| is_for_hub(crd)).collect();
-            try_join(apply_crds(&hub, &for_hub), member::create_system_namespace(&hub)).await?;
-            local.keeper().start(agents.hub(&hub)).await?;
-            progress(Stage::HubInstalled);
-            hub_up.send_replace(Some(hub.clone()));
-            Ok::<_, FleetError>((hub, crds))
-        };
-        let members = names.iter().map(|member| {
-            let (local, observer, progress) = (&local, &observer, &progress);
-            let mut hub_up = hub_up.subscribe();
-            async move {
-                let cluster = async {
-                    let cluster = local.start_cluster(member).await?;
-                    progress(Stage::ClusterReady(member.clone()));
-                    let crds = read_crds(agents.crds.clone().into_iter().filter(|f| is_applied_work_file(f)).collect())
-                        .await?;
-                    apply_crds(&cluster, &crds.iter().collect::<Vec<_>>()).await?;
-                    Ok::<_, FleetError>(cluster)
-                };
-                let registered = async {
-                    let hub = hub_up.wait_for(Option::is_some).await.map_or(None, |hub| hub.clone());
-                    // The hub's own failure is reported by its own branch.
-                    let Some(hub) = hub else { return std::future::pending().await };
-                    let token = member::register(&hub, dir, member, &json!({})).await?;
-                    member::rights_granted(&hub, observer, member).await?;
-                    Ok::<_, FleetError>((hub, token))
-                };
-                let (cluster, (hub, token)) = try_join(cluster, registered).await?;
-                local.keeper().start(agents.member(&hub, &cluster, &token)).await?;
-                member::joined(&hub, observer, member).await?;
-                progress(Stage::Joined(member.clone()));
-                Ok::<_, FleetError>((member.clone(), Member { cluster }))
-            }
-        });
-        let ((hub, crds), members) = try_join(hub, try_join_all(members)).await?;
-        let members: BTreeMap<String, Member> = members.into_iter().collect();
-        // Joining needs no controllers: they start when nothing waits for the processors any more.
-        local.start_controllers(&hub, Kind::Hub).await?;
-        try_join_all(members.values().map(|m| local.start_controllers(&m.cluster, Kind::Member))).await?;
+    async fn start(local: Local, crds: Vec<Value>, options: Options, progress: Progress) -> Result<Self, FleetError> {
+        let start = Start { local: &local, agents: &options.agents, crds: &crds, progress: &progress };
+        let (hub, members) = start.all(options.members).await?;
         let (members, pods) = (RwLock::new(members), RwLock::new(options.pods));
         let inner =
             Inner { name: options.name, agents: options.agents, local, hub, crds, members, pods, starts: starts() };
@@ -264,24 +186,10 @@ impl Fleet {
     pub async fn add_member(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
-        let observer = Observer::silent(self.first_exit());
-        let cluster = async {
-            let cluster = self.0.local.start_cluster(name).await?;
-            let crds: Vec<&Value> = self.0.crds.iter().filter(|crd| !is_for_hub(crd)).collect();
-            apply_crds(&cluster, &crds).await?;
-            Ok::<_, FleetError>(cluster)
-        };
-        let hub = self.hub();
-        let registered = async {
-            let token = member::register(hub, self.keeper().dir(), name, labels).await?;
-            member::rights_granted(hub, &observer, name).await?;
-            Ok::<_, FleetError>(token)
-        };
-        let (cluster, token) = try_join(cluster, registered).await?;
-        self.keeper().start(self.0.agents.member(hub, &cluster, &token)).await?;
-        member::joined(hub, &observer, name).await?;
-        self.0.local.start_controllers(&cluster, Kind::Member).await?;
-        let member = Member { cluster };
+        let Inner { local, agents, crds, .. } = &*self.0;
+        let start = Start { local, agents, crds, progress: &(Arc::new(|_| ()) as Progress) };
+        let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
+        local.start_controllers(&member.cluster, Kind::Member).await?;
         self.0.members.write().await.insert(name.to_owned(), member.clone());
         self.save().await?;
         Ok(member)
@@ -411,13 +319,4 @@ impl Fleet {
 /// As many clusters at once as there are pairs of processors, and one at least.
 fn starts() -> Semaphore {
     Semaphore::new(std::thread::available_parallelism().map_or(1, |n| (n.get() / 2).max(1)))
-}
-
-/// AppliedWork lives on members, everything else of KubeFleet on the hub.
-fn is_for_hub(crd: &Value) -> bool {
-    !name(crd).starts_with("appliedworks.")
-}
-
-fn is_applied_work_file(file: &Path) -> bool {
-    file.file_name().is_some_and(|n| n.to_string_lossy().contains("appliedworks"))
 }

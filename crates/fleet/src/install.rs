@@ -28,7 +28,8 @@ pub(crate) async fn read_crds(files: Vec<PathBuf>) -> Result<Vec<Value>, FleetEr
 }
 
 /// Applies CRDs and waits until all of them are served.
-pub(crate) async fn apply_crds(cluster: &Cluster, crds: &[&Value]) -> Result<(), FleetError> {
+pub(crate) async fn apply_crds(cluster: &Cluster, crds: impl Iterator<Item = &Value>) -> Result<(), FleetError> {
+    let crds: Vec<&Value> = crds.collect();
     let api = CRD.api(&cluster.client, None);
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let apply = |crd: &Value| {
@@ -48,7 +49,7 @@ pub(crate) async fn apply_crds(cluster: &Cluster, crds: &[&Value]) -> Result<(),
         }
     };
     try_join_all(crds.iter().map(|crd| apply(crd))).await?;
-    established(cluster, &api, crds).await
+    established(cluster, &api, &crds).await
 }
 
 async fn established(cluster: &Cluster, api: &Api<DynamicObject>, crds: &[&Value]) -> Result<(), FleetError> {

@@ -15,7 +15,9 @@ pub mod kinds;
 mod member;
 pub mod observe;
 pub mod snapshot;
+mod start;
 
 pub use crate::error::FleetError;
-pub use crate::fleet::{Fleet, Options, Progress, Stage};
+pub use crate::fleet::{Fleet, Options};
 pub use crate::member::{Member, member_namespace};
+pub use crate::start::{Progress, Stage};

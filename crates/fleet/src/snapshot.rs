@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::bundle::Redactor;
 use crate::error::{FleetError, in_full};
-use crate::fleet::HUB;
 use crate::kinds::{self, Kind, ROLE, ROLE_BINDING, SERVICE_ACCOUNT};
+use crate::start::HUB;
 
 /// The kinds that the diagnosis reads, with what is needed to address them.
 fn addressed(wanted: &'static [diagnosis::Kind]) -> impl Iterator<Item = Kind> {

@@ -16,9 +16,10 @@ use super::logs::{self, Log, Logs};
 use super::manifest::{Missing, lacking};
 use super::redact::Redactor;
 use crate::error::in_full;
-use crate::fleet::{Fleet, HUB};
+use crate::fleet::Fleet;
 use crate::kinds::EVENT;
 use crate::snapshot::{Taken, is_needed, list, take_what_can_be_had};
+use crate::start::HUB;
 
 /// Where a bundle comes from.
 #[derive(Clone)]

@@ -1,0 +1,121 @@
+//! Starting a fleet, and joining members to it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use clusters::local::{Cluster, Kind, Local};
+use futures::future::{try_join, try_join_all};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::agents::Agents;
+use crate::error::FleetError;
+use crate::install::{apply_crds, name};
+use crate::member::{self, Member};
+use crate::observe::Observer;
+
+/// The hub's name as a cluster.
+pub(crate) const HUB: &str = "hub";
+
+/// Something that a fleet's start has reached; for a progress line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The API server of this cluster answers.
+    ClusterReady(String),
+    /// The hub has KubeFleet's CRDs and its hub-agent runs.
+    HubInstalled,
+    /// This member has joined.
+    Joined(String),
+}
+
+/// Told of each [`Stage`].
+pub type Progress = Arc<dyn Fn(Stage) + Send + Sync>;
+
+/// What a start is made from.
+pub(crate) struct Start<'a> {
+    /// Where the clusters come from.
+    pub local: &'a Local,
+    /// KubeFleet's programs.
+    pub agents: &'a Agents,
+    /// KubeFleet's CRDs, the hub's and the members'.
+    pub crds: &'a [Value],
+    /// Told of what is reached.
+    pub progress: &'a Progress,
+}
+
+impl Start<'_> {
+    /// Starts the hub and members named `member-1` and so on: all clusters at once, KubeFleet on the hub as soon as that is
+    /// ready, each member joined as soon as both are.
+    pub async fn all(&self, members: usize) -> Result<(Cluster, BTreeMap<String, Member>), FleetError> {
+        let (hub_up, _) = watch::channel(None::<Cluster>);
+        let hub = async {
+            let hub = self.hub().await?;
+            hub_up.send_replace(Some(hub.clone()));
+            Ok(hub)
+        };
+        let labels = json!({});
+        let members = (1..=members).map(|n| format!("member-{n}")).map(|name| {
+            let mut hub_up = hub_up.subscribe();
+            let labels = &labels;
+            async move {
+                let hub = async {
+                    match hub_up.wait_for(Option::is_some).await.map(|hub| hub.clone()) {
+                        Ok(Some(hub)) => hub,
+                        // The hub's own branch says what went wrong.
+                        _ => std::future::pending().await,
+                    }
+                };
+                let member = self.member(&name, labels, hub).await?;
+                Ok::<_, FleetError>((name, member))
+            }
+        });
+        let (hub, members) = try_join(hub, try_join_all(members)).await?;
+        // Joining needs no controllers: they start when nothing waits for the processors any more.
+        self.local.start_controllers(&hub, Kind::Hub).await?;
+        try_join_all(members.iter().map(|(_, m)| self.local.start_controllers(&m.cluster, Kind::Member))).await?;
+        Ok((hub, members.into_iter().collect()))
+    }
+
+    /// Starts the hub's cluster and KubeFleet on it.
+    async fn hub(&self) -> Result<Cluster, FleetError> {
+        let hub = self.local.start_cluster(HUB).await?;
+        (self.progress)(Stage::ClusterReady(HUB.into()));
+        let crds = apply_crds(&hub, self.crds.iter().filter(|crd| !is_for_members(crd)));
+        try_join(crds, member::create_system_namespace(&hub)).await?;
+        self.local.keeper().start(self.agents.hub(&hub)).await?;
+        (self.progress)(Stage::HubInstalled);
+        Ok(hub)
+    }
+
+    /// Starts a cluster and joins it as soon as there is a hub. Its controllers don't run yet.
+    pub async fn member(
+        &self,
+        name: &str,
+        labels: &Value,
+        hub: impl Future<Output = Cluster>,
+    ) -> Result<Member, FleetError> {
+        let observer = Observer::silent(self.local.first_exit());
+        let cluster = async {
+            let cluster = self.local.start_cluster(name).await?;
+            (self.progress)(Stage::ClusterReady(name.to_owned()));
+            apply_crds(&cluster, self.crds.iter().filter(|crd| is_for_members(crd))).await?;
+            Ok::<_, FleetError>(cluster)
+        };
+        let registered = async {
+            let hub = hub.await;
+            let token = member::register(&hub, self.local.keeper().dir(), name, labels).await?;
+            member::rights_granted(&hub, &observer, name).await?;
+            Ok((hub, token))
+        };
+        let (cluster, (hub, token)) = try_join(cluster, registered).await?;
+        self.local.keeper().start(self.agents.member(&hub, &cluster, &token)).await?;
+        member::joined(&hub, &observer, name).await?;
+        (self.progress)(Stage::Joined(name.to_owned()));
+        Ok(Member { cluster })
+    }
+}
+
+/// AppliedWork lives on members, everything else of KubeFleet on the hub.
+fn is_for_members(crd: &Value) -> bool {
+    name(crd).starts_with("appliedworks.")
+}
