@@ -12,7 +12,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The targets of one command line run one after the other: they share two caches and the machine.
 .NOTPARALLEL:
-.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny unit features bench docs clean
+.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features bench docs clean
 
 CARGO ?= cargo
 RUNS ?= 20
@@ -34,7 +34,7 @@ drill: setup ## Break a real fleet in four ways, explain and repair each; writes
 # The cheap checks come first, so that a slip is told within a minute and not after the builds.
 test: ## Run everything there is: lints, docs, unit, snapshot and integration tests, and all features on a fleet
 	@scripts/setup lint
-	@$(MAKE) --no-print-directory lint unit features
+	@$(MAKE) --no-print-directory lint toolchain unit features
 
 lint: fmt clippy rustdoc deny ## Check formatting, clippy, rustdoc, licences and sources
 
@@ -49,6 +49,11 @@ rustdoc:
 
 deny:
 	scripts/deny
+
+# Tests have limits of their own, in which a fleet may start but no component be built.
+toolchain: ## Build the real components that fleets need, once per version, into the user's cache
+	$(CARGO) build --locked
+	$(DEBUG) toolchain install
 
 unit:
 	INSTA_UPDATE=no $(CARGO) test --workspace --locked

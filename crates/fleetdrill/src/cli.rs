@@ -217,9 +217,9 @@ pub enum Toolchain {
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
         output: Format,
     },
-    /// Build what a fleet needs, or one component
+    /// Build what fleets need, or one component
     Install {
-        /// A component, e.g. `kubefleet`; all that a fleet needs by default
+        /// A component, e.g. `kubefleet`; all that fleets need, pods included, by default
         component: Option<String>,
         /// Its version; the default one without it
         version: Option<String>,

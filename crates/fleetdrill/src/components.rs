@@ -9,13 +9,13 @@ use fleet::agents::Agents;
 use crate::error::CommandError;
 
 /// The control planes' programs that every fleet needs.
-pub const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
+const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
 
 /// What pods need of component `kubernetes`.
 const SCHEDULER: &str = "kube-scheduler";
 
 /// KubeFleet's programs.
-pub const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
+const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
 
 /// What a fleet is made of, and in which versions.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use clusters::toolchain::{Addition, Listed, Source, Toolchain as Cache};
 
 use super::progress::Progress;
 use crate::cli::{Format, Toolchain};
-use crate::components::{AGENTS, CONTROL_PLANE};
+use crate::components;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::data;
@@ -20,11 +20,9 @@ pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> 
         Toolchain::List { output: Format::Text } => text(&cache.list()),
         Toolchain::List { output } => data::print(output, &cache.list()),
         Toolchain::Install { component: None, .. } => {
-            let (kubefleet, kubernetes) = (cache.default_version("kubefleet")?, cache.default_version("kubernetes")?);
-            cache.ensure("kubefleet", kubefleet, &AGENTS, &build).await?;
-            cache.ensure("kubernetes", kubernetes, &CONTROL_PLANE, &build).await?;
+            components::ensure(None, true, &build).await?;
             progress.finish();
-            eprintln!("all that a fleet needs is there, in {}", cache.cache_dir().display());
+            eprintln!("all that fleets need is there, in {}", cache.cache_dir().display());
         }
         Toolchain::Install { component: Some(component), version } => {
             let version = match version {
