@@ -7,6 +7,7 @@ use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError};
 use fleet::agents::Agents;
 
 use crate::error::CommandError;
+use crate::versions::KubeFleet;
 
 /// The control planes' programs that every fleet needs.
 const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
@@ -30,6 +31,35 @@ pub struct Components {
     pub versions: Vec<(String, String)>,
 }
 
+/// The version of KubeFleet that is meant: the one that was asked for, or else the default one.
+///
+/// # Errors
+/// When it can't be had.
+pub fn kubefleet(asked: Option<&str>) -> Result<String, CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let version = match asked {
+        Some(version) => version,
+        None => toolchain.default_version("kubefleet")?,
+    };
+    toolchain.check("kubefleet", version)?;
+    Ok(version.to_owned())
+}
+
+/// What a name says of KubeFleet's version. Scenarios are for some versions, so that a build must say which it is.
+///
+/// # Errors
+/// When it says none.
+pub fn version(name: &str) -> Result<KubeFleet, CommandError> {
+    KubeFleet::parse(name).ok_or_else(|| CommandError::Usage {
+        message: format!("`{name}` doesn't say which version of KubeFleet it is"),
+        hint: Some(
+            "register a build under the version it was made from, with a suffix if you like, e.g. v0.3.1-mine: \
+             scenarios are for some versions"
+                .into(),
+        ),
+    })
+}
+
 /// Gets the programs for a fleet, building what isn't there; what pods need only when `pods` says so.
 ///
 /// # Errors
@@ -41,11 +71,8 @@ pub async fn ensure(
 ) -> Result<Components, CommandError> {
     let toolchain = Toolchain::open(None)?;
     let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
-    let kubefleet = match kubefleet {
-        Some(version) => version.to_owned(),
-        None => toolchain.default_version("kubefleet")?.to_owned(),
-    };
-    // The shorter build comes first: a version that doesn't exist is told at once, not after ten minutes.
+    let kubefleet = self::kubefleet(kubefleet)?;
+    // The shorter build comes first: what is wrong with it is told at once, not after ten minutes.
     let agents = toolchain.ensure("kubefleet", &kubefleet, &AGENTS, progress).await?;
     let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;
     let programs = Programs {

@@ -11,6 +11,7 @@ use steps::World;
 use thiserror::Error;
 
 use crate::cli::Shard;
+use crate::versions::{KubeFleet, Needed};
 
 /// The built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
@@ -44,6 +45,14 @@ pub enum SuiteError {
         /// The expression.
         expression: String,
         /// Why.
+        why: String,
+    },
+    /// A tag that should say for which versions of KubeFleet a scenario is, and doesn't.
+    #[error("{place}: {why}")]
+    Version {
+        /// The scenario's file and line.
+        place: String,
+        /// What is wrong.
         why: String,
     },
     /// Nothing is left to run.
@@ -85,7 +94,7 @@ impl SuiteError {
             Self::Tags { .. } => Some("write it like: @drill and not (@disruptive or @pods)".into()),
             Self::Empty { nearest: Some(nearest), .. } => Some(format!("did you mean \"{nearest}\"?")),
             Self::Empty { .. } => Some("`fleetdrill list` shows the scenarios there are".into()),
-            Self::Read { .. } | Self::Syntax { .. } => None,
+            Self::Read { .. } | Self::Syntax { .. } | Self::Version { .. } => None,
         }
     }
 }
@@ -136,8 +145,27 @@ impl Suite {
         if suite.scenarios().next().is_none() {
             return Err(empty(selection, &names, &all_names));
         }
+        suite.check_versions()?;
         suite.check_steps()?;
         Ok(suite)
+    }
+
+    /// Parts off the scenarios that aren't for a version of KubeFleet.
+    #[must_use]
+    pub fn part_off(&mut self, version: &KubeFleet) -> Self {
+        let is_for = |feature: &Feature, scenario: &Scenario| {
+            needed(feature, scenario).is_ok_and(|needed| needed.admits(version))
+        };
+        let mut off = self.clone();
+        for (stays, goes) in self.features.iter_mut().zip(&mut off.features) {
+            let feature = stays.clone();
+            stays.scenarios.retain(|scenario| is_for(&feature, scenario));
+            goes.scenarios.retain(|scenario| !is_for(&feature, scenario));
+        }
+        for features in [&mut self.features, &mut off.features] {
+            features.retain(|f| !f.scenarios.is_empty());
+        }
+        off
     }
 
     /// The scenarios with their features.
@@ -149,6 +177,14 @@ impl Suite {
     #[must_use]
     pub fn needs_pods(&self) -> bool {
         self.scenarios().any(|(feature, scenario)| tags(feature, scenario).iter().any(|tag| tag == "pods"))
+    }
+
+    fn check_versions(&self) -> Result<(), SuiteError> {
+        for (feature, scenario) in self.scenarios() {
+            let place = || format!("{}:{}", file(feature), scenario.position.line);
+            needed(feature, scenario).map_err(|why| SuiteError::Version { place: place(), why })?;
+        }
+        Ok(())
     }
 
     fn check_steps(&self) -> Result<(), SuiteError> {
@@ -190,6 +226,14 @@ pub fn file(feature: &Feature) -> String {
 #[must_use]
 pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
     feature.tags.iter().chain(&scenario.tags).cloned().collect()
+}
+
+/// The versions of KubeFleet that a scenario is for.
+///
+/// # Errors
+/// When a tag that should say so doesn't; never for a scenario of a [`Suite`].
+pub fn needed(feature: &Feature, scenario: &Scenario) -> Result<Needed, String> {
+    Needed::of(&tags(feature, scenario))
 }
 
 fn built_in() -> Result<Vec<Feature>, SuiteError> {
@@ -326,6 +370,50 @@ mod tests {
         let text = "Feature: mine\n  Scenario: one\n    Given a\n    Wen b\n";
         let error = parse(Path::new("broken.feature"), text).expect_err("broken");
         assert!(error.to_string().starts_with("broken.feature:5:1 isn't Gherkin: that line, or"), "{error}");
+    }
+
+    #[test]
+    fn scenarios_for_another_version_are_parted_off() {
+        let text = "Feature: mine
+  Scenario: for all
+    Given a member \"east\" of its own
+  @since-v0.2.0
+  Scenario Outline: <what>
+    Given a member \"east\" of its own
+    Examples:
+      | what         |
+      | since v0.2.0 |
+    @before-v0.3.0
+    Examples:
+      | what        |
+      | only v0.2.x |
+";
+        let feature = parse(Path::new("mine.feature"), text).expect("a feature");
+        let parted = |version| {
+            let mut suite = Suite { features: vec![feature.clone()] };
+            let off = suite.part_off(&KubeFleet::parse(version).expect("a version"));
+            (scenario_names(&suite.features), scenario_names(&off.features))
+        };
+        let (all, since, only) = ("for all".to_owned(), "since v0.2.0".to_owned(), "only v0.2.x".to_owned());
+        assert_eq!(parted("v0.1.2"), (vec![all.clone()], vec![since.clone(), only.clone()]));
+        assert_eq!(parted("v0.2.0"), (vec![all.clone(), since.clone(), only.clone()], vec![]));
+        assert_eq!(parted("v0.3.1"), (vec![all, since], vec![only]));
+    }
+
+    #[test]
+    fn a_tag_without_a_version_is_named_with_its_place() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("own.feature");
+        let text = "Feature: mine\n  @since-0.2\n  Scenario: one\n    Given a member \"east\" of its own\n";
+        std::fs::write(&path, text).expect("written");
+        let error = Suite::load(&Selection { select: &[path.display().to_string()], ..Selection::default() });
+        let error = error.expect_err("malformed").to_string();
+        assert!(
+            error.ends_with(
+                "own.feature:3: tag @since-0.2 names no version: write it like @since-v0.2.0 or @before-v0.2.0"
+            ),
+            "{error}"
+        );
     }
 
     #[test]

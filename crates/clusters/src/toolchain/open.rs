@@ -73,6 +73,14 @@ impl Toolchain {
         Ok(&self.definitions.component(component)?.default)
     }
 
+    /// Whether a version of a component can be had: one that can be built, or one that was added.
+    ///
+    /// # Errors
+    /// [`ToolchainError::UnknownComponent`], [`ToolchainError::UnknownVersion`].
+    pub fn check(&self, component: &str, version: &str) -> Result<(), ToolchainError> {
+        self.find(component, version).map(drop)
+    }
+
     /// The folder with a folder for each component.
     pub(crate) fn root(&self) -> PathBuf {
         self.cache.join("toolchain")

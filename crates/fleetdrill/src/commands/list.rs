@@ -24,7 +24,7 @@ struct Listed {
     /// All tags.
     tags: Vec<String>,
     /// What it needs beside a fleet.
-    needs: Vec<&'static str>,
+    needs: Vec<String>,
 }
 
 pub(super) fn list(args: &List) -> Result<Exit, CommandError> {
@@ -47,13 +47,15 @@ fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Listed {
     let tags = suite::tags(feature, scenario);
     let is_code = |tag: &&String| tag.starts_with("KF-") || tag.starts_with("AR-");
     let needs = [("disruptive", "a member of its own"), ("pods", "pods")];
+    let needs = needs.iter().filter(|(tag, _)| tags.iter().any(|t| t == tag)).map(|(_, need)| (*need).to_owned());
+    let versions = suite::needed(feature, scenario).ok().filter(|needed| !needed.is_all());
     Listed {
         feature: feature.name.clone(),
         file: suite::file(feature),
         line: scenario.position.line,
         scenario: scenario.name.clone(),
         codes: tags.iter().filter(is_code).cloned().collect(),
-        needs: needs.iter().filter(|(tag, _)| tags.iter().any(|t| t == tag)).map(|(_, need)| *need).collect(),
+        needs: needs.chain(versions.map(|needed| needed.to_string())).collect(),
         tags,
     }
 }

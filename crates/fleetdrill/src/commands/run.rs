@@ -8,7 +8,7 @@ use clusters::keeper::protocol::Exit as ProcessExit;
 use clusters::toolchain::BuildEvent;
 use fleet::{Fleet, Options};
 use jiff::Timestamp;
-use steps::record::{Outcome, RunRecord};
+use steps::record::{Outcome, RunRecord, ScenarioRecord};
 use tracing_subscriber::EnvFilter;
 
 use super::progress::stage_text;
@@ -19,8 +19,9 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::{Look, Symbols};
 use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, Terminal};
-use crate::run::{Ended, Engine, RunReporters};
-use crate::suite::{Selection, Suite};
+use crate::run::{Ended, Engine, Key, RunReporters, key, not_run};
+use crate::suite::{self, Selection, Suite};
+use crate::versions::KubeFleet;
 
 /// Warnings of ours. kube's own errors about connections that end are what a fault looks like from here.
 const DEFAULT_LOGS: &str = "warn,kube_client=off,kube_runtime=off";
@@ -39,9 +40,35 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         shard: args.shard,
     };
     // Everything that can be wrong with the input is found before anything is built or started.
-    let suite = Suite::load(&selection)?;
-    let reporters = reporters(&args)?;
+    let mut suite = Suite::load(&selection)?;
+    let kubefleet = tokio::select! {
+        kubefleet = kubefleet(&args) => kubefleet?,
+        () = interrupts.next() => return Ok(Exit::Interrupted),
+    };
+    let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
+    let off = left_out(&mut suite, &kubefleet);
+    let mut reporters = reporters(&args)?;
+    for record in &off {
+        reporters.event(&Event::ScenarioFinished(record))?;
+    }
     let id = id();
+    let mut record = RunRecord {
+        id: id.clone(),
+        fleetdrill: env!("CARGO_PKG_VERSION").into(),
+        versions: vec![("kubefleet".to_owned(), kubefleet.to_string())],
+        provider: "local".into(),
+        started_at,
+        seconds: 0.0,
+        fleet_seconds: 0.0,
+        scenarios: off,
+    };
+    if suite.scenarios().next().is_none() {
+        record.seconds = started.elapsed().as_secs_f64();
+        let exit = finish(reporters, &record, Exit::Fine);
+        eprintln!("nothing was run, and no fleet started: none of the scenarios is for KubeFleet {kubefleet}");
+        eprintln!("\nhint: --kubefleet takes another version; `fleetdrill toolchain list` shows those there are");
+        return Ok(exit);
+    }
 
     let shared: Shared = Arc::new(Mutex::new(reporters));
     let prepared = tokio::select! {
@@ -76,21 +103,14 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     };
     let ended = engine.run(&suite, reporters, interrupts.next()).await;
     let end = end_fleet(&args, &fleet, &ended).await;
-    let record = RunRecord {
-        id,
-        fleetdrill: env!("CARGO_PKG_VERSION").into(),
-        versions,
-        provider: "local".into(),
-        started_at,
-        seconds: started.elapsed().as_secs_f64(),
-        fleet_seconds,
-        scenarios: ended.scenarios,
-    };
+    record.versions = versions;
+    record.fleet_seconds = fleet_seconds;
+    record.seconds = started.elapsed().as_secs_f64();
+    record.scenarios.extend(ended.scenarios);
+    record.scenarios.sort_by_key(|s| order.iter().position(|(file, line)| *file == s.file && *line == s.line));
     let mut exit = exit_of(&record, ended.broken.as_ref(), ended.interrupted);
-    let errors = ended.reporters.map(|r| r.finish(&record)).unwrap_or_default();
-    for error in &errors {
-        crate::output::print_error(error, None);
-        exit = if exit == Exit::Fine { Exit::Usage } else { exit };
+    if let Some(reporters) = ended.reporters {
+        exit = finish(reporters, &record, exit);
     }
     if let Some(broken) = ended.broken {
         let error = fleet::FleetError::Broken { exit: broken };
@@ -98,6 +118,34 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     }
     end?;
     Ok(exit)
+}
+
+/// KubeFleet's version on the fleet that the run will be on. Nothing is built or started for it.
+async fn kubefleet(args: &Run) -> Result<KubeFleet, CommandError> {
+    let name = match &args.fleet {
+        Some(name) => open_fleet(name).await?.version().to_owned(),
+        None => components::kubefleet(args.kubefleet.as_deref())?,
+    };
+    components::version(&name)
+}
+
+/// Takes out of a suite what isn't for a version, and says why.
+fn left_out(suite: &mut Suite, kubefleet: &KubeFleet) -> Vec<ScenarioRecord> {
+    let off = suite.part_off(kubefleet);
+    let record = |(feature, scenario)| {
+        let needed = suite::needed(feature, scenario).unwrap_or_default();
+        not_run(feature, scenario, &format!("needs {needed}; this fleet runs {kubefleet}"))
+    };
+    off.scenarios().map(record).collect()
+}
+
+/// Writes the reports. One that can't be written makes an otherwise good run end with another exit code.
+fn finish(reporters: RunReporters, record: &RunRecord, exit: Exit) -> Exit {
+    let errors = reporters.finish(record);
+    for error in &errors {
+        crate::output::print_error(error, None);
+    }
+    if exit == Exit::Fine && !errors.is_empty() { Exit::Usage } else { exit }
 }
 
 fn reporters(args: &Run) -> Result<RunReporters, CommandError> {

@@ -39,7 +39,7 @@ pub struct Engine {
 
 /// How a run ended.
 pub struct Ended {
-    /// The scenarios, in the features' order.
+    /// The scenarios, in the order in which they ended.
     pub scenarios: Vec<ScenarioRecord>,
     /// The reporters, to be finished.
     pub reporters: Option<RunReporters>,
@@ -87,15 +87,14 @@ impl Engine {
             let mut strikes = strikes.lock().await;
             while strikes.join_next().await.is_some() {}
         }
-        let order: HashMap<Key, usize> = suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), n)).collect();
         let (mut scenarios, reporters) = {
             let mut board = board.lock();
             (std::mem::take(&mut board.finished), board.reporters.take())
         };
         let begun: HashSet<Key> = scenarios.iter().map(|s| (s.file.clone(), s.line)).collect();
         let missing = suite.scenarios().filter(|(feature, scenario)| !begun.contains(&key(feature, scenario)));
-        scenarios.extend(missing.map(|(feature, scenario)| not_run(feature, scenario)));
-        scenarios.sort_by_key(|s| order.get(&(s.file.clone(), s.line)).copied());
+        scenarios
+            .extend(missing.map(|(feature, scenario)| not_run(feature, scenario, "the run ended before its turn")));
         Ended { scenarios, reporters, broken: ended.0, interrupted: ended.1 }
     }
 
@@ -185,8 +184,9 @@ fn bundle_name(feature: &gherkin::Feature, scenario: &gherkin::Scenario, suffix:
     format!("{stem}-{line}-{suffix}")
 }
 
-/// A scenario whose turn never came.
-fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> ScenarioRecord {
+/// A scenario that was not started.
+#[must_use]
+pub fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario, reason: &str) -> ScenarioRecord {
     let (file, line) = key(feature, scenario);
     ScenarioRecord {
         feature: feature.name.clone(),
@@ -195,7 +195,7 @@ fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Scenario
         scenario: scenario.name.clone(),
         tags: suite::tags(feature, scenario),
         outcome: Outcome::NotRun,
-        reason: Some("the run ended before its turn".into()),
+        reason: Some(reason.into()),
         started_at: jiff::Timestamp::now(),
         seconds: 0.0,
         entries: Vec::new(),

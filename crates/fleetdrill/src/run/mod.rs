@@ -8,5 +8,5 @@ mod bundles;
 mod engine;
 mod watcher;
 
-pub use engine::{Ended, Engine};
-pub use watcher::RunReporters;
+pub use engine::{Ended, Engine, not_run};
+pub use watcher::{Key, RunReporters, key};

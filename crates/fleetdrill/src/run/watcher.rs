@@ -20,7 +20,7 @@ use crate::suite;
 pub type RunReporters = Reporters<anstream::Stdout>;
 
 /// A scenario's place: file and line.
-pub(super) type Key = (String, usize);
+pub type Key = (String, usize);
 
 /// What is known of each scenario while it runs and after it.
 pub(super) struct Board {
@@ -205,7 +205,9 @@ impl BoardWriter {
     }
 }
 
-pub(super) fn key(feature: &Feature, scenario: &Scenario) -> Key {
+/// A scenario's place.
+#[must_use]
+pub fn key(feature: &Feature, scenario: &Scenario) -> Key {
     (suite::file(feature), scenario.position.line)
 }
 
