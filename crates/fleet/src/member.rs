@@ -9,11 +9,14 @@ use serde_json::{Value, json};
 
 use crate::error::FleetError;
 use crate::install::FIELD_MANAGER;
-use crate::kinds::{Kind, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
+use crate::kinds::{CONFIG_MAP, Kind, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
 use crate::observe::{Observer, Verdict, Watched};
 
 /// The namespace of KubeFleet's own objects on hub and members.
 pub(crate) const SYSTEM: &str = "fleet-system";
+
+/// fleetdrill's own namespace on the hub. No placement selects it.
+const OURS: &str = "fleetdrill";
 
 /// How often members send heartbeats, in seconds. KubeFleet's default is 60; a member counts as lost after 5 min.
 const HEARTBEAT_SECONDS: u32 = 15;
@@ -88,10 +91,18 @@ pub(crate) async fn register(
     Ok(file)
 }
 
-/// The namespace of KubeFleet's own objects.
-pub(crate) async fn create_system_namespace(hub: &Cluster) -> Result<(), FleetError> {
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}});
-    create(hub, NAMESPACE, None, namespace).await
+/// The namespace of KubeFleet's own objects, and one with an object that could be placed.
+///
+/// A hub-agent watches ResourcePlacements only from its next look at the API's kinds on, every 30 s, after it has seen
+/// an object in a namespace that may be placed; until then they miss what changes (v0.1.2, and v0.3.1 by its source). On
+/// a hub in life there are such objects when it starts, and it watches at once.
+pub(crate) async fn create_namespaces(hub: &Cluster) -> Result<(), FleetError> {
+    for name in [SYSTEM, OURS] {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        create(hub, NAMESPACE, None, namespace).await?;
+    }
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": OURS}});
+    create(hub, CONFIG_MAP, Some(OURS), object).await
 }
 
 async fn token(hub: &Cluster, identity: &str) -> Result<String, FleetError> {

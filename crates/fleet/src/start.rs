@@ -81,7 +81,7 @@ impl Start<'_> {
         let hub = self.local.start_cluster(HUB).await?;
         (self.progress)(Stage::ClusterReady(HUB.into()));
         let crds = apply_crds(&hub, self.crds.iter().filter(|crd| !is_for_members(crd)));
-        try_join(crds, member::create_system_namespace(&hub)).await?;
+        try_join(crds, member::create_namespaces(&hub)).await?;
         self.local.keeper().start(self.agents.hub(&hub)).await?;
         (self.progress)(Stage::HubInstalled);
         Ok(hub)
