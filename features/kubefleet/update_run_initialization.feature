@@ -144,7 +144,7 @@ Feature: A staged update run fails to initialize
     And placement "web" reports
       | condition | status | reason                      | message                                                    |
       | Scheduled | False  | SchedulingPolicyUnfulfilled | could not find all clusters needed                         |
-    And the diagnosis of update run "release" is KF-UR-012
+    And the diagnosis of update run "release" is KF-UR-012, because of KF-SC-001
     And the diagnosis of placement "web" is KF-SC-001
 
   @KF-UR-013

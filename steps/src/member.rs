@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::error::StepError;
 use crate::limits;
-use crate::params::{CodeParam, ObjectRef};
+use crate::params::ObjectRef;
 use crate::placement::absent;
 use crate::world::World;
 
@@ -135,30 +135,6 @@ async fn touched(world: &mut World, member: String) -> Result<(), StepError> {
     scene.patch(kinds::MEMBER_CLUSTER, None, &real, json!({"spec": {"heartbeatPeriodSeconds": 16}})).await?;
     scene.remedied(format!("MemberCluster/{real}: heartbeatPeriodSeconds changed to 16"));
     Ok(())
-}
-
-/// The diagnosis comes to have this code for the member; what it rests on, such as the age of a heartbeat, takes time.
-#[then(expr = "within {int} seconds the diagnosis of member {string} is {code}")]
-async fn diagnosed_within(world: &mut World, seconds: u64, member: String, code: CodeParam) -> Result<(), StepError> {
-    let scene = world.scene();
-    let real = scene.names.get(&member)?;
-    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(seconds);
-    loop {
-        let findings = scene.diagnose().await?;
-        let ours = |f: &&diagnosis::Finding| f.code.0 == code.0 && f.subject.name == real;
-        let found = findings.iter().flat_map(diagnosis::Finding::flatten).any(|f| ours(&f));
-        if found {
-            scene.recorder.add(crate::record::What::Diagnosed { findings });
-            return Ok(());
-        }
-        if tokio::time::Instant::now() > deadline {
-            let found: Vec<String> = findings.iter().map(|f| format!("{} {}", f.code, f.subject)).collect();
-            let what = format!("no {} for {real} after {seconds} s; the diagnosis finds: {}", code.0, found.join(", "));
-            return Err(StepError::Differs(what));
-        }
-        // The diagnosis reads the age of things, which no watch tells.
-        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-    }
 }
 
 /// Deletes the MemberCluster and doesn't wait for its end.

@@ -175,6 +175,7 @@ impl Scene {
             ObjectRef::MemberNamespace(member) => {
                 one(kinds::NAMESPACE, None, &fleet::member_namespace(&self.names.get(member)?), "")
             }
+            ObjectRef::Member(member) => one(kinds::MEMBER_CLUSTER, None, &self.names.get(member)?, ""),
             ObjectRef::Binding { placement, member } => {
                 let p = self.placement(placement)?;
                 let label = format!("kubernetes-fleet.io/parent-CRP={}", p.name);

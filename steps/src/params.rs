@@ -20,10 +20,10 @@ impl FromStr for Members {
 
 /// An object that a scenario made or that a controller made for it:
 /// `placement "p"`, `update run "r"`, `the binding of placement "p" for "m"`,
-/// `the approval request of update run "r" before|after stage "s"`, `the hub's namespace of member "m"`.
+/// `the approval request of update run "r" before|after stage "s"`, `the hub's namespace of member "m"`, `member "m"`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the hub's namespace of member "[^"]+""#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the hub's namespace of member "[^"]+"|member "[^"]+""#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -49,6 +49,8 @@ pub enum ObjectRef {
     },
     /// A member's namespace on the hub.
     MemberNamespace(String),
+    /// A member's MemberCluster.
+    Member(String),
 }
 
 impl FromStr for ObjectRef {
@@ -66,8 +68,10 @@ impl FromStr for ObjectRef {
         } else if text.starts_with("the approval") {
             let when = if text.contains("\" before stage \"") { "before" } else { "after" };
             Self::ApprovalRequest { run: name()?, when, stage: name()? }
-        } else {
+        } else if text.starts_with("the hub's") {
             Self::MemberNamespace(name()?)
+        } else {
+            Self::Member(name()?)
         })
     }
 }
@@ -129,5 +133,7 @@ mod tests {
             parse(r#"the approval request of update run "r" before stage "s""#),
             ObjectRef::ApprovalRequest { run: "r".into(), when: "before", stage: "s".into() }
         );
+        assert_eq!(parse(r#"the hub's namespace of member "m""#), ObjectRef::MemberNamespace("m".into()));
+        assert_eq!(parse(r#"member "m""#), ObjectRef::Member("m".into()));
     }
 }

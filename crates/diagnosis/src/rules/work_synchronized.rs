@@ -57,7 +57,8 @@ fn losing(fleet: Fleet<'_>, placement: Placement<'_>) -> Vec<Draft> {
             "held": works.iter().map(|w| kubectl::reference(*w)).collect::<Vec<_>>(),
         });
         let draft = Draft::new("KF-WS-008", placement.subject(fleet, Some(on.member)), &names, evidence);
-        drafts.push(draft.follows(Topic::MemberNamespace(on.member.to_owned())));
+        let namespace = Topic::MemberNamespace(on.member.to_owned());
+        drafts.push(draft.about(namespace.clone()).follows(namespace));
     }
     drafts
 }

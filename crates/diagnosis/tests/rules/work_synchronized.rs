@@ -153,3 +153,24 @@ fn what_loses_data_comes_first() {
     let older = vec![run, terminating("member-1"), deleted(work("member-1", "base")), green("base", &["member-1"])];
     assert!(found(&hub(older))[0].starts_with("KF-WS-008"));
 }
+
+/// With the namespace go the member's rights: its silence hangs under whatever tells of the namespace.
+#[test]
+fn the_silence_of_a_member_whose_namespace_is_being_deleted_has_one_root() {
+    let silent =
+        with(member_cluster("member-1"), "/status/agentStatus/0/lastReceivedHeartbeat", "2026-01-08T11:50:00Z");
+    let objects = [silent, terminating("member-1"), deleted(work("member-1", "base")), green("base", &["member-1"])];
+    in_both_scopes(
+        &objects,
+        &["KF-WS-008 {c}ResourcePlacement/{ns}base (member-1)", "  KF-MC-001 MemberCluster/member-1"],
+    );
+    let both = [objects.as_slice(), &[unsynchronized(TERMINATING[0])]].concat();
+    in_both_scopes(
+        &both,
+        &[
+            "KF-WS-001 {c}ResourcePlacement/{ns}web (member-1)",
+            "  KF-WS-008 {c}ResourcePlacement/{ns}base (member-1)",
+            "  KF-MC-001 MemberCluster/member-1",
+        ],
+    );
+}
