@@ -91,7 +91,7 @@ Feature: A staged update run fails to initialize
 
   @KF-UR-010
   Scenario Outline: A run names a placement that doesn't exist, beside <placement>
-    Given <placement> "web" with strategy External selects "member-1"
+    Given <placement> "web" has put its resources on "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
@@ -101,6 +101,7 @@ Feature: A staged update run fails to initialize
       | Initialized | False  | UpdateRunInitializedFailed | parent placement not found |
     And the diagnosis of update run "release" is KF-UR-010
     When update run "release" is deleted
+    And placement "web" gets strategy External
     And an update run "again" of placement "web" starts with strategy "all"
     Then update run "again" succeeds
     And the diagnosis finds nothing

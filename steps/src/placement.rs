@@ -177,6 +177,17 @@ async fn gets_rolling_update(world: &mut World, name: String) -> Result<(), Step
     change_spec(world.scene(), &name, "its strategy changed from External to RollingUpdate", spec).await
 }
 
+/// Leaves the placement's rollout to update runs.
+#[when(expr = "placement {string} gets strategy External")]
+async fn gets_external(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&name)?;
+    let (kind, spec) = (p.scope.placement(), json!({"spec": {"strategy": {"type": "External"}}}));
+    scene.patch(kind, p.scope.namespace(), &p.name, spec).await?;
+    scene.remedied(format!("{}/{}: its strategy changed to External", kind.kind, p.name));
+    Ok(())
+}
+
 /// Gives one more member the label by which the placement's policy selects.
 #[when(expr = "placement {string} selects {string} too")]
 async fn selects_too(world: &mut World, name: String, member: String) -> Result<(), StepError> {
