@@ -24,6 +24,26 @@ Feature: An approval that counts for nothing
       | condition   | status | reason           |
       | Progressing | False  | UpdateRunWaiting |
       | Succeeded   | absent |                  |
+    And the approval request of update run "release" <when> stage "staging" has
+      | field                                                      | value                    |
+      | metadata.name                                              | {release}-<when>-staging |
+      | metadata.generation                                        | 1                        |
+      | metadata.labels.kubernetes-fleet.io/isLatestUpdateRunApproval | true                  |
+      | metadata.labels.kubernetes-fleet.io/targetUpdatingStage    | staging                  |
+      | metadata.labels.kubernetes-fleet.io/targetUpdateRun        | absent                   |
+      | metadata.labels.kubernetes-fleet.io/targetupdaterun        | {release}                |
+      | metadata.labels.kubernetes-fleet.io/taskType               | absent                   |
+      | spec.parentStageRollout                                    | {release}                |
+      | spec.targetStage                                           | staging                  |
+    And "kubectl get <requests>" shows the approval request of update run "release" <when> stage "staging"
+      | NAME                     | UPDATE-RUN | STAGE   | APPROVED | AGE |
+      | {release}-<when>-staging | {release}  | staging | True     | *   |
+    And update run "release" has
+      | field                                   | value             |
+      | status.appliedStrategy.comparisonOption | PartialComparison |
+      | status.appliedStrategy.type             | ClientSideApply   |
+      | status.appliedStrategy.whenToApply      | Always            |
+      | status.appliedStrategy.whenToTakeOver   | Always            |
     And the diagnosis of update run "release" is KF-UR-004
       | object                                         | value            |
       | UpdateRun/                                     | UpdateRunWaiting |
@@ -42,16 +62,23 @@ Feature: An approval that counts for nothing
     Then update run "next" succeeds
     And the resources of placement "web" are on "member-1"
 
-    @drill
+    @drill @guide:staged-update-run-2026/approval
+    @drift:staged-update-run-2026/approval/label-target-update-run @drift:staged-update-run-2026/approval/label-task-type
     Examples:
-      | placement                  | when   |
-      | a cluster-scoped placement | after  |
+      | placement                  | when   | requests                |
+      | a cluster-scoped placement | after  | clusterapprovalrequests |
+
+    @guide:staged-update-run-2026/approval-before-stage @guide:staged-update-run-2026/mirror/approvals
+    @drift:staged-update-run-2026/approval-before-stage/label-target-update-run
+    @drift:staged-update-run-2026/approval-before-stage/label-task-type
+    Examples:
+      | placement                  | when   | requests                |
+      | a cluster-scoped placement | before | clusterapprovalrequests |
+      | a namespaced placement     | before | approvalrequests        |
 
     Examples:
-      | placement                  | when   |
-      | a cluster-scoped placement | before |
-      | a namespaced placement     | after  |
-      | a namespaced placement     | before |
+      | placement                  | when   | requests                |
+      | a namespaced placement     | after  | approvalrequests        |
 
   Scenario Outline: The approval <when> a stage of <placement> carries the request's generation
     Given <placement> "web" with strategy External selects "member-1"

@@ -4,6 +4,8 @@ Feature: An enveloped object isn't well formed
   which v0.1.2 says so. The scope mistakes recover as soon as the envelope is corrected; the others are retried with
   backoff, which a correction doesn't cut short.
 
+  @guide:work-synchronized/condition @guide:work-synchronized/envelope
+  @guide:azure-work-synchronized/symptoms @guide:azure-work-synchronized/envelope
   Scenario Outline: <mistake>
     Given a placement "web" has put its resources on "member-1"
     When the resources of placement "web" include a <envelope> with '<object>'

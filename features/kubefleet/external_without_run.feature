@@ -4,6 +4,8 @@ Feature: A placement with strategy External and no update run
   failure.
 
   @KF-RO-001
+  @guide:staged-update-run-2025/external @drift:staged-update-run-2025/external/observed-index
+  @guide:staged-update-run-2026/external
   Scenario Outline: Nobody has started a run of <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     Then placement "web" reports
@@ -14,6 +16,16 @@ Feature: A placement with strategy External and no update run
       | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 | In the process of deciding whether to roll out some version of the resources or not           |
       | member-2 | Scheduled      | True    | Scheduled                             |                                                                                               |
       | member-2 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                                                                               |
+    And placement "web" goes on reporting for 5 seconds
+      | on       | condition      | status  | reason                                |
+      |          | RolloutStarted | Unknown | RolloutControlledByExternalController |
+      |          | Applied        | absent  |                                       |
+      | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 |
+      | member-1 | Applied        | absent  |                                       |
+      | member-2 | Applied        | absent  |                                       |
+    And placement "web" has
+      | field                        | value  |
+      | status.observedResourceIndex | absent |
     And the diagnosis of placement "web" is KF-RO-001
     Given a staged update strategy "all" for placement "web"
       | stage   | members            |

@@ -5,6 +5,8 @@ Feature: Two staged update runs update the same cluster at the same time
   first run is preempted and fails.
 
   @KF-UR-003
+  @guide:staged-update-run-2025/concurrent @guide:staged-update-run-2026/concurrent
+  @guide:staged-update-run-2026/mirror/bindings
   Scenario Outline: A second run with another resource snapshot preempts the first, of <placement>
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -28,6 +30,25 @@ Feature: Two staged update runs update the same cluster at the same time
     And the binding of placement "web" for "member-1" reports
       | condition      | status | reason         | message                                     |
       | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 1, updateRun: {new}  |
+    And update run "old" failed 15 seconds or more after its update of "member-1" started
+    And "kubectl get <bindings>" shows the binding of placement "web" for "member-1"
+      | NAME                | WORKSYNCHRONIZED | RESOURCESAPPLIED | AGE |
+      | {web}-{member-1}-*  | True             | True             | *   |
+    And the binding of placement "web" for "member-1" has
+      | field                              | value              |
+      | spec.resourceSnapshotName          | {web}-1-snapshot   |
+      | spec.schedulingPolicySnapshotName  | {web}-0            |
+      | spec.state                         | Bound              |
+      | spec.targetCluster                 | member-1           |
+      | spec.applyStrategy.comparisonOption | PartialComparison |
+      | spec.applyStrategy.type            | ClientSideApply    |
+      | spec.applyStrategy.whenToApply     | Always             |
+      | spec.applyStrategy.whenToTakeOver  | Always             |
+      | spec.clusterDecision.clusterName   | member-1           |
+      | spec.clusterDecision.selected      | true               |
+      | spec.clusterDecision.clusterScore.affinityScore | 0     |
+      | spec.clusterDecision.clusterScore.priorityScore | 0     |
+      | spec.clusterDecision.reason        | Successfully scheduled resources for placement in "member-1" (affinity score: 0, topology spread score: 0): picked by scheduling policy |
     And the diagnosis of update run "old" is KF-UR-003 for "member-1"
       | object                       | value                |
       | /{old}                       | UpdateRunFailed      |
@@ -46,12 +67,12 @@ Feature: Two staged update runs update the same cluster at the same time
 
     @drill
     Examples:
-      | placement                  |
-      | a cluster-scoped placement |
+      | placement                  | bindings                |
+      | a cluster-scoped placement | clusterresourcebindings |
 
     Examples:
-      | placement                  |
-      | a namespaced placement     |
+      | placement                  | bindings                |
+      | a namespaced placement     | resourcebindings        |
 
   Scenario Outline: A second run starts once the first has succeeded, of <placement>
     Given <placement> "web" with strategy External selects "member-1"

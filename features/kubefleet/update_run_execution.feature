@@ -5,6 +5,9 @@ Feature: A staged update run fails while it executes
   approval looks once a minute.
 
   @KF-UR-002
+  @guide:staged-update-run-2025/placement-deleted @guide:staged-update-run-2026/placement-deleted
+  @guide:staged-update-run-2025/execution-failure @drift:staged-update-run-2025/execution-failure/columns
+  @guide:staged-update-run-2026/execution-failure @drift:staged-update-run-2026/execution-failure/columns
   Scenario Outline: The placement is deleted while its run executes: <placement>
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"
@@ -20,14 +23,23 @@ Feature: A staged update run fails while it executes
       | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
       | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
       | Succeeded   | False  | UpdateRunFailed                  | parent placement not found                            |
+    And "kubectl get <short>" shows update run "release"
+      | NAME      | PLACEMENT | RESOURCE-SNAPSHOT-INDEX | POLICY-SNAPSHOT-INDEX | INITIALIZED | PROGRESSING | SUCCEEDED | AGE |
+      | {release} | {web}     | 0                       | 0                     | True        | False       | False     | *   |
+    And update run "release" has
+      | field                                   | value             |
+      | status.appliedStrategy.comparisonOption | PartialComparison |
+      | status.appliedStrategy.type             | ClientSideApply   |
+      | status.appliedStrategy.whenToApply      | Always            |
+      | status.appliedStrategy.whenToTakeOver   | Always            |
     And the diagnosis of update run "release" is KF-UR-002
     When update run "release" is deleted
     Then the diagnosis finds nothing
 
     Examples:
-      | placement                  |
-      | a cluster-scoped placement |
-      | a namespaced placement     |
+      | placement                  | short |
+      | a cluster-scoped placement | csur  |
+      | a namespaced placement     | sur   |
 
   Scenario Outline: <change> while a run executes
     Given a placement "web" with strategy External selects "member-1" and "member-2"
@@ -55,11 +67,11 @@ Feature: A staged update run fails while it executes
     Examples:
       | change                                        | code      | message                                       |
       | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
-    @KF-UR-034
+    @KF-UR-034 @guide:staged-update-run-2025/validation/strategy @guide:staged-update-run-2026/validation/strategy
     Examples:
       | change                                     | code      | message                                                                                     |
       | placement "web" gets strategy RollingUpdate | KF-UR-034 | parent placement does not have an external rollout strategy, current strategy: RollingUpdate |
-    @KF-UR-033
+    @KF-UR-033 @guide:staged-update-run-2025/validation/plan @guide:staged-update-run-2026/validation/plan
     Examples:
       | change                                                  | code      | message                                                                        |
       | "member-2" is taken out of stage "canary" of strategy "asks" | KF-UR-033 | some clusters are not placed in any stage, total 1, showing up to 10: member-2 |

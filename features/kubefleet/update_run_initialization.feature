@@ -4,6 +4,9 @@ Feature: A staged update run fails to initialize
   INITIALIZED is False, and the condition's message says why.
 
   @KF-UR-001
+  @guide:staged-update-run-2025/initialization-failure @drift:staged-update-run-2025/initialization-failure/columns
+  @guide:staged-update-run-2026/initialization-failure @drift:staged-update-run-2026/initialization-failure/columns/namespaced
+  @guide:staged-update-run-2025/logs @guide:staged-update-run-2026/logs @guide:staged-update-run-2026/mirror/short-name
   Scenario Outline: A run of <placement> asks for a resource snapshot index that doesn't exist
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -20,6 +23,19 @@ Feature: A staged update run fails to initialize
       |          | Scheduled      | True    | SchedulingPolicyFulfilled             |                                                       |
       |          | RolloutStarted | Unknown | RolloutControlledByExternalController | no resource snapshot name is observed across clusters |
       | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                                       |
+    And "kubectl get <short>" shows update run "release"
+      | NAME      | PLACEMENT | RESOURCE-SNAPSHOT-INDEX | POLICY-SNAPSHOT-INDEX | INITIALIZED | PROGRESSING | SUCCEEDED | AGE |
+      | {release} | {web}     | 7                       | 0                     | False       |             |           | *   |
+    And update run "release" has
+      | field                                   | value                           |
+      | status.policySnapshotIndexUsed          | 0                               |
+      | status.policyObservedClusterCount       | 1                               |
+      | status.deletionStageStatus.stageName    | kubernetes-fleet.io/deleteStage |
+      | status.appliedStrategy.comparisonOption | PartialComparison               |
+      | status.appliedStrategy.type             | ClientSideApply                 |
+      | status.appliedStrategy.whenToApply      | Always                          |
+      | status.appliedStrategy.whenToTakeOver   | Always                          |
+    And the hub-agent has logged "no resourceSnapshots with index `7` found for placement `<shown>`"
     And the diagnosis of update run "release" is KF-UR-001
       | object     | value                      |
       | /{release} | UpdateRunInitializedFailed |
@@ -37,12 +53,12 @@ Feature: A staged update run fails to initialize
 
     @drill
     Examples:
-      | placement                  | shown          | of              |
-      | a cluster-scoped placement | /{web}         | {web}           |
+      | placement                  | short | shown           | of    |
+      | a cluster-scoped placement | csur  | /{web}          | {web} |
 
     Examples:
-      | placement                  | shown          | of              |
-      | a namespaced placement     | {web}-app/{web} | {web}           |
+      | placement                  | short | shown           | of    |
+      | a namespaced placement     | sur   | {web}-app/{web} | {web} |
 
   Scenario Outline: A run of <placement> asks for a resource snapshot index that exists
     Given <placement> "web" with strategy External selects "member-1"
@@ -68,7 +84,7 @@ Feature: A staged update run fails to initialize
       | placement                  |
       | a namespaced placement     |
 
-  @KF-UR-014
+  @KF-UR-014 @guide:staged-update-run-2026/mirror/invalid-configuration
   Scenario Outline: A run of <placement> names a strategy that doesn't exist
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"

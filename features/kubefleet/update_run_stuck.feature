@@ -4,6 +4,9 @@ Feature: A staged update run is stuck
   minutes after its update started. Fast-forwarded: the start is moved six minutes into the past.
 
   @KF-UR-006
+  @guide:staged-update-run-2025/stuck @drift:staged-update-run-2025/stuck/applied-false
+  @guide:staged-update-run-2026/stuck
+  @guide:staged-update-run-2025/stuck-resolution @guide:staged-update-run-2026/stuck-resolution
   Scenario: A workload never becomes available
     Given a placement "web" with strategy External selects "member-1"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"

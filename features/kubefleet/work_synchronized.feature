@@ -8,6 +8,11 @@ Feature: WorkSynchronized is False
     And a placement "first" has put its resources on "east"
 
   @drill @disruptive @KF-WS-001
+  @guide:work-synchronized/condition @guide:work-synchronized/logs
+  @guide:work-synchronized/terminating-namespace @guide:work-synchronized/terminating-namespace-cause
+  @guide:azure-work-synchronized/sample @guide:azure-work-synchronized/symptoms @guide:azure-work-synchronized/logs
+  @guide:azure-work-synchronized/terminating-namespace @guide:azure-work-synchronized/terminating-namespace-cause
+  @drift:azure-work-synchronized/resolution/regenerated-without-rejoining
   Scenario: The member's namespace is being deleted, and what holds it is released
     When the hub's namespace of member "east" is deleted while it holds a Work
     And a placement "second" selects "east"
@@ -31,6 +36,7 @@ Feature: WorkSynchronized is False
       | NamespaceFinalizersRemaining | True   | SomeFinalizersRemain  | kubernetes-fleet.io/work-cleanup       |
     And the resources of placement "first" are gone from "east"
     But placement "first" still says that it is available
+    And the hub-agent has logged "unable to create new content in namespace fleet-member-{east} because it is being terminated"
     And the diagnosis of placement "second" is KF-WS-001 for "east"
       | object                                  | value            |
       | ClusterResourcePlacement/{second}       | SyncWorkFailed   |
@@ -45,6 +51,7 @@ Feature: WorkSynchronized is False
     And a change to the resources of placement "first" arrives on "east"
 
   @drill @disruptive @KF-WS-001
+  @guide:work-synchronized/resolution/other-cluster @guide:azure-work-synchronized/resolution/other-cluster
   Scenario: The member's namespace is being deleted, and another cluster is selected
     When the hub's namespace of member "east" is deleted while it holds a Work
     And a placement "second" selects "east"
@@ -58,6 +65,7 @@ Feature: WorkSynchronized is False
     And a change to the resources of placement "second" arrives on "member-1" and "member-2"
 
   @drill @disruptive @KF-WS-001
+  @drift:work-synchronized/resolution/rejoin @drift:azure-work-synchronized/resolution/rejoin
   Scenario: The member's namespace is being deleted, and the member leaves and joins again
     When the hub's namespace of member "east" is deleted while it holds a Work
     And a placement "second" selects "east"

@@ -7,7 +7,9 @@
 pub mod approval;
 pub mod diagnosing;
 pub mod error;
+pub mod fields;
 pub mod limits;
+pub mod logs;
 pub mod member;
 pub mod names;
 pub mod objects;
@@ -16,6 +18,7 @@ pub mod placement;
 pub mod record;
 pub mod reports;
 mod scene;
+pub mod tables;
 pub mod update_run;
 mod world;
 

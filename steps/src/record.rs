@@ -46,6 +46,44 @@ pub struct ScenarioRecord {
     pub seconds: f64,
     /// What happened.
     pub entries: Vec<Entry>,
+    /// The guides' statements that it names and has shown; none unless it passed.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub statements: Vec<Shown>,
+}
+
+/// A guide's statement as a scenario has shown it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The statement's id, e.g. `work-synchronized/terminating-namespace/member-work-synchronized/cluster`.
+    pub statement: String,
+    /// Whether it is so.
+    #[serde(flatten)]
+    pub state: ShownState,
+}
+
+/// Whether what a guide says is so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ShownState {
+    /// It is so.
+    Holds,
+    /// It is otherwise.
+    Differs {
+        /// What the controller wrote, where the statement is about a condition.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        seen: Option<Seen>,
+    },
+}
+
+/// A condition as it was seen, with holes for the names in it: `{placement}`, `{member}`, `{number}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// CamelCase.
+    pub reason: String,
+    /// The controller's words.
+    pub message: String,
 }
 
 /// Something that happened.

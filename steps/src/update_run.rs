@@ -2,7 +2,7 @@
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
-use diagnosis::Object;
+use diagnosis::{Condition, Object};
 use fleet::observe::{Verdict, Watched};
 use serde_json::{Value, json};
 
@@ -189,10 +189,42 @@ async fn fast_forwarded(world: &mut World, name: String, member: String) -> Resu
 }
 
 fn is_updating(run: &Value, member: &str) -> bool {
+    started(run, member).is_some_and(|c| c.status == "True")
+}
+
+/// The condition Started of a cluster in whichever stage.
+fn started(run: &Value, member: &str) -> Option<Condition> {
     let stages = run.pointer("/status/stagesStatus").and_then(Value::as_array);
     let mut clusters = stages.into_iter().flatten().filter_map(|s| s.get("clusters")?.as_array()).flatten();
     let cluster = clusters.find(|c| c.get("clusterName").and_then(Value::as_str) == Some(member));
-    diagnosis::conditions(cluster).iter().any(|c| c.type_ == "Started" && c.status == "True")
+    diagnosis::conditions(cluster).into_iter().find(|c| c.type_ == "Started")
+}
+
+/// Compares the times that the run's conditions carry: no sooner than so many seconds after the update of the member had
+/// started did the run fail. How much later depends on the machine.
+#[then(expr = "update run {string} failed {int} seconds or more after its update of {string} started")]
+async fn failed_later(world: &mut World, name: String, seconds: i64, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let (run, member) = (scene.run(&name)?, scene.names.get(&member)?);
+    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let (hub, expectation) = (scene.hub(), format!("{} failed {seconds} s or more after its start", run.name));
+    scene
+        .wait(&hub, &watched, &expectation, limits::RUN, |objects| {
+            let Some(value) = objects.get(&run.name) else { return absent(objects, &run.name) };
+            let failed = Object::new(value).current_condition("Succeeded").filter(|c| c.status == "False");
+            let times = (started(value, &member), failed);
+            let (Some(Some(started)), Some(Some(failed))) =
+                (times.0.map(|c| c.last_transition_time), times.1.map(|c| c.last_transition_time))
+            else {
+                return Verdict::Pending("it hasn't failed".into());
+            };
+            match failed.duration_since(started).as_secs() {
+                after if after >= seconds => Verdict::Holds,
+                after => Verdict::Never(format!("it failed {after} s after the update of {member} had started")),
+            }
+        })
+        .await?;
+    Ok(())
 }
 
 /// Deletes the run and waits until it is gone.

@@ -16,6 +16,7 @@ mod member;
 pub mod observe;
 pub mod snapshot;
 mod start;
+pub mod tables;
 
 pub use crate::error::FleetError;
 pub use crate::fleet::{Fleet, Options};

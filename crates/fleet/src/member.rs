@@ -93,8 +93,8 @@ pub(crate) async fn register(
 
 /// The namespace of KubeFleet's own objects, and one with an object that could be placed.
 ///
-/// A hub-agent watches ResourcePlacements only from its next look at the API's kinds on, every 30 s, after it has seen
-/// an object in a namespace that may be placed; until then they miss what changes (v0.1.2, and v0.3.1 by its source). On
+/// A hub-agent watches each ResourcePlacement only from its next look at the API's kinds on, every 30 s, after it has seen
+/// an object in a namespace that may be placed; until then it misses what changes (v0.1.2, and v0.3.1 by its source). On
 /// a hub in life there are such objects when it starts, and it watches at once.
 pub(crate) async fn create_namespaces(hub: &Cluster) -> Result<(), FleetError> {
     for name in [SYSTEM, OURS] {

@@ -36,6 +36,8 @@ pub enum Command {
     Diagnose(Diagnose),
     /// Explain a failure code: cause, evidence to look for, remedies, guide
     Explain(Explain),
+    /// Show what KubeFleet's guides say, statement by statement, and whether it is so
+    Guides(Guides),
     /// Save what a fleet looks like for a later diagnosis: objects, events, logs, nothing secret
     Collect(Collect),
     /// The real components, by version
@@ -206,6 +208,34 @@ pub struct Explain {
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: Format,
+}
+
+/// `fleetdrill guides`.
+#[derive(Debug, Args)]
+pub struct Guides {
+    /// A guide, with all its statements; a summary of all guides without it
+    #[arg(value_name = "GUIDE")]
+    pub guide: Option<String>,
+    /// What this run has shown (its `run --json`), instead of what is known of each version; may be given several times,
+    /// for the parts of one
+    #[arg(long, value_name = "RUN.JSON")]
+    pub from: Vec<PathBuf>,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: GuidesFormat,
+}
+
+/// How coverage comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GuidesFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// What differs, for the guides' authors
+    Markdown,
+    /// What guides/measured/VERSION.yaml keeps of the run that --from names
+    Measured,
 }
 
 /// `fleetdrill toolchain`.

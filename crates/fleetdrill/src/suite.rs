@@ -11,6 +11,8 @@ use steps::World;
 use thiserror::Error;
 
 use crate::cli::Shard;
+use crate::guides;
+use crate::guides::tags::TagError;
 use crate::versions::{KubeFleet, Needed};
 
 /// The built-in features.
@@ -55,6 +57,14 @@ pub enum SuiteError {
         /// What is wrong.
         why: String,
     },
+    /// A tag that should name a guide's statement, and doesn't.
+    #[error("{place}: {wrong}")]
+    Statement {
+        /// The scenario's file and line.
+        place: String,
+        /// What is wrong.
+        wrong: TagError,
+    },
     /// Nothing is left to run.
     #[error("no scenario is selected by {what}")]
     Empty {
@@ -92,6 +102,10 @@ impl SuiteError {
         match self {
             Self::Undefined(_) => Some("`fleetdrill list --steps` shows the steps there are".into()),
             Self::Tags { .. } => Some("write it like: @drill and not (@disruptive or @pods)".into()),
+            Self::Statement { wrong: TagError { nearest: Some(nearest), .. }, .. } => {
+                Some(format!("did you mean {nearest}?"))
+            }
+            Self::Statement { .. } => Some("`fleetdrill guides GUIDE` shows the statements there are".into()),
             Self::Empty { nearest: Some(nearest), .. } => Some(format!("did you mean \"{nearest}\"?")),
             Self::Empty { .. } => Some("`fleetdrill list` shows the scenarios there are".into()),
             Self::Read { .. } | Self::Syntax { .. } | Self::Version { .. } => None,
@@ -147,6 +161,7 @@ impl Suite {
         }
         suite.check_versions()?;
         suite.check_steps()?;
+        suite.check_statements()?;
         Ok(suite)
     }
 
@@ -183,6 +198,16 @@ impl Suite {
         for (feature, scenario) in self.scenarios() {
             let place = || format!("{}:{}", file(feature), scenario.position.line);
             needed(feature, scenario).map_err(|why| SuiteError::Version { place: place(), why })?;
+        }
+        Ok(())
+    }
+
+    fn check_statements(&self) -> Result<(), SuiteError> {
+        for (feature, scenario) in self.scenarios() {
+            guides::tags::named(feature, scenario).map_err(|wrong| {
+                let place = format!("{}:{}", file(feature), scenario.position.line);
+                SuiteError::Statement { place, wrong }
+            })?;
         }
         Ok(())
     }
@@ -363,6 +388,22 @@ mod tests {
         let error = Suite::load(&Selection { select: &[path.display().to_string()], ..Selection::default() });
         let error = error.expect_err("undefined").to_string();
         assert!(error.contains("own.feature:3: Given something that nobody defined"), "{error}");
+    }
+
+    #[test]
+    fn a_tag_that_names_no_statement_is_named_with_its_place() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("own.feature");
+        let step = "Given a placement \"web\" selects \"member-1\"";
+        let text = format!("Feature: mine\n  @guide:work-synchronized/resolutio\n  Scenario: one\n    {step}\n");
+        std::fs::write(&path, text).expect("written");
+        let error = Suite::load(&Selection { select: &[path.display().to_string()], ..Selection::default() });
+        let error = error.expect_err("no such statement");
+        assert!(
+            error.to_string().contains("own.feature:3: tag @guide:work-synchronized/resolutio names no"),
+            "{error}"
+        );
+        assert_eq!(error.hint().as_deref(), Some("did you mean @guide:work-synchronized/resolution?"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 
 use diagnosis::{Condition, Object};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A condition's change, with the time at which it was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +55,8 @@ impl From<Condition> for State {
 /// Where a condition stands (part, type) and what it says.
 pub(super) type Conditions = BTreeMap<(Option<String>, String), State>;
 
-/// All conditions of an object: its own, per cluster of a placement, per stage and per cluster of a run. A namespace's
-/// phase and an object's deletion count as conditions too: they are what one would look at.
+/// All conditions of an object: its own, per cluster of a placement with its failed resources, per stage and per cluster of
+/// a run. A namespace's phase and an object's deletion count as conditions too: they are what one would look at.
 pub(super) fn flatten(value: &Value) -> Conditions {
     let object = Object::new(value);
     let mut all = Conditions::new();
@@ -68,7 +68,12 @@ pub(super) fn flatten(value: &Value) -> Conditions {
     add(None, object.at("/status"));
     let name = |v: &Value, key: &str| v.get(key).and_then(Value::as_str).unwrap_or("(none)").to_owned();
     for cluster in object.list("/status/placementStatuses") {
-        add(Some(name(cluster, "clusterName")), Some(cluster));
+        let cluster_name = name(cluster, "clusterName");
+        add(Some(cluster_name.clone()), Some(cluster));
+        for failed in cluster.get("failedPlacements").and_then(Value::as_array).into_iter().flatten() {
+            let part = format!("{cluster_name}, {}", failed_resource(failed));
+            add(Some(part), Some(&json!({ "conditions": [failed.get("condition")] })));
+        }
     }
     for stage in object.list("/status/stagesStatus") {
         let stage_name = format!("stage {}", name(stage, "stageName"));
@@ -83,6 +88,15 @@ pub(super) fn flatten(value: &Value) -> Conditions {
         all.insert((None, "(deletion)".into()), state);
     }
     all
+}
+
+/// `Kind name` or `Kind namespace/name` of a resource among a placement's `failedPlacements`.
+fn failed_resource(failed: &Value) -> String {
+    let text = |key: &str| failed.get(key).and_then(Value::as_str).unwrap_or_default();
+    match text("namespace") {
+        "" => format!("{} {}", text("kind"), text("name")),
+        namespace => format!("{} {namespace}/{}", text("kind"), text("name")),
+    }
 }
 
 /// What changed in status or reason. A message or generation that changes alone is no transition.
@@ -129,6 +143,22 @@ mod tests {
     use serde_json::json;
 
     use super::{flatten, transitions};
+
+    #[test]
+    fn a_failed_resource_has_its_condition_beside_its_cluster_s() {
+        let failed = |namespace: &str| {
+            flatten(&json!({"status": {"placementStatuses": [{
+                "clusterName": "m",
+                "failedPlacements": [{
+                    "kind": "Deployment", "name": "app", "namespace": namespace,
+                    "condition": {"type": "Available", "status": "False", "reason": "ManifestNotAvailableYet"},
+                }],
+            }]}}))
+        };
+        let parts = |all: super::Conditions| all.into_keys().map(|(part, _)| part.unwrap()).collect::<Vec<_>>();
+        assert_eq!(parts(failed("web")), ["m, Deployment web/app"]);
+        assert_eq!(parts(failed("")), ["m, Deployment app"]);
+    }
 
     #[test]
     fn a_transition_is_a_change_of_status_or_reason() {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::cli::{Format, List};
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::guides::tags::statements;
 use crate::output::data;
 use crate::suite::{self, Selection, Suite};
 
@@ -21,6 +22,8 @@ struct Listed {
     scenario: String,
     /// The failure codes that it provokes.
     codes: Vec<String>,
+    /// The cases and statements of guides that it shows, or shows to be otherwise.
+    guides: Vec<String>,
     /// All tags.
     tags: Vec<String>,
     /// What it needs beside a fleet.
@@ -55,6 +58,7 @@ fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Listed {
         line: scenario.position.line,
         scenario: scenario.name.clone(),
         codes: tags.iter().filter(is_code).cloned().collect(),
+        guides: tags.iter().filter_map(|tag| statements(tag)).map(ToOwned::to_owned).collect(),
         needs: needs.chain(versions.map(|needed| needed.to_string())).collect(),
         tags,
     }
@@ -70,10 +74,13 @@ fn text(listed: &[Listed]) {
         }
         let codes = if one.codes.is_empty() { "healthy".to_owned() } else { one.codes.join(", ") };
         anstream::println!("  {codes:<10}  {}", one.scenario);
-        let plain = |t: &&String| !one.codes.contains(t);
+        let plain = |t: &&String| !one.codes.contains(t) && statements(t).is_none();
         let tags: Vec<String> = one.tags.iter().filter(plain).map(|t| format!("@{t}")).collect();
         let needs = if one.needs.is_empty() { String::new() } else { format!("; needs {}", one.needs.join(" and ")) };
         anstream::println!("  {:<10}  {}{needs}", "", tags.join(" "));
+        if !one.guides.is_empty() {
+            anstream::println!("  {:<10}  guides: {}", "", one.guides.join(", "));
+        }
     }
     anstream::println!("\n{} scenarios", listed.len());
 }

@@ -4,6 +4,7 @@ mod collect;
 mod diagnose;
 mod down;
 mod explain;
+mod guides;
 mod list;
 mod progress;
 mod run;
@@ -31,6 +32,7 @@ pub async fn execute(cli: Cli) -> Exit {
         Command::Down(args) => interruptible(down::down(&args)).await,
         Command::Diagnose(args) => interruptible(diagnose::diagnose(&args)).await,
         Command::Explain(args) => explain::explain(&args),
+        Command::Guides(args) => guides::guides(&args),
         Command::Collect(args) => interruptible(collect::collect(&args)).await,
         Command::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
     };

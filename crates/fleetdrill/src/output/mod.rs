@@ -4,7 +4,9 @@
 //! `NO_COLOR`, a file. Nothing depends on a colour.
 
 pub mod brief;
+pub mod coverage;
 pub mod data;
+pub mod drift;
 pub mod error;
 pub mod explained;
 pub mod findings;

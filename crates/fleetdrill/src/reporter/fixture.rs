@@ -288,6 +288,7 @@ fn scenario(feature: &str, file: &str, line: usize) -> ScenarioRecord {
         started_at: start(),
         seconds: 0.0,
         entries: Vec::new(),
+        statements: Vec::new(),
     }
 }
 

@@ -10,12 +10,13 @@ use cucumber::event::ScenarioFinished;
 use cucumber::{Cucumber, cli, parser};
 use fleet::Fleet;
 use futures::stream;
-use steps::record::{Outcome, Recorder, ScenarioRecord, What};
+use steps::record::{Outcome, Recorder, ScenarioRecord, Shown, What};
 use steps::{Scene, SceneInfo, World, limits};
 use tokio::task::JoinSet;
 
 use super::bundles::Bundles;
 use super::watcher::{BoardWriter, Key, RunReporters, SharedBoard, key};
+use crate::guides::{self, Measured};
 use crate::suite::{self, Suite};
 
 /// How much longer than its limit a scenario may take before the watchdog ends the run: its own waits end first.
@@ -115,6 +116,7 @@ impl Engine {
         let suffixes: HashMap<Key, String> =
             suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), format!("{}{n}", self.run))).collect();
         let (suffixes_after, bundles) = (suffixes.clone(), bundles.clone());
+        let statements = Statements::of(&self.fleet);
         let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
         let (in_after, strikes, keep_failed) = (board.clone(), Arc::clone(strikes), self.keep_failed);
         let ran = Cucumber::<World, Features, Vec<gherkin::Feature>, _, _>::custom(
@@ -132,9 +134,14 @@ impl Engine {
         })
         .after(move |feature, _, scenario, ended, world| {
             let recorder = in_after.recorder(feature, scenario);
-            let failed = !matches!(ended, ScenarioFinished::StepPassed);
-            let (strikes, bundles) = (Arc::clone(&strikes), bundles.clone());
             let suffix = suffixes_after.get(&key(feature, scenario)).cloned().unwrap_or_default();
+            let mut failed = !matches!(ended, ScenarioFinished::StepPassed);
+            if !failed {
+                let shown = shown(feature, scenario, &recorder, &suffix, &statements);
+                failed = shown.is_err();
+                in_after.lock().shows(feature, scenario, shown);
+            }
+            let (strikes, bundles) = (Arc::clone(&strikes), bundles.clone());
             let (about, name) = (about(feature, scenario, &suffix), bundle_name(feature, scenario, &suffix));
             if failed {
                 in_after.lock().leaves(feature, scenario);
@@ -199,7 +206,35 @@ pub fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario, reason:
         started_at: jiff::Timestamp::now(),
         seconds: 0.0,
         entries: Vec::new(),
+        statements: Vec::new(),
     }
+}
+
+/// What the guides' statements are compared with.
+struct Statements {
+    /// `KubeFleet`'s version.
+    version: String,
+    /// What was measured on it.
+    measured: Option<Measured>,
+}
+
+impl Statements {
+    fn of(fleet: &Fleet) -> Self {
+        let version = fleet.version().to_owned();
+        Self { measured: Measured::committed(&version), version }
+    }
+}
+
+/// Which of the guides' statements a scenario that passed has shown.
+fn shown(
+    feature: &gherkin::Feature,
+    scenario: &gherkin::Scenario,
+    recorder: &Recorder,
+    suffix: &str,
+    Statements { version, measured }: &Statements,
+) -> Result<Vec<Shown>, String> {
+    let named = guides::tags::named(feature, scenario).map_err(|e| e.to_string())?;
+    guides::check(&named, &recorder.entries(), suffix, version, measured.as_ref())
 }
 
 /// What the diagnosis said last, when a step asked it.

@@ -11,7 +11,7 @@ use cucumber::{Event, Writer, cli, parser};
 use gherkin::{Feature, Scenario, Step};
 use jiff::Timestamp;
 use steps::World;
-use steps::record::{Entry, Outcome, Recorder, ScenarioRecord, What};
+use steps::record::{Entry, Outcome, Recorder, ScenarioRecord, Shown, What};
 
 use crate::reporter::{Event as Told, Reporters};
 use crate::suite;
@@ -37,6 +37,7 @@ struct Running {
     recorder: Recorder,
     steps: Vec<Entry>,
     failure: Option<String>,
+    statements: Vec<Shown>,
     started_at: Timestamp,
     /// Its steps have ended, and only its bundle is being made, which has limits of its own.
     leaves: bool,
@@ -70,6 +71,7 @@ impl Board {
             recorder: Recorder::default(),
             steps: Vec::new(),
             failure: None,
+            statements: Vec::new(),
             started_at: Timestamp::now(),
             leaves: false,
         })
@@ -78,6 +80,18 @@ impl Board {
     /// Takes note that a scenario's steps have ended.
     pub(super) fn leaves(&mut self, feature: &Feature, scenario: &Scenario) {
         self.running(feature, scenario).leaves = true;
+    }
+
+    /// Takes note of which of the guides' statements a scenario has shown, or why it hasn't, which fails it.
+    pub(super) fn shows(&mut self, feature: &Feature, scenario: &Scenario, shown: Result<Vec<Shown>, String>) {
+        let running = self.running(feature, scenario);
+        match shown {
+            Ok(shown) => running.statements = shown,
+            Err(error) => {
+                running.recorder.add(What::Failed { error: error.clone() });
+                running.failure.get_or_insert(error);
+            }
+        }
     }
 
     /// The recorders of all scenarios that run.
@@ -122,6 +136,7 @@ impl Board {
             started_at: running.started_at,
             seconds: ended.duration_since(running.started_at).as_secs_f64(),
             entries,
+            statements: running.statements,
         };
         self.tell(&Told::ScenarioFinished(&record));
         self.finished.push(record);

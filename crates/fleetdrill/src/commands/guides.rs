@@ -1,0 +1,78 @@
+//! `fleetdrill guides`.
+
+use std::path::Path;
+
+use serde::Serialize;
+use steps::record::RunRecord;
+
+use crate::cli::{Format, Guides, GuidesFormat};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::guides::coverage::Showers;
+use crate::guides::{self, Guide, GuideCoverage, Measured};
+use crate::output::style::WIDTH;
+use crate::output::{coverage, data, drift};
+use crate::suite::{Selection, Suite};
+
+/// Coverage, as `guides -o json` shows it.
+#[derive(Debug, Serialize)]
+struct Covered<'a> {
+    /// KubeFleet's versions that something is known of.
+    versions: Vec<&'a str>,
+    /// The guides that were asked for.
+    guides: &'a [GuideCoverage],
+}
+
+pub(super) fn guides(args: &Guides) -> Result<Exit, CommandError> {
+    let wanted = wanted(args.guide.as_deref())?;
+    let (measured, showers) = if !args.from.is_empty() {
+        let runs = args.from.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+        let measured = Measured::of_runs(&runs).map_err(|message| CommandError::Usage { message, hint: None })?;
+        (vec![measured], Showers::of_runs(&runs))
+    } else if args.output == GuidesFormat::Measured {
+        return Err(CommandError::Usage {
+            message: "there is no run to take the measured results of".into(),
+            hint: Some("fleetdrill run --json run.json && fleetdrill guides --from run.json -o measured".into()),
+        });
+    } else {
+        let suite = Suite::load(&Selection::default())?;
+        let named = |e: guides::tags::TagError| CommandError::Usage { message: e.to_string(), hint: e.nearest };
+        (Measured::all(), Showers::of_suite(&suite).map_err(named)?)
+    };
+    let covered: Vec<GuideCoverage> = wanted.iter().map(|g| GuideCoverage::of(g, &measured, &showers)).collect();
+    match args.output {
+        GuidesFormat::Text => data::print_text(&coverage::render(&covered, args.guide.is_some(), WIDTH)),
+        GuidesFormat::Json => {
+            let versions = measured.iter().map(|m| m.kubefleet.as_str()).collect();
+            data::print(Format::Json, &Covered { versions, guides: &covered });
+        }
+        GuidesFormat::Markdown => data::print_text(&drift::render(&covered)),
+        GuidesFormat::Measured => data::print(Format::Yaml, &measured[0]),
+    }
+    let complete = covered.iter().all(|g| g.unreached.is_empty());
+    Ok(if complete || args.output == GuidesFormat::Measured { Exit::Fine } else { Exit::Found })
+}
+
+fn wanted(name: Option<&str>) -> Result<Vec<&'static Guide>, CommandError> {
+    let Some(name) = name else { return Ok(guides::guides().iter().collect()) };
+    let unknown = || CommandError::Usage {
+        message: format!("there is no guide `{name}`"),
+        hint: Some(format!(
+            "there are: {}",
+            guides::guides().iter().map(|g| g.name.as_str()).collect::<Vec<_>>().join(", ")
+        )),
+    };
+    Ok(vec![guides::guide(name).ok_or_else(unknown)?])
+}
+
+fn read(path: &Path) -> Result<RunRecord, CommandError> {
+    let text = std::fs::read_to_string(path).map_err(|e| unusable(path, &e.to_string()))?;
+    serde_json::from_str(&text).map_err(|e| unusable(path, &e.to_string()))
+}
+
+fn unusable(path: &Path, why: &str) -> CommandError {
+    CommandError::Usage {
+        message: format!("{} is no run's record: {why}", path.display()),
+        hint: Some("`fleetdrill run --json FILE` writes one".into()),
+    }
+}

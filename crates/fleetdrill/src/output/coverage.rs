@@ -1,0 +1,125 @@
+//! The coverage of guides as text: what holds, what differs with both texts, what no scenario reaches.
+
+use std::collections::BTreeMap;
+
+use super::Page;
+use super::findings::heading;
+use super::style::{BOLD, ERROR, HINT, SUCCESS, WARNING};
+use crate::guides::GuideCoverage;
+use crate::guides::coverage::{Covered, Standing};
+use crate::guides::shown::Written;
+
+/// The guides as text with colours, wrapped to a width; `whole` also lists what holds.
+#[must_use]
+pub fn render(guides: &[GuideCoverage], whole: bool, width: usize) -> String {
+    let mut page = Page::new(width);
+    for guide in guides {
+        page.blank();
+        page.item(&format!("{}: ", guide.name), BOLD, 2, &guide.title);
+        page.indented(2, |page| write(page, guide, whole));
+    }
+    page.finish()
+}
+
+fn write(page: &mut Page, guide: &GuideCoverage, whole: bool) {
+    for (version, counts) in guide.counts() {
+        page.item(&format!("{version}: "), BOLD, 2, &counts.to_string());
+    }
+    if !guide.differs.is_empty() {
+        page.blank();
+        heading(page, "differs:");
+        for group in guide.differences() {
+            page.indented(2, |page| write_differing(page, &group));
+        }
+    }
+    if !guide.unreached.is_empty() {
+        page.blank();
+        heading(page, "unreached:");
+        for statement in guide.statements.iter().filter(|s| guide.unreached.contains(&s.id)) {
+            page.indented(2, |page| page.item(&format!("{}: ", statement.short_id()), ERROR, 2, &statement.says));
+        }
+    }
+    for ((version, because), ids) in not_applying(guide) {
+        page.blank();
+        page.item(&format!("doesn't apply to {version}: "), WARNING, 2, because);
+        page.indented(2, |page| page.text(&ids.join(", ")));
+    }
+    if whole {
+        page.blank();
+        heading(page, "holds:");
+        for statement in &guide.statements {
+            let holds = statement.versions.iter().filter(|(_, s)| **s == Standing::Holds);
+            let versions: Vec<&str> = holds.map(|(version, _)| version.as_str()).collect();
+            if !versions.is_empty() {
+                page.indented(2, |page| {
+                    page.item(&format!("{} ", statement.short_id()), SUCCESS, 2, &format!("({})", versions.join(", ")));
+                    page.indented(2, |page| page.text(&about(statement)));
+                });
+            }
+        }
+    }
+}
+
+/// Statements that say the same and differ in the same way.
+fn write_differing(page: &mut Page, group: &[&Covered]) {
+    let ids: Vec<&str> = group.iter().map(|s| s.short_id()).collect();
+    let statement = group[0];
+    page.text(&ids.join(", "));
+    page.indented(2, |page| {
+        page.item("the guide: ", BOLD, 2, &about(statement));
+        for (version, standing) in &statement.versions {
+            let Standing::Differs { seen, instead } = standing else { continue };
+            let written = seen.as_ref().map(|seen| Written(seen).to_string());
+            let text = written.or(instead.clone()).unwrap_or_default();
+            page.item(&format!("{version}: "), WARNING, 2, &text);
+            if let Some(command) = statement.command(version) {
+                page.indented(2, |page| page.unwrapped(&command));
+            }
+        }
+        if let Some(note) = &statement.note {
+            page.item("note: ", HINT, 2, note);
+        }
+    });
+}
+
+/// The statement in the guide's words, with what has the condition.
+fn about(statement: &Covered) -> String {
+    if statement.object.is_empty() {
+        statement.says.clone()
+    } else {
+        format!("{}: {}", statement.object, statement.says)
+    }
+}
+
+fn not_applying(guide: &GuideCoverage) -> BTreeMap<(&str, &str), Vec<&str>> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for statement in &guide.statements {
+        for (version, standing) in &statement.versions {
+            if let Standing::DoesNotApply { because } = standing {
+                groups.entry((version, because)).or_default().push(statement.short_id());
+            }
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guides::coverage::fixture;
+    use crate::output::style::WIDTH;
+
+    fn plain(whole: bool) -> String {
+        anstream::adapter::strip_str(&render(&fixture::guides(), whole, WIDTH)).to_string()
+    }
+
+    #[test]
+    fn in_short() {
+        insta::assert_snapshot!(plain(false));
+    }
+
+    #[test]
+    fn whole() {
+        insta::assert_snapshot!(plain(true));
+    }
+}

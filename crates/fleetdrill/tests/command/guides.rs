@@ -1,0 +1,38 @@
+//! `fleetdrill guides`, which needs no fleet.
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+#[test]
+fn the_guides_as_data_text_and_markdown() {
+    let place = Place::new();
+    let said = place.run(["guides", "-o", "json"]);
+    let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert!(json["versions"].as_array().is_some_and(|v| v.iter().any(|v| v == "v0.1.2")), "{}", json["versions"]);
+    let guides = json["guides"].as_array().expect("guides");
+    assert_eq!(guides.len(), 4);
+    for guide in guides {
+        let lists = ["statements", "differs", "unreached"].map(|list| guide[list].as_array().expect("a list").len());
+        assert!(lists[0] > lists[1] && lists[0] > lists[2], "{}: {lists:?}", guide["name"]);
+        for statement in guide["statements"].as_array().expect("a list") {
+            assert!(statement["versions"]["v0.1.2"]["state"].is_string(), "{statement}");
+        }
+    }
+    let text = place.run(["guides", "work-synchronized"]).stdout;
+    assert!(text.starts_with("work-synchronized: Work Synchronization Failure TSG\n"), "{text}");
+    assert!(text.contains("holds:\n"), "{text}");
+    let markdown = place.run(["guides", "-o", "markdown"]).stdout;
+    assert!(markdown.starts_with("# Where KubeFleet and its guides differ\n"), "{markdown}");
+    assert!(markdown.contains("\nKubeFleet v0.1.2:\n"), "{markdown}");
+}
+
+#[test]
+fn what_can_not_be_shown() {
+    let place = Place::new();
+    place.run(["guides", "work"]).expect(2, &["there is no guide `work`", "work-synchronized"]);
+    place.run(["guides", "-o", "measured"]).expect(2, &["there is no run to take the measured results of", "--from"]);
+    let file = place.write("run.json", "{}");
+    place.run(["guides", "--from", &file]).expect(2, &["run.json is no run's record", "missing field"]);
+    place.run(["guides", "--from", "/nowhere.json"]).expect(2, &["/nowhere.json is no run's record", "No such file"]);
+}

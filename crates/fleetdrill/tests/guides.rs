@@ -1,0 +1,100 @@
+//! docs/guides.md, written from the guides' statements, the scenarios' tags and what was measured.
+//!
+//! `make docs` writes the page (`UPDATE=1`); without it this test compares.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use fleetdrill::guides::coverage::Showers;
+use fleetdrill::guides::{GuideCoverage, Measured, guides};
+use fleetdrill::output::drift;
+use fleetdrill::suite::{Selection, Suite};
+
+const INTRODUCTION: &str = "\
+# The guides, statement by statement
+
+KubeFleet's troubleshooting guides say what failures look like. fleetdrill has every statement of them that can be checked in
+[guides/](../guides): each condition of each example with its text, each way to look, each delay and each remedy. Scenarios
+name the statements that they show; on every run each is compared with what the real controllers wrote.
+
+```sh
+fleetdrill guides                                  # what differs, and what no scenario reaches
+fleetdrill guides work-synchronized                # one guide with all its statements
+fleetdrill guides -o markdown                      # what differs, ready for the guides' authors
+fleetdrill run --json run.json
+fleetdrill guides --from run.json                  # what this run has shown, e.g. of another version
+```
+
+A statement *holds*, or it *differs*: then the text that the controllers wrote instead is kept, with `{placement}`,
+`{member}`, `{number}` for the names in it. One that no scenario reaches makes `fleetdrill guides` end with 1.
+
+## How it is checked
+
+`guides/GUIDE.yaml` has the statements. One about a condition has its object, type, status, reason and message as in the
+guide's example; names of the example stand in holes (`in stage {stage=staging}`) and may be others. It holds when a scenario
+that names it has seen such a transition. When only another reason or message of that condition was seen, it differs, and the
+text that is nearest to the guide's is kept. When nothing of it was seen, the scenario fails: it names what it doesn't show.
+Any other statement (`says`, `check`) is a behaviour: the steps of the scenario that names it assert it.
+
+`guides/measured/VERSION.yaml` has what was measured on a version of KubeFleet. When a later run of that version sees
+something else, the scenario fails with both texts. The files are never written by hand:
+
+```sh
+fleetdrill run --kubefleet v0.1.2 --json run.json
+fleetdrill guides --from run.json -o measured > guides/measured/v0.1.2.yaml
+```
+
+How a scenario names statements: [writing-features.md](writing-features.md#the-guides-statements).
+
+## Coverage
+";
+
+const END: &str = "\n<!-- Written from guides/ and features/ by `make docs`. Change the texts there. -->\n";
+
+#[test]
+fn docs_guides_md_is_what_was_measured() {
+    let coverage = coverage();
+    let mut page = INTRODUCTION.to_owned();
+    page.push_str("\n| guide | KubeFleet | holds | differs | unreached | doesn't apply |\n|---|---|---|---|---|---|\n");
+    for guide in &coverage {
+        for (version, c) in guide.counts() {
+            let (name, title, url) = (&guide.name, &guide.title, &guide.url);
+            let _ = writeln!(
+                page,
+                "| `{name}`, [{title}]({url}) | {version} | {} | {} | {} | {} |",
+                c.hold, c.differ, c.unreached, c.do_not_apply
+            );
+        }
+    }
+    page.push_str("\n# What differs\n\nThe command below each difference provokes it again.\n");
+    page.push_str(&drift::differences(&coverage));
+    page.push_str(END);
+    assert_written("docs/guides.md", &page);
+}
+
+/// The list becomes shorter, and is to stay empty.
+#[test]
+fn no_statement_is_unreached() {
+    let unreached: Vec<String> = coverage().into_iter().flat_map(|guide| guide.unreached).collect();
+    insta::assert_snapshot!(unreached.join("\n"));
+}
+
+fn coverage() -> Vec<GuideCoverage> {
+    let suite = Suite::load(&Selection::default()).expect("usable features");
+    let showers = Showers::of_suite(&suite).expect("tags that name statements");
+    let measured = Measured::all();
+    guides().iter().map(|guide| GuideCoverage::of(guide, &measured, &showers)).collect()
+}
+
+fn assert_written(page: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, text).expect("the page can be written");
+        return;
+    }
+    let there = fs::read_to_string(&path).unwrap_or_default();
+    let differs = there.lines().zip(text.lines()).position(|(a, b)| a != b);
+    let line = differs.unwrap_or_else(|| there.lines().count().min(text.lines().count())) + 1;
+    assert!(there == text, "{page} isn't what was measured, from line {line} on; run `make docs`");
+}

@@ -1,0 +1,111 @@
+//! Steps that look as a person does, with `kubectl get`.
+
+use cucumber::gherkin::Step;
+use cucumber::then;
+use diagnosis::Object;
+use fleet::kinds;
+use fleet::observe::Verdict;
+use fleet::tables::Table;
+
+use crate::error::StepError;
+use crate::limits;
+use crate::params::ObjectRef;
+use crate::scene::Scene;
+use crate::world::World;
+
+/// What `kubectl get` shows of the object now, given as e.g. `"kubectl get csur"`: the table's header is all its columns,
+/// its one row the object's cells. `{name}` stands for the real name of what the scenario calls so, `*` at the end of a
+/// cell for anything.
+#[then(expr = "{string} shows {object}")]
+async fn shows(world: &mut World, command: String, object: ObjectRef, step: &Step) -> Result<(), StepError> {
+    let scene = world.scene();
+    let found = scene.find(&object)?;
+    let hub = scene.hub();
+    let held = scene
+        .wait(&hub, &found.watched, "the object is there", limits::REPORTED, |objects| match found.pick(objects) {
+            Some(_) => Verdict::Holds,
+            None => Verdict::Pending("no such object".into()),
+        })
+        .await?;
+    let name = found.pick(&held.objects).map(|o| Object::new(o).name().to_owned()).unwrap_or_default();
+    let word = word(&command)?;
+    let called = fleet::tables::kind_called(&hub, found.kind, word).await?;
+    if called.as_deref() != Some(found.kind.kind) {
+        let called = called.unwrap_or_else(|| "nothing".into());
+        return Err(StepError::Differs(format!("`{command}` gets {called}, not {}", found.kind.kind)));
+    }
+    let table = fleet::tables::get(&hub, found.kind, found.watched.namespace.as_deref(), Some(&name)).await?;
+    compare(scene, &command, &table, step)
+}
+
+/// What `kubectl get pods` or `kubectl get deployments` shows on a member, in the namespace that the placement places. The
+/// table is the same, and one of the objects there has the row's cells.
+#[then(expr = "{string} on {string} shows of placement {string}")]
+async fn shows_on(
+    world: &mut World,
+    command: String,
+    member: String,
+    placement: String,
+    step: &Step,
+) -> Result<(), StepError> {
+    let scene = world.scene();
+    let placement = scene.placement(&placement)?;
+    let cluster = scene.fleet.member(&scene.names.get(&member)?).await?.cluster;
+    let kind = match word(&command)? {
+        "pods" => kinds::POD,
+        "deploy" | "deployment" | "deployments" => kinds::DEPLOYMENT,
+        other => return Err(StepError::Feature(format!("`{other}` is nothing that a placement puts on members"))),
+    };
+    let table = fleet::tables::get(&cluster, kind, Some(&placement.content), None).await?;
+    compare(scene, &command, &table, step)
+}
+
+fn word(command: &str) -> Result<&str, StepError> {
+    let word = command.strip_prefix("kubectl get ").filter(|w| !w.contains(' '));
+    word.ok_or_else(|| StepError::Feature(format!("`{command}` is no command like `kubectl get csur`")))
+}
+
+fn compare(scene: &Scene, command: &str, table: &Table, step: &Step) -> Result<(), StepError> {
+    let rows = step.table.as_ref().map(|t| &t.rows[..]);
+    let Some([header, row]) = rows else {
+        return Err(StepError::Feature("this step needs a table of columns with one row".into()));
+    };
+    if *header != table.columns {
+        return Err(StepError::Differs(format!("`{command}` shows the columns {}", table.columns.join(" "))));
+    }
+    let row: Vec<String> = row.iter().map(|cell| scene.names.fill(cell)).collect();
+    let is = |cells: &Vec<String>| cells.iter().zip(&row).all(|(is, wanted)| fits(is, wanted));
+    if table.rows.iter().any(is) {
+        return Ok(());
+    }
+    let shown: Vec<String> = table.rows.iter().map(|cells| cells.join(" | ")).collect();
+    Err(StepError::Differs(format!(
+        "`{command}` shows {}",
+        if shown.is_empty() { "nothing".into() } else { shown.join("; ") }
+    )))
+}
+
+/// Whether a value is what was wanted; `*` at the end stands for anything.
+pub(crate) fn fits(is: &str, wanted: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(start) => is.starts_with(start),
+        None => is == wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fits, word};
+
+    #[test]
+    fn a_star_is_anything() {
+        assert!(fits("web-m-0f3c", "web-m-*") && fits("", "*") && fits("True", "True"));
+        assert!(!fits("web", "web-m-*") && !fits("True", "") && !fits("", "True"));
+    }
+
+    #[test]
+    fn commands_are_as_people_type_them() {
+        assert_eq!(word("kubectl get csur").expect("a command"), "csur");
+        assert!(word("kubectl describe csur").is_err() && word("kubectl get csur x").is_err());
+    }
+}
