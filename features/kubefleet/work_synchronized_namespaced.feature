@@ -25,11 +25,15 @@ Feature: WorkSynchronized of a ResourcePlacement is False
       | east | WorkSynchronized | False  | SyncWorkFailed            | unable to create new content in namespace fleet-member-{east} because it is being terminated |
     And the binding of placement "second" for "east" reports
       | condition        | status | reason         | message                                       |
-      | WorkSynchronized | False  | SyncWorkFailed | "{second}-app.{second}-work" is forbidden     |
+      | WorkSynchronized | False  | SyncWorkFailed | "{second}-app.{second}-work" is forbidden: unable to create new content in namespace fleet-member-{east} |
+    And the hub's namespace of member "east" reports
+      | condition                    | status | reason               | message                             |
+      | NamespaceContentRemaining    | True   | SomeResourcesRemain  | works.placement.kubernetes-fleet.io |
+      | NamespaceFinalizersRemaining | True   | SomeFinalizersRemain | kubernetes-fleet.io/work-cleanup    |
     And the diagnosis of placement "second" is KF-WS-001 for "east"
-      | object                                          | value          |
-      | ResourcePlacement/{second}-app/{second}         | SyncWorkFailed |
-      | Work/fleet-member-{east}/{first}-app.{first}-work | work-cleanup |
+      | object                                  | value                             |
+      | ResourcePlacement/{second}-app/{second} | SyncWorkFailed                    |
+      | Namespace/fleet-member-{east}           | NamespaceFinalizersRemaining=True |
     When the Works that hold the hub's namespace of member "east" are released
     Then the hub's namespace of member "east" is back
     And placement "second" becomes available on "east"

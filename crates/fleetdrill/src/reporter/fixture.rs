@@ -3,7 +3,7 @@
 use diagnosis::Finding;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use steps::record::{Entry, Outcome, RunRecord, ScenarioRecord, State, Transition, What};
+use steps::record::{Entry, Outcome, RunRecord, ScenarioRecord, Seen, Shown, ShownState, State, Transition, What};
 
 const TERMINATING: &str = "Failed to synchronize the work to the latest: works.placement.kubernetes-fleet.io \
     \"web-x1-work\" is forbidden: unable to create new content in namespace fleet-member-member-4 because it is being \
@@ -220,6 +220,17 @@ pub(crate) fn passed() -> ScenarioRecord {
         at(37_100, held("web-x1 is available on member-1, member-2, member-3, member-4", 29.69)),
         at(37_110, step("And", "the diagnosis of placement \"web\" finds nothing")),
         at(37_200, What::Diagnosed { findings: Vec::new() }),
+    ];
+    let seen = Seen {
+        status: "False".to_owned(),
+        reason: "WorkNotSynchronizedYet".to_owned(),
+        message: "There are {number} cluster(s) which have not finished creating or updating work(s) yet".to_owned(),
+    };
+    let shown = |id: &str, state| Shown { statement: id.to_owned(), state };
+    record.statements = vec![
+        shown("azure-work-synchronized/sample/work-synchronized/cluster", ShownState::Differs { seen: Some(seen) }),
+        shown("work-synchronized/condition/work-synchronized/cluster", ShownState::Holds),
+        shown("work-synchronized/resolution/rejoin", ShownState::Differs { seen: None }),
     ];
     record
 }

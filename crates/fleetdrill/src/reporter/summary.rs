@@ -1,9 +1,10 @@
 //! The end of a run on the terminal: counts, what failed, what was not run and why, and what to know about the run.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use owo_colors::OwoColorize;
-use steps::record::{Outcome, RunRecord, ScenarioRecord, What};
+use steps::record::{Outcome, RunRecord, ScenarioRecord, Shown, ShownState, What};
 
 use super::file::ReportFile;
 use super::scenario::{headline, reason, seconds, sign};
@@ -65,6 +66,7 @@ pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: Look) -> Stri
         write_failed(page, run, look);
         write_not_run(page, run);
         write_notes(page, run);
+        write_statements(page, run);
         let versions: Vec<_> = run.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
         page.item("versions: ", BOLD, 2, &versions.join(", "));
         page.item("run: ", BOLD, 2, &format!("{} on provider {}, fleetdrill {}", run.id, run.provider, run.fleetdrill));
@@ -158,6 +160,19 @@ fn write_notes(page: &mut Page, run: &RunRecord) {
             2,
             &format!("in {} a simulated kubelet (KWOK) played the pods", scenarios(played)),
         );
+    }
+}
+
+/// What the run has shown of the guides. Several scenarios may show the same statement.
+fn write_statements(page: &mut Page, run: &RunRecord) {
+    let shown = run.scenarios.iter().flat_map(|record| &record.statements);
+    let (hold, differ): (Vec<_>, Vec<_>) = shown.partition(|shown| shown.state == ShownState::Holds);
+    let count = |shown: Vec<&Shown>| shown.iter().map(|shown| &shown.statement).collect::<BTreeSet<_>>().len();
+    let (hold, differ) = (count(hold), count(differ));
+    if hold + differ > 0 {
+        let text =
+            format!("of what KubeFleet's guides say, {hold} hold and {differ} differ; `fleetdrill guides` shows which");
+        page.item("guides: ", BOLD, 2, &text);
     }
 }
 
