@@ -30,9 +30,6 @@ Feature: An approval that counts for nothing
       | metadata.generation                                        | 1                        |
       | metadata.labels.kubernetes-fleet.io/isLatestUpdateRunApproval | true                  |
       | metadata.labels.kubernetes-fleet.io/targetUpdatingStage    | staging                  |
-      | metadata.labels.kubernetes-fleet.io/targetUpdateRun        | absent                   |
-      | metadata.labels.kubernetes-fleet.io/targetupdaterun        | {release}                |
-      | metadata.labels.kubernetes-fleet.io/taskType               | absent                   |
       | spec.parentStageRollout                                    | {release}                |
       | spec.targetStage                                           | staging                  |
     And "kubectl get <requests>" shows the approval request of update run "release" <when> stage "staging"
@@ -63,14 +60,11 @@ Feature: An approval that counts for nothing
     And the resources of placement "web" are on "member-1"
 
     @drill @guide:staged-update-run-2026/approval
-    @drift:staged-update-run-2026/approval/label-target-update-run @drift:staged-update-run-2026/approval/label-task-type
     Examples:
       | placement                  | when   | requests                |
       | a cluster-scoped placement | after  | clusterapprovalrequests |
 
     @guide:staged-update-run-2026/approval-before-stage @guide:staged-update-run-2026/mirror/approvals
-    @drift:staged-update-run-2026/approval-before-stage/label-target-update-run
-    @drift:staged-update-run-2026/approval-before-stage/label-task-type
     Examples:
       | placement                  | when   | requests                |
       | a cluster-scoped placement | before | clusterapprovalrequests |
@@ -104,3 +98,49 @@ Feature: An approval that counts for nothing
       | a cluster-scoped placement | before |
       | a namespaced placement     | after  |
       | a namespaced placement     | before |
+
+  @before-v0.2.0 @drift:staged-update-run-2026/approval-labels
+  Scenario Outline: A request of <placement> carries its run's name under a label in lower case, and nothing of its task
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | before   | after    |
+      | staging | member-1 | Approval | Approval |
+    When an update run "release" of placement "web" starts with strategy "asks"
+    Then the approval request of update run "release" before stage "staging" has
+      | field                                               | value     |
+      | metadata.labels.kubernetes-fleet.io/targetupdaterun | {release} |
+      | metadata.labels.kubernetes-fleet.io/targetUpdateRun | absent    |
+      | metadata.labels.kubernetes-fleet.io/taskType        | absent    |
+    When the approval request of update run "release" before stage "staging" is approved
+    Then the approval request of update run "release" after stage "staging" has
+      | field                                               | value     |
+      | metadata.labels.kubernetes-fleet.io/targetupdaterun | {release} |
+      | metadata.labels.kubernetes-fleet.io/targetUpdateRun | absent    |
+      | metadata.labels.kubernetes-fleet.io/taskType        | absent    |
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0 @guide:staged-update-run-2026/approval-labels
+  Scenario Outline: A request of <placement> carries its run's name and its task as labels
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | before   | after    |
+      | staging | member-1 | Approval | Approval |
+    When an update run "release" of placement "web" starts with strategy "asks"
+    Then the approval request of update run "release" before stage "staging" has
+      | field                                               | value       |
+      | metadata.labels.kubernetes-fleet.io/targetUpdateRun | {release}   |
+      | metadata.labels.kubernetes-fleet.io/taskType        | beforeStage |
+    When the approval request of update run "release" before stage "staging" is approved
+    Then the approval request of update run "release" after stage "staging" has
+      | field                                               | value       |
+      | metadata.labels.kubernetes-fleet.io/targetUpdateRun | {release}   |
+      | metadata.labels.kubernetes-fleet.io/taskType        | afterStage  |
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |

@@ -273,7 +273,7 @@ pub(crate) mod fixture {
         };
         let first = "staged-update-run-2026/placement-deleted/initialized/cluster";
         let second = "staged-update-run-2026/concurrent/initialized/cluster";
-        let label = "staged-update-run-2026/approval/label-task-type/cluster";
+        let label = "staged-update-run-2026/approval-labels/task-type/cluster";
         let holds = "staged-update-run-2026/external/scheduled/cluster";
         let stopped = "staged-update-run-2026/state-stop/stopped/cluster";
         let delete = "staged-update-run-2026/stuck-resolution/delete/cluster";

@@ -33,7 +33,8 @@ impl Measured {
         measured
     }
 
-    /// What runs of one version have shown, such as the parts of one that was split.
+    /// What runs of one version have shown, such as the parts of one that was split. What an older fleetdrill had for a
+    /// statement is left out.
     ///
     /// # Errors
     /// When two scenarios contradict each other, or the runs don't say one version of KubeFleet; for people.
@@ -45,10 +46,11 @@ impl Measured {
         let [version] = &versions[..] else {
             return Err(format!("what was run is no one version of KubeFleet: {}", versions.join(", ")));
         };
+        let known = known();
         let mut first: BTreeMap<&str, (&Shown, &str)> = BTreeMap::new();
         let scenarios = runs.iter().flat_map(|run| &run.scenarios).filter(|s| s.outcome == Outcome::Passed);
         for scenario in scenarios {
-            for shown in &scenario.statements {
+            for shown in scenario.statements.iter().filter(|s| known.contains(s.statement.as_str())) {
                 let (before, by) = first.entry(&shown.statement).or_insert((shown, &scenario.scenario));
                 if before.state != shown.state {
                     let id = &shown.statement;
@@ -89,10 +91,15 @@ impl Measured {
     /// Ids that no guide has any more.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
-        let known: BTreeSet<&str> = guides().iter().flat_map(|g| &g.statements).map(|s| s.id.as_str()).collect();
+        let known = known();
         let ids = self.holds.iter().chain(self.differs.keys()).map(String::as_str);
         ids.filter(|id| !known.contains(id)).collect()
     }
+}
+
+/// The ids of all statements that there are.
+fn known() -> BTreeSet<&'static str> {
+    guides().iter().flat_map(|g| &g.statements).map(|s| s.id.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -109,15 +116,18 @@ mod tests {
 
     #[test]
     fn scenarios_that_contradict_each_other_are_no_measure() {
+        let id = "work-synchronized/resolution/wait";
         let with = |state| {
             let mut run = fixture::run();
-            run.scenarios[0].statements = vec![Shown { statement: "g/c/s".into(), state }];
+            let gone = Shown { statement: "work-synchronized/gone/gone".into(), state: ShownState::Holds };
+            run.scenarios[0].statements = vec![Shown { statement: id.into(), state }, gone];
             run
         };
         let (holds, differs) = (with(ShownState::Holds), with(ShownState::Differs { seen: None }));
-        assert!(Measured::of_runs(&[holds.clone(), holds.clone()]).unwrap().holds.contains("g/c/s"));
+        let measured = Measured::of_runs(&[holds.clone(), holds.clone()]).unwrap();
+        assert_eq!(measured.holds.iter().collect::<Vec<_>>(), [id]);
         let error = Measured::of_runs(&[holds.clone(), differs]).unwrap_err();
-        assert!(error.ends_with("show statement g/c/s differently"), "{error}");
+        assert!(error.ends_with(&format!("show statement {id} differently")), "{error}");
         let mut other = holds.clone();
         other.versions[0].1 = "v0.3.1".into();
         let error = Measured::of_runs(&[holds, other]).unwrap_err();
