@@ -67,8 +67,8 @@ fn docs_guides_md_is_what_was_measured() {
             );
         }
     }
-    page.push_str("\n# What differs\n\nThe command below each difference provokes it again.\n");
-    page.push_str(&drift::differences(&coverage));
+    page.push_str("\n## What differs\n\nThe command below each difference provokes it again.\n");
+    page.push_str(&drift::differences(&coverage, 3));
     page.push_str(END);
     assert_written("docs/guides.md", &page);
 }

@@ -15,16 +15,17 @@ pub fn render(guides: &[GuideCoverage]) -> String {
          Each difference was seen on real controllers; names stand as `{placement}`, `{member}` and so on. The command \
          below each one provokes it again ([fleetdrill](https://github.com/fleetdrill/fleetdrill)).\n",
     );
-    page.push_str(&differences(guides));
+    page.push_str(&differences(guides, 2));
     page
 }
 
-/// The differences alone.
+/// The differences alone, with headings from a level on.
 #[must_use]
-pub fn differences(guides: &[GuideCoverage]) -> String {
+pub fn differences(guides: &[GuideCoverage], level: usize) -> String {
     let mut page = String::new();
+    let heading = "#".repeat(level);
     for guide in guides {
-        let _ = writeln!(page, "\n## [{}]({})", guide.title, guide.url);
+        let _ = writeln!(page, "\n{heading} [{}]({})", guide.title, guide.url);
         let groups = guide.differences();
         if groups.is_empty() {
             page.push_str("\nNothing differs.\n");
@@ -33,7 +34,7 @@ pub fn differences(guides: &[GuideCoverage]) -> String {
         for group in groups {
             if group[0].section != section {
                 section = &group[0].section;
-                let _ = writeln!(page, "\n### {section}");
+                let _ = writeln!(page, "\n{heading}# {section}");
             }
             write(&mut page, &group);
         }
