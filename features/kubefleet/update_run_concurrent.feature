@@ -31,6 +31,12 @@ Feature: Two staged update runs update the same cluster at the same time
       | condition      | status | reason         | message                                     |
       | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 1, updateRun: {new}  |
     And update run "old" failed 15 seconds or more after its update of "member-1" started
+    And update run "old" has
+      | field                                   | value             |
+      | status.appliedStrategy.comparisonOption | PartialComparison |
+      | status.appliedStrategy.type             | ClientSideApply   |
+      | status.appliedStrategy.whenToApply      | Always            |
+      | status.appliedStrategy.whenToTakeOver   | Always            |
     And "kubectl get <bindings>" shows the binding of placement "web" for "member-1"
       | NAME                | WORKSYNCHRONIZED | RESOURCESAPPLIED | AGE |
       | {web}-{member-1}-*  | True             | True             | *   |
