@@ -82,7 +82,7 @@ impl Agents {
     pub fn hub(&self, hub: &Cluster) -> ProcessSpec {
         let mut args = known(HUB_FLAGS, &self.hub_flags);
         args.push(format!("--kubeconfig={}", hub.kubeconfig.display()));
-        ProcessSpec { name: hub_agent_name(), program: self.hub_agent.clone(), args, env: Vec::new() }
+        ProcessSpec { name: hub_agent_name(), program: self.hub_agent.clone(), args, ..ProcessSpec::default() }
     }
 
     /// The member-agent of `member`, which reaches the hub with the token in `token`.
@@ -101,6 +101,7 @@ impl Agents {
             program: self.member_agent.clone(),
             args,
             env: env.map(|(k, v)| (k.to_owned(), v)).to_vec(),
+            ..ProcessSpec::default()
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Putting a version's CRDs on a cluster.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use clusters::local::Cluster;
 use futures::future::try_join_all;
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
 use serde_json::Value;
 
 use crate::error::FleetError;
@@ -12,6 +13,12 @@ use crate::kinds::CRD;
 
 /// fleetdrill's name as a field manager.
 pub const FIELD_MANAGER: &str = "fleetdrill";
+
+/// How long CRDs may take until they are served. It takes about a second here.
+const SERVED_LIMIT: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether they are.
+const SERVED_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Reads CRDs from their files, which takes longer than applying them: do it while clusters start.
 pub(crate) async fn read_crds(files: Vec<PathBuf>) -> Result<Vec<Value>, FleetError> {
@@ -29,57 +36,58 @@ pub(crate) async fn read_crds(files: Vec<PathBuf>) -> Result<Vec<Value>, FleetEr
 
 /// Applies CRDs and waits until all of them are served.
 pub(crate) async fn apply_crds(cluster: &Cluster, crds: impl Iterator<Item = &Value>) -> Result<(), FleetError> {
-    let crds: Vec<&Value> = crds.collect();
-    let api = CRD.api(&cluster.client, None);
-    let params = PatchParams::apply(FIELD_MANAGER).force();
-    let apply = |crd: &Value| {
-        let name = name(crd).to_owned();
-        let (api, params, crd) = (api.clone(), params.clone(), crd.clone());
-        async move {
-            let failed = FleetError::api(&cluster.name, format!("apply CustomResourceDefinition/{name}"));
-            let object = serde_json::from_value(crd.clone())
-                .map_err(|e| FleetError::Unreadable { what: name.clone(), why: e.to_string() })?;
-            // Creating costs the API server much less than applying does.
-            match api.create(&PostParams::default(), &object).await {
-                Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                    api.patch(&name, &params, &Patch::Apply(crd)).await.map(drop).map_err(failed)
-                }
-                created => created.map(drop).map_err(failed),
-            }
-        }
+    let install = |crd| async move {
+        apply(cluster, crd).await?;
+        served(cluster, crd).await
     };
-    try_join_all(crds.iter().map(|crd| apply(crd))).await?;
-    established(cluster, &api, &crds).await
+    try_join_all(crds.map(install)).await.map(drop)
 }
 
-async fn established(cluster: &Cluster, api: &Api<DynamicObject>, crds: &[&Value]) -> Result<(), FleetError> {
-    let limit = std::time::Duration::from_secs(60);
-    let started = std::time::Instant::now();
-    loop {
-        let list = api.list(&ListParams::default()).await;
-        let list = list.map_err(FleetError::api(&cluster.name, "list CustomResourceDefinitions"))?;
-        let waiting: Vec<&str> = crds
-            .iter()
-            .map(|crd| name(crd))
-            .filter(|name| !list.items.iter().any(|i| i.metadata.name.as_deref() == Some(name) && is_established(i)))
-            .collect();
-        if waiting.is_empty() {
-            return Ok(());
+async fn apply(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
+    let (api, name) = (CRD.api(&cluster.client, None), name(crd));
+    let failed = FleetError::api(&cluster.name, format!("apply CustomResourceDefinition/{name}"));
+    let object = serde_json::from_value(crd.clone())
+        .map_err(|e| FleetError::Unreadable { what: name.to_owned(), why: e.to_string() })?;
+    // Creating costs the API server much less than applying does.
+    match api.create(&PostParams::default(), &object).await {
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            let params = PatchParams::apply(FIELD_MANAGER).force();
+            api.patch(name, &params, &Patch::Apply(crd)).await.map(drop).map_err(failed)
         }
-        if started.elapsed() > limit {
-            return Err(FleetError::TimedOut {
-                expectation: format!("all CRDs are served by {}", cluster.name),
-                seconds: limit.as_secs_f64(),
-                last: format!("not yet: {}", waiting.join(", ")),
-            });
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        created => created.map(drop).map_err(failed),
     }
 }
 
-fn is_established(crd: &DynamicObject) -> bool {
-    let conditions = diagnosis::conditions(crd.data.get("status"));
-    conditions.iter().any(|c| c.type_ == "Established" && c.status == "True")
+/// Waits until a CRD's objects can be listed. The first list of each kind is expensive, and an API server answers those
+/// of different kinds one after the other: made here, they overlap with the other CRDs' creation, and the agents, which
+/// list all kinds when they start, find that done.
+async fn served(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
+    let started = Instant::now();
+    let name = name(crd);
+    let text = |path: &str| crd.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let versions = crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+    let Some(version) = versions.filter(|v| v["served"] == true).find_map(|v| v["name"].as_str()) else {
+        return Ok(());
+    };
+    let kind = GroupVersionKind::gvk(text("/spec/group"), version, text("/spec/names/kind"));
+    let kind = ApiResource::from_gvk_with_plural(&kind, text("/spec/names/plural"));
+    let objects: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &kind);
+    loop {
+        match objects.list_metadata(&ListParams::default().limit(1)).await {
+            Ok(_) => return Ok(()),
+            // In the plain words of a server that knows no such path.
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => return Err(FleetError::api(&cluster.name, format!("list {name}"))(error)),
+        }
+        if started.elapsed() > SERVED_LIMIT {
+            return Err(FleetError::TimedOut {
+                expectation: format!("{name} are served by {}", cluster.name),
+                seconds: SERVED_LIMIT.as_secs_f64(),
+                last: "the CRD isn't established".into(),
+            });
+        }
+        tokio::time::sleep(SERVED_INTERVAL).await;
+    }
 }
 
 pub(crate) fn name(object: &Value) -> &str {

@@ -78,7 +78,8 @@ async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
         keeper: Program(program()),
     };
     let started = Instant::now();
-    let fleet = Fleet::create(options, Arc::new(|_| ())).await?;
+    let progress = move |stage| eprintln!("  {:>5.1} s {stage:?}", seconds(started.elapsed()));
+    let fleet = Fleet::create(options, Arc::new(progress)).await?;
     let took = started.elapsed();
     fleet.end().await?;
     Ok(took)

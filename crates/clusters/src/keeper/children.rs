@@ -18,16 +18,18 @@ const LOG_LINES: usize = 15;
 /// How many characters of a line.
 const LINE_LENGTH: usize = 400;
 
-/// Becomes the program given by `args` (parent's id, program, its arguments), tied to the life of its parent.
+/// Becomes the program given by `args` (parent's id, niceness, program, its arguments), tied to the life of its parent.
 ///
-/// The keeper starts every child through this: the parent death signal has to be set by the child itself, between fork
-/// and exec, which safe Rust has no place for. It survives the exec.
+/// The keeper starts every child through this: the parent death signal and the niceness have to be set by the child
+/// itself, between fork and exec, which safe Rust has no place for. They survive the exec.
 #[must_use]
 pub fn exec(args: &[String]) -> ExitCode {
-    let [parent, program, args @ ..] = args else {
-        eprintln!("error: keeper exec takes a process id and a program");
+    let [parent, niceness, program, args @ ..] = args else {
+        eprintln!("error: keeper exec takes a process id, a niceness and a program");
         return ExitCode::from(2);
     };
+    // A system that refuses it runs the program all the same.
+    let _ = niceness.parse().map(rustix::process::nice);
     #[cfg(target_os = "linux")]
     {
         if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
@@ -54,6 +56,7 @@ pub(super) fn start(spec: &ProcessSpec, dir: &Path, log: &Path) -> std::io::Resu
         .arg("keeper")
         .arg("exec")
         .arg(std::process::id().to_string())
+        .arg(spec.niceness.to_string())
         .arg(&spec.program)
         .args(&spec.args)
         .env_clear()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A process to start. Its output goes to `logs/<name>.log` in the fleet's directory, its environment is `env` and
 /// nothing else but `PATH`, `HOME` and `TMPDIR`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessSpec {
     /// Unique in its fleet, e.g. `member-1-kube-apiserver`.
     pub name: String,
@@ -16,6 +16,9 @@ pub struct ProcessSpec {
     pub args: Vec<String>,
     /// Its environment.
     pub env: Vec<(String, String)>,
+    /// How far it stands back for other processes: 0 (not at all) to 19.
+    #[serde(default)]
+    pub niceness: i32,
 }
 
 /// What can be asked.

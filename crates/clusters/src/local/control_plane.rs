@@ -40,7 +40,7 @@ pub(super) fn etcd(program: &Path, dir: &Path, ca: &Path, pair: &Pair, peer: u16
         "--unsafe-no-fsync=true".to_owned(),
         "--log-level=warn".to_owned(),
     ];
-    ProcessSpec { name: "etcd".into(), program: program.to_owned(), args: args.to_vec(), env: Vec::new() }
+    ProcessSpec { name: "etcd".into(), program: program.to_owned(), args: args.to_vec(), ..ProcessSpec::default() }
 }
 
 fn etcd_address(dir: &Path) -> String {
@@ -79,11 +79,16 @@ pub(super) fn apiserver(
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--profiling=false".to_owned(),
     ];
+    let mut args = args.to_vec();
+    args.extend(std::env::var("FD_ARGS").unwrap_or_default().split_whitespace().map(ToOwned::to_owned));
+    let env = std::env::var("FD_ENV").unwrap_or_default();
+    let env = env.split_whitespace().filter_map(|e| e.split_once('=')).map(|(a, b)| (a.to_owned(), b.to_owned()));
     Ok(ProcessSpec {
         name: process(cluster, "kube-apiserver"),
         program: program.to_owned(),
-        args: args.to_vec(),
-        env: Vec::new(),
+        args,
+        env: env.collect(),
+        niceness: if cluster == "hub" { 0 } else { std::env::var("FD_NICE").map_or(0, |n| n.parse().unwrap()) },
     })
 }
 
@@ -102,7 +107,7 @@ pub(super) fn controller_manager(program: &Path, cluster: &str, hub: bool, kubec
         name: process(cluster, "kube-controller-manager"),
         program: program.to_owned(),
         args: args.to_vec(),
-        env: Vec::new(),
+        ..ProcessSpec::default()
     }
 }
 

@@ -121,7 +121,12 @@ fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> ProcessSpec {
         "--kube-api-qps=200".to_owned(),
         "--kube-api-burst=400".to_owned(),
     ];
-    ProcessSpec { name: process(cluster, SCHEDULER), program: program.to_owned(), args: args.to_vec(), env: Vec::new() }
+    ProcessSpec {
+        name: process(cluster, SCHEDULER),
+        program: program.to_owned(),
+        args: args.to_vec(),
+        ..ProcessSpec::default()
+    }
 }
 
 /// A member's KWOK. It serves nothing: without an address and a port it doesn't listen.
@@ -136,7 +141,12 @@ fn kwok(program: &Path, cluster: &str, kubeconfig: &Path, stages: &Path) -> Proc
         "--node-ip=192.0.2.1".to_owned(),
         "--cidr=10.244.0.0/16".to_owned(),
     ];
-    ProcessSpec { name: process(cluster, KWOK), program: program.to_owned(), args: args.to_vec(), env: Vec::new() }
+    ProcessSpec {
+        name: process(cluster, KWOK),
+        program: program.to_owned(),
+        args: args.to_vec(),
+        ..ProcessSpec::default()
+    }
 }
 
 #[cfg(test)]

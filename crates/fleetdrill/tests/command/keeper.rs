@@ -24,7 +24,13 @@ async fn keeper(place: &Place) -> Keeper {
 
 fn shell(name: &str, script: &str) -> ProcessSpec {
     let args = vec!["-c".into(), script.into()];
-    ProcessSpec { name: name.into(), program: "/bin/sh".into(), args, env: vec![("GREETING".into(), "hello".into())] }
+    ProcessSpec {
+        name: name.into(),
+        program: "/bin/sh".into(),
+        args,
+        env: vec![("GREETING".into(), "hello".into())],
+        ..ProcessSpec::default()
+    }
 }
 
 async fn status(keeper: &Keeper, name: &str) -> ProcessStatus {
