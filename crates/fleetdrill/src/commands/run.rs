@@ -74,7 +74,8 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let prepared = tokio::select! {
         prepared = prepare(&args, &id, suite.needs_pods(), &shared) => prepared,
         () = interrupts.next() => {
-            finish_quietly(shared);
+            // Takes the progress line away without a summary.
+            drop(shared);
             eprintln!("interrupted before the first scenario: ending what was started");
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
             return Ok(Exit::Interrupted);
@@ -83,15 +84,21 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let Prepared { fleet, versions, fleet_seconds } = match prepared {
         Ok(prepared) => prepared,
         Err(error) => {
-            finish_quietly(shared);
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
+            // A CI system that reads the reports must not take their absence for success.
+            let reason = format!("the fleet didn't start: {error}");
+            let interrupted = |(feature, scenario)| ScenarioRecord {
+                outcome: Outcome::Interrupted,
+                ..not_run(feature, scenario, &reason)
+            };
+            record.scenarios.extend(suite.scenarios().map(interrupted));
+            record.seconds = started.elapsed().as_secs_f64();
+            finish(own(shared)?, &record, Exit::Environment);
             return Err(error);
         }
     };
 
-    let Some(mut reporters) = Arc::into_inner(shared).and_then(|m| m.into_inner().ok()) else {
-        return Err(CommandError::Environment { message: "the progress line is still in use".into(), hint: None });
-    };
+    let mut reporters = own(shared)?;
     reporters.event(&Event::RunStarted { scenarios: suite.scenarios().count() })?;
     let engine = Engine {
         fleet: fleet.clone(),
@@ -217,9 +224,11 @@ async fn prepare(args: &Run, id: &str, pods: bool, shared: &Shared) -> Result<Pr
     Ok(Prepared { fleet, versions: components.versions, fleet_seconds: started.elapsed().as_secs_f64() })
 }
 
-/// Takes the progress line away without a summary.
-fn finish_quietly(shared: Shared) {
-    drop(shared);
+/// The reporters, when nothing shares them any more.
+fn own(shared: Shared) -> Result<RunReporters, CommandError> {
+    Arc::into_inner(shared)
+        .and_then(|m| m.into_inner().ok())
+        .ok_or_else(|| CommandError::Environment { message: "the progress line is still in use".into(), hint: None })
 }
 
 /// Ends the fleet, or says how to get into it.

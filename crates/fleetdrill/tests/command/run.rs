@@ -144,8 +144,13 @@ fn a_component_that_can_not_start() {
     let crds = agents.join("crds").display().to_string();
     let add = ["toolchain", "add", "kubefleet", "v9.9.9", &hub, &member, "--crds", &crds];
     with_cache(&place, &cache, &add).expect(0, &[]);
-    let said = with_cache(&place, &cache, &["run", &quick(&place), "--kubefleet", "v9.9.9", "--members", "1"]);
+    let quick = quick(&place);
+    let run = ["run", &quick, "--kubefleet", "v9.9.9", "--members", "1", "--junit", "junit.xml"];
+    let said = with_cache(&place, &cache, &run);
     said.expect(3, &["hub-agent ended (exit status: 7)", "I have no heart"]);
+    // No scenario began, and none may look as if it had passed.
+    let junit = junit(&place);
+    assert!(junit.contains("<error message=\"the fleet didn&apos;t start: hub-agent ended"), "{junit}");
     place.nothing_is_left();
 }
 
