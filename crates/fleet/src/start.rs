@@ -78,7 +78,7 @@ impl Start<'_> {
 
     /// Starts the hub's cluster and KubeFleet on it.
     async fn hub(&self) -> Result<Cluster, FleetError> {
-        let hub = self.local.start_cluster(HUB).await?;
+        let hub = self.local.start_cluster(HUB, Kind::Hub).await?;
         (self.progress)(Stage::ClusterReady(HUB.into()));
         let crds = apply_crds(&hub, self.crds.iter().filter(|crd| !is_for_members(crd)));
         try_join(crds, member::create_namespaces(&hub)).await?;
@@ -96,7 +96,7 @@ impl Start<'_> {
     ) -> Result<Member, FleetError> {
         let observer = Observer::silent(self.local.first_exit());
         let cluster = async {
-            let cluster = self.local.start_cluster(name).await?;
+            let cluster = self.local.start_cluster(name, Kind::Member).await?;
             (self.progress)(Stage::ClusterReady(name.to_owned()));
             apply_crds(&cluster, self.crds.iter().filter(|crd| is_for_members(crd))).await?;
             Ok::<_, FleetError>(cluster)

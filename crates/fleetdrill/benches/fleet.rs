@@ -3,6 +3,8 @@
 //! A benchmark prints and judges nothing. Machines are noisy: what counts are ratios within one run, of things measured
 //! in turn.
 
+mod bare;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,10 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clusters::keeper::Program;
-use clusters::local::Local;
 use fleet::{Fleet, Options};
 use fleetdrill::components::{self, Components};
-use futures::future::try_join_all;
 use serde_json::Value;
 
 /// The scenarios of the four failures, as they are selected.
@@ -39,7 +39,7 @@ fn main() -> Result<(), Failure> {
 
     let (mut bare, mut whole) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
-        bare.push(runtime.block_on(four_api_servers(&components))?);
+        bare.push(runtime.block_on(bare::four_api_servers(&components.programs))?);
         whole.push(runtime.block_on(a_fleet(&components))?);
         eprintln!("round {round}: {:.1} s, {:.1} s", seconds(bare[round - 1]), seconds(whole[round - 1]));
     }
@@ -56,16 +56,6 @@ fn main() -> Result<(), Failure> {
     let measured = scenarios().and_then(|()| memory());
     Command::new(program()).args(["down", "bench"]).output()?;
     measured
-}
-
-async fn four_api_servers(components: &Components) -> Result<Duration, Failure> {
-    let dir = clusters::state_dir::fleet("bench-bare")?;
-    let started = Instant::now();
-    let local = Local::create(&Program(program()), &dir, components.programs.clone()).await?;
-    try_join_all(["hub", "member-1", "member-2", "member-3"].iter().map(|name| local.start_cluster(name))).await?;
-    let took = started.elapsed();
-    local.keeper().end().await?;
-    Ok(took)
 }
 
 async fn a_fleet(components: &Components) -> Result<Duration, Failure> {

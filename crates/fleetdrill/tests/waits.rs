@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use clusters::keeper::Program;
-use clusters::local::{Cluster, Local};
+use clusters::local::{Cluster, Kind, Local};
 use fleet::FleetError;
 use fleet::kinds::CONFIG_MAP;
 use fleet::observe::{Objects, Observer, Verdict, Watched};
@@ -21,7 +21,7 @@ async fn a_wait_ends_in_one_of_four_ways() {
     let dir = tempfile::tempdir().expect("a directory");
     let program = Program(PathBuf::from(env!("CARGO_BIN_EXE_fleetdrill")));
     let local = Local::create(&program, &dir.path().join("waits"), components.programs).await.expect("a keeper");
-    let cluster = local.start_cluster("hub").await.expect("an API server");
+    let cluster = local.start_cluster("hub", Kind::Hub).await.expect("an API server");
 
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&seen);

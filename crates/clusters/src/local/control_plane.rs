@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::Kind;
 use super::pki::{Pair, Pki};
 use crate::error::ClusterError;
 use crate::keeper::protocol::ProcessSpec;
@@ -14,6 +15,9 @@ const HUB_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller
 const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller,\
      deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,\
      disruption-controller";
+
+/// Members' API servers stand back for the hub's: more is installed there, and all members wait for it.
+const MEMBER_NICENESS: i32 = 5;
 
 /// etcd for the whole fleet, each cluster with a prefix of its own. It lives as long as the fleet and is never needed
 /// after a crash, so it doesn't wait for the disk.
@@ -50,7 +54,7 @@ fn etcd_address(dir: &Path) -> String {
 /// A cluster's API server.
 pub(super) fn apiserver(
     program: &Path,
-    cluster: &str,
+    (cluster, kind): (&str, Kind),
     dir: &Path,
     pki: &Pki,
     port: u16,
@@ -79,22 +83,18 @@ pub(super) fn apiserver(
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--profiling=false".to_owned(),
     ];
-    let mut args = args.to_vec();
-    args.extend(std::env::var("FD_ARGS").unwrap_or_default().split_whitespace().map(ToOwned::to_owned));
-    let env = std::env::var("FD_ENV").unwrap_or_default();
-    let env = env.split_whitespace().filter_map(|e| e.split_once('=')).map(|(a, b)| (a.to_owned(), b.to_owned()));
     Ok(ProcessSpec {
         name: process(cluster, "kube-apiserver"),
         program: program.to_owned(),
-        args,
-        env: env.collect(),
-        niceness: if cluster == "hub" { 0 } else { std::env::var("FD_NICE").map_or(0, |n| n.parse().unwrap()) },
+        args: args.to_vec(),
+        niceness: if kind == Kind::Hub { 0 } else { MEMBER_NICENESS },
+        ..ProcessSpec::default()
     })
 }
 
 /// A cluster's controllers.
-pub(super) fn controller_manager(program: &Path, cluster: &str, hub: bool, kubeconfig: &Path) -> ProcessSpec {
-    let controllers = if hub { HUB_CONTROLLERS } else { MEMBER_CONTROLLERS };
+pub(super) fn controller_manager(program: &Path, (cluster, kind): (&str, Kind), kubeconfig: &Path) -> ProcessSpec {
+    let controllers = if kind == Kind::Hub { HUB_CONTROLLERS } else { MEMBER_CONTROLLERS };
     let args = [
         format!("--kubeconfig={}", kubeconfig.display()),
         format!("--controllers={controllers}"),

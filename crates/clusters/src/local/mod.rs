@@ -126,13 +126,13 @@ impl Local {
     ///
     /// # Errors
     /// When the API server dies or isn't ready after two minutes.
-    pub async fn start_cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
+    pub async fn start_cluster(&self, name: &str, kind: Kind) -> Result<Cluster, ClusterError> {
         crate::state_dir::check_name(name)?;
         let [port] = self.keeper.reserve(1).await?[..] else {
             return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
         };
         let apiserver = &self.programs.apiserver;
-        let spec = control_plane::apiserver(apiserver, name, self.keeper.dir(), &self.pki, port)?;
+        let spec = control_plane::apiserver(apiserver, (name, kind), self.keeper.dir(), &self.pki, port)?;
         let process = spec.name.clone();
         self.keeper.start(spec).await?;
 
@@ -155,7 +155,7 @@ impl Local {
         let pair = self.pki.client(&format!("{name}-manager"), user, Some("system:masters"))?;
         let (kubeconfig, _) = self.access(name, &cluster.server, "controller-manager", pair)?;
         let manager = &self.programs.controller_manager;
-        self.keeper.start(control_plane::controller_manager(manager, name, kind == Kind::Hub, &kubeconfig)).await
+        self.keeper.start(control_plane::controller_manager(manager, (name, kind), &kubeconfig)).await
     }
 
     fn access(&self, name: &str, server: &str, user: &str, pair: Pair) -> Result<(PathBuf, Kubeconfig), ClusterError> {
