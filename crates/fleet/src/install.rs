@@ -35,12 +35,12 @@ pub(crate) async fn read_crds(files: Vec<PathBuf>) -> Result<Vec<Value>, FleetEr
 }
 
 /// Applies CRDs and waits until all of them are served.
-pub(crate) async fn apply_crds(cluster: &Cluster, crds: impl Iterator<Item = &Value>) -> Result<(), FleetError> {
+pub(crate) async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value>) -> Result<(), FleetError> {
     let install = |crd| async move {
         apply(cluster, crd).await?;
         served(cluster, crd).await
     };
-    try_join_all(crds.map(install)).await.map(drop)
+    try_join_all(crds.into_iter().map(install)).await.map(drop)
 }
 
 async fn apply(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {

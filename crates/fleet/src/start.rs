@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use crate::agents::Agents;
 use crate::error::FleetError;
 use crate::install::{apply_crds, name};
+use crate::kinds::MEMBER_CLUSTER;
 use crate::member::{self, Member};
 use crate::observe::Observer;
 
@@ -48,11 +49,7 @@ impl Start<'_> {
     /// ready, each member joined as soon as both are.
     pub async fn all(&self, members: usize) -> Result<(Cluster, BTreeMap<String, Member>), FleetError> {
         let (hub_up, _) = watch::channel(None::<Cluster>);
-        let hub = async {
-            let hub = self.hub().await?;
-            hub_up.send_replace(Some(hub.clone()));
-            Ok(hub)
-        };
+        let hub = self.hub(|hub| drop(hub_up.send_replace(Some(hub.clone()))));
         let labels = json!({});
         let members = (1..=members).map(|n| format!("member-{n}")).map(|name| {
             let mut hub_up = hub_up.subscribe();
@@ -76,12 +73,19 @@ impl Start<'_> {
         Ok((hub, members.into_iter().collect()))
     }
 
-    /// Starts the hub's cluster and KubeFleet on it.
-    async fn hub(&self) -> Result<Cluster, FleetError> {
+    /// Starts the hub's cluster and KubeFleet on it. `registers` is called as soon as the hub knows MemberClusters, long
+    /// before its agent runs.
+    ///
+    /// Their CRDs come first: an API server lets the first objects of a kind wait for two seconds if the kind is younger
+    /// than that (1.36.3), and members would wait for it at the end.
+    async fn hub(&self, registers: impl FnOnce(&Cluster)) -> Result<Cluster, FleetError> {
         let hub = self.local.start_cluster(HUB, Kind::Hub).await?;
         (self.progress)(Stage::ClusterReady(HUB.into()));
-        let crds = apply_crds(&hub, self.crds.iter().filter(|crd| !is_for_members(crd)));
-        try_join(crds, member::create_namespaces(&hub)).await?;
+        let of_hub = self.crds.iter().filter(|crd| !is_for_members(crd));
+        let (of_clusters, of_placements): (Vec<_>, Vec<_>) = of_hub.partition(|crd| is_of_clusters(crd));
+        try_join(apply_crds(&hub, of_clusters), member::create_namespaces(&hub)).await?;
+        registers(&hub);
+        apply_crds(&hub, of_placements).await?;
         self.local.keeper().start(self.agents.hub(&hub)).await?;
         (self.progress)(Stage::HubInstalled);
         Ok(hub)
@@ -118,4 +122,9 @@ impl Start<'_> {
 /// AppliedWork lives on members, everything else of KubeFleet on the hub.
 fn is_for_members(crd: &Value) -> bool {
     name(crd).starts_with("appliedworks.")
+}
+
+/// MemberCluster and InternalMemberCluster.
+fn is_of_clusters(crd: &Value) -> bool {
+    crd.pointer("/spec/group").and_then(Value::as_str) == Some(MEMBER_CLUSTER.group)
 }

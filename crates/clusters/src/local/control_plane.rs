@@ -17,7 +17,7 @@ const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-control
      disruption-controller";
 
 /// Members' API servers stand back for the hub's: more is installed there, and all members wait for it.
-const MEMBER_NICENESS: i32 = 5;
+const MEMBER_NICENESS: i32 = 3;
 
 /// etcd for the whole fleet, each cluster with a prefix of its own. It lives as long as the fleet and is never needed
 /// after a crash, so it doesn't wait for the disk.
