@@ -6,8 +6,8 @@ Feature: An enveloped object isn't well formed
 
   @guide:work-synchronized/condition @guide:work-synchronized/envelope
   @guide:azure-work-synchronized/symptoms @guide:azure-work-synchronized/envelope
-  Scenario Outline: <mistake>
-    Given a placement "web" has put its resources on "member-1"
+  Scenario Outline: <mistake>, in <placement>
+    Given <placement> "web" has put its resources on "member-1"
     When the resources of placement "web" include a <envelope> with '<object>'
     Then placement "web" reports
       | on       | condition        | status | reason                 | message                                              |
@@ -22,27 +22,36 @@ Feature: An enveloped object isn't well formed
 
     @KF-WS-002
     Examples:
-      | mistake                                | code      | envelope         | object                                       | message                       | right |
-      | The enveloped object has no kind       | KF-WS-002 | ResourceEnvelope | {"apiVersion":"v1","metadata":{"name":"x"}}  | Object 'Kind' is missing      | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+      | placement                  | mistake                                | code      | envelope         | object                                       | message                       | right |
+      | a cluster-scoped placement | The enveloped object has no kind       | KF-WS-002 | ResourceEnvelope | {"apiVersion":"v1","metadata":{"name":"x"}}  | Object 'Kind' is missing      | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+      | a namespaced placement     | The enveloped object has no kind       | KF-WS-002 | ResourceEnvelope | {"apiVersion":"v1","metadata":{"name":"x"}}  | Object 'Kind' is missing      | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
     @KF-WS-003
     Examples:
-      | mistake                                             | code      | envelope                | object                                                                                | message                                                         | right |
-      | A namespaced object is in a ClusterResourceEnvelope | KF-WS-003 | ClusterResourceEnvelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} | has been wrapped in a cluster resource envelope                 | {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"{web}-x"}} |
+      | placement                  | mistake                                             | code      | envelope                | object                                                                                | message                                                         | right |
+      | a cluster-scoped placement | A namespaced object is in a ClusterResourceEnvelope | KF-WS-003 | ClusterResourceEnvelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} | has been wrapped in a cluster resource envelope                 | {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"{web}-x"}} |
     @KF-WS-004
     Examples:
-      | mistake                                          | code      | envelope         | object                                                                                         | message                                 | right |
-      | A cluster-scoped object is in a ResourceEnvelope | KF-WS-004 | ResourceEnvelope | {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"{web}-x"}} | has been wrapped in a resource envelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+      | placement                  | mistake                                          | code      | envelope         | object                                                                                         | message                                 | right |
+      | a cluster-scoped placement | A cluster-scoped object is in a ResourceEnvelope | KF-WS-004 | ResourceEnvelope | {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"{web}-x"}} | has been wrapped in a resource envelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+      | a namespaced placement     | A cluster-scoped object is in a ResourceEnvelope | KF-WS-004 | ResourceEnvelope | {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"{web}-x"}} | has been wrapped in a resource envelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
     @KF-WS-005
     Examples:
-      | mistake                                             | code      | envelope         | object                                                                              | message                                                          | right |
-      | Another namespace's object is in a ResourceEnvelope | KF-WS-005 | ResourceEnvelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default"}} | has been wrapped in a resource envelope from another namespace    | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+      | placement                  | mistake                                             | code      | envelope         | object                                                                              | message                                                          | right |
+      | a cluster-scoped placement | Another namespace's object is in a ResourceEnvelope | KF-WS-005 | ResourceEnvelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default"}} | has been wrapped in a resource envelope from another namespace    | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+      | a namespaced placement     | Another namespace's object is in a ResourceEnvelope | KF-WS-005 | ResourceEnvelope | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default"}} | has been wrapped in a resource envelope from another namespace    | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
     @KF-WS-006
     Examples:
-      | mistake                                | code      | envelope         | object                                                                   | message                                       | right |
-      | The enveloped object has no apiVersion | KF-WS-006 | ResourceEnvelope | {"kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}      | spec.workload.manifests[0].apiVersion: Required value | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+      | placement                  | mistake                                | code      | envelope         | object                                                                   | message                                       | right |
+      | a cluster-scoped placement | The enveloped object has no apiVersion | KF-WS-006 | ResourceEnvelope | {"kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}      | spec.workload.manifests[0].apiVersion: Required value | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
+      | a namespaced placement     | The enveloped object has no apiVersion | KF-WS-006 | ResourceEnvelope | {"kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}      | spec.workload.manifests[0].apiVersion: Required value | {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}} |
 
-  Scenario: The enveloped object is well formed
-    Given a placement "web" has put its resources on "member-1"
+  Scenario Outline: The enveloped object is well formed, in <placement>
+    Given <placement> "web" has put its resources on "member-1"
     When the resources of placement "web" include a ResourceEnvelope with '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}'
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |

@@ -41,10 +41,13 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement | csur  |
       | a namespaced placement     | sur   |
 
-  Scenario Outline: <change> while a run executes
-    Given a placement "web" with strategy External selects "member-1" and "member-2"
+  # What the run has taken over when it began must stay: its policy, how it applies, how many clusters. A new run takes
+  # over what is there now.
+  @guide:staged-update-run-2025/abortion/new-run @guide:staged-update-run-2026/abortion/new-run
+  Scenario Outline: <change> while a run executes, <placement>
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members  | after    |
+      | stage   | members  | before   |
       | staging | member-1 | Approval |
       | canary  | member-2 |          |
     And an update run "release" of placement "web" starts with strategy "asks"
@@ -53,27 +56,212 @@ Feature: A staged update run fails while it executes
       | Progressing | False  | UpdateRunWaiting |
     When <change>
     Then update run "release" reports
-      | condition   | status | reason                           | message   |
-      | Initialized | True   | UpdateRunInitializedSuccessfully |           |
-      | Progressing | False  | UpdateRunFailed                  |           |
-      | Succeeded   | False  | UpdateRunFailed                  | <message> |
+      | condition   | status | reason                           | message                                               |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
+      | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
+      | Succeeded   | False  | UpdateRunFailed                  | cannot continue the updateRun:                        |
+      | Succeeded   | False  | UpdateRunFailed                  | <message>                                             |
     And the diagnosis of update run "release" is <code>
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "asks"
+    And the approval request of update run "again" before stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
 
     @KF-UR-030
     Examples:
-      | change                               | code      | message                                                                        |
-      | the policy of placement "web" changes | KF-UR-030 | the policy snapshot index used in the updateRun is outdated, latest: 1, recorded: 0 |
+      | placement                  | change | code | message |
+      | a cluster-scoped placement | the policy of placement "web" changes | KF-UR-030 | the policy snapshot index used in the updateRun is outdated, latest: 1, recorded: 0 |
+      | a namespaced placement     | the policy of placement "web" changes | KF-UR-030 | the policy snapshot index used in the updateRun is outdated, latest: 1, recorded: 0 |
     @KF-UR-031
     Examples:
-      | change                                        | code      | message                                       |
-      | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
-    @KF-UR-034 @guide:staged-update-run-2025/validation/strategy @guide:staged-update-run-2026/validation/strategy
+      | placement                  | change | code | message |
+      | a cluster-scoped placement | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
+      | a namespaced placement     | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
+
+  @KF-UR-034 @guide:staged-update-run-2025/validation/strategy @guide:staged-update-run-2026/validation/strategy
+  Scenario Outline: The placement gets strategy RollingUpdate while a run executes, <placement>
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | before   |
+      | staging | member-1 | Approval |
+      | canary  | member-2 |          |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | condition   | status | reason           |
+      | Progressing | False  | UpdateRunWaiting |
+    When placement "web" gets strategy RollingUpdate
+    Then update run "release" reports
+      | condition   | status | reason                           | message                                               |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
+      | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
+      | Succeeded   | False  | UpdateRunFailed                  | cannot continue the updateRun:                        |
+      | Succeeded   | False  | UpdateRunFailed                  | parent placement does not have an external rollout strategy, current strategy: RollingUpdate                                             |
+    And the diagnosis of update run "release" is KF-UR-034
+    When update run "release" is deleted
+    Then placement "web" becomes available on "member-1" and "member-2"
+    When placement "web" gets strategy External
+    And an update run "again" of placement "web" starts with strategy "asks"
+    And the approval request of update run "again" before stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
     Examples:
-      | change                                     | code      | message                                                                                     |
-      | placement "web" gets strategy RollingUpdate | KF-UR-034 | parent placement does not have an external rollout strategy, current strategy: RollingUpdate |
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @KF-UR-032
+  Scenario Outline: The placement asks for another number of members while a run executes, <placement>
+    Given <placement> "web" with strategy External picks 2 of "member-1", "member-2" and "member-3"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members                      | before   |
+      | staging | member-1, member-2, member-3 | Approval |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | condition   | status | reason           |
+      | Progressing | False  | UpdateRunWaiting |
+    When placement "web" asks for 3 members
+    Then update run "release" reports
+      | condition   | status | reason                           | message                                               |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
+      | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
+      | Succeeded   | False  | UpdateRunFailed                  | cannot continue the updateRun:                        |
+      | Succeeded   | False  | UpdateRunFailed                  | the cluster count initialized in the updateRun is outdated, latest: 3, recorded: 2                                             |
+    And the diagnosis of update run "release" is KF-UR-032
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "asks"
+    And the approval request of update run "again" before stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1", "member-2" and "member-3"
+    And the diagnosis finds nothing
+    # More than there are: the run says what a run says that can't begin.
+    When an update run "more" of placement "web" starts with strategy "asks"
+    And update run "more" reports
+      | condition   | status | reason           |
+      | Progressing | False  | UpdateRunWaiting |
+    And placement "web" asks for 4 members
+    Then update run "more" reports
+      | condition   | status | reason          | message                 |
+      | Succeeded   | False  | UpdateRunFailed | not fully scheduled yet |
+    And the diagnosis of update run "more" is KF-UR-032, because of KF-SC-001
+      | object                    | value |
+      | UpdateRun/                | 3     |
+      | ResourcePlacement/        | 4     |
+    When placement "web" asks for 3 members
+    And update run "more" is deleted
+    Then placement "web" becomes available on "member-1", "member-2" and "member-3"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  # Stages choose members by labels at each look. The strategy itself may change: the run has its own copy.
+  Scenario Outline: <change> while a run executes, <placement>
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | before   |
+      | staging | member-1 | Approval |
+      | canary  | member-2 |          |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | condition   | status | reason           |
+      | Progressing | False  | UpdateRunWaiting |
+    When <change>
+    Then update run "release" reports
+      | condition   | status | reason                           | message                                               |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
+      | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
+      | Succeeded   | False  | UpdateRunFailed                  | cannot continue the updateRun:                        |
+      | Succeeded   | False  | UpdateRunFailed                  | <message>                                             |
+    And the diagnosis of update run "release" is <code>
+    When update run "release" is deleted
+    And <remedy>
+    And an update run "again" of placement "web" starts with strategy "asks"
+    And the approval request of update run "again" before stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on <members>
+    And the diagnosis finds nothing
+
     @KF-UR-033 @guide:staged-update-run-2025/validation/plan @guide:staged-update-run-2026/validation/plan
     Examples:
-      | change                                                  | code      | message                                                                        |
-      | "member-2" is taken out of stage "canary" of strategy "asks" | KF-UR-033 | some clusters are not placed in any stage, total 1, showing up to 10: member-2 |
-      | "member-2" is put into stage "staging" of strategy "asks"    | KF-UR-033 | cluster `member-2` appears in more than one stages                             |
-      | placement "web" selects "member-3" too                       | KF-UR-033 | some clusters are not placed in any stage, total 1, showing up to 10: member-3 |
+      | placement                  | change | code | message | remedy | members |
+      | a cluster-scoped placement | "member-2" is taken out of stage "canary" of strategy "asks" | KF-UR-033 | some clusters are not placed in any stage, total 1, showing up to 10: member-2 | "member-2" is put into stage "canary" of strategy "asks" | "member-1" and "member-2" |
+      | a namespaced placement     | "member-2" is taken out of stage "canary" of strategy "asks" | KF-UR-033 | some clusters are not placed in any stage, total 1, showing up to 10: member-2 | "member-2" is put into stage "canary" of strategy "asks" | "member-1" and "member-2" |
+      | a cluster-scoped placement | "member-2" is put into stage "staging" of strategy "asks" | KF-UR-033 | cluster `member-2` appears in more than one stages | "member-2" is taken out of stage "staging" of strategy "asks" | "member-1" and "member-2" |
+      | a namespaced placement     | "member-2" is put into stage "staging" of strategy "asks" | KF-UR-033 | cluster `member-2` appears in more than one stages | "member-2" is taken out of stage "staging" of strategy "asks" | "member-1" and "member-2" |
+      | a cluster-scoped placement | placement "web" selects "member-3" too | KF-UR-033 | some clusters are not placed in any stage, total 1, showing up to 10: member-3 | "member-3" is put into stage "canary" of strategy "asks" | "member-1", "member-2" and "member-3" |
+      | a namespaced placement     | placement "web" selects "member-3" too | KF-UR-033 | some clusters are not placed in any stage, total 1, showing up to 10: member-3 | "member-3" is put into stage "canary" of strategy "asks" | "member-1", "member-2" and "member-3" |
+
+  @KF-UR-033
+  Scenario Outline: A stage gets one more member while a run executes, <placement>
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members            | before   |
+      | staging | member-1           | Approval |
+      | canary  | member-2, member-3 |          |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | condition   | status | reason           |
+      | Progressing | False  | UpdateRunWaiting |
+    When placement "web" selects "member-3" too
+    Then update run "release" reports
+      | condition   | status | reason                           | message                                               |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
+      | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
+      | Succeeded   | False  | UpdateRunFailed                  | cannot continue the updateRun:                        |
+      | Succeeded   | False  | UpdateRunFailed                  | the number of clusters in index `1` stage has changed, new: 2, existing: 1                                             |
+    And the diagnosis of update run "release" is KF-UR-033
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "asks"
+    And the approval request of update run "again" before stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1", "member-2" and "member-3"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  # No guide has it. The placement says nothing of what it lacks, and the hub-agent makes another only when the policy
+  # changes.
+  @KF-UR-039
+  Scenario Outline: The placement's policy snapshot is deleted while a run executes, <placement>
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | before   |
+      | staging | member-1 | Approval |
+      | canary  | member-2 |          |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | condition   | status | reason           |
+      | Progressing | False  | UpdateRunWaiting |
+    When the policy snapshots of placement "web" are deleted
+    Then update run "release" reports
+      | condition   | status | reason                           | message                                               |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
+      | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
+      | Succeeded   | False  | UpdateRunFailed                  | cannot continue the updateRun:                        |
+      | Succeeded   | False  | UpdateRunFailed                  | no latest policy snapshot associated with the placement                                             |
+    And the diagnosis of update run "release" is KF-UR-039
+    When update run "release" is deleted
+    And the policy of placement "web" changes
+    # A run that comes before the scheduler fails to begin.
+    Then placement "web" reports
+      | condition | status | reason                    |
+      | Scheduled | True   | SchedulingPolicyFulfilled |
+    When an update run "again" of placement "web" starts with strategy "asks"
+    And the approval request of update run "again" before stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |

@@ -225,3 +225,29 @@ Feature: A staged update run fails to initialize
       | condition   | status | reason                     | message                                                                 |
       | Initialized | False  | UpdateRunInitializedFailed | invalid resource snapshot index `abc` provided, expected an integer >= 0 |
     And the diagnosis of update run "release" is KF-UR-021
+
+  # Overrides are looked up last, and what is wrong with one has no code of its own.
+  @KF-UR-029
+  Scenario Outline: An override's selector is invalid: <placement>
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    And an override "odd" of placement "web" with the rule '{"clusterSelector": {"clusterSelectorTerms": [{"labelSelector": {"matchExpressions": [{"key": "env", "operator": "In"}]}}]}, "jsonPatchOverrides": [{"op": "add", "path": "/data/odd", "value": "true"}]}'
+    When an update run "release" of placement "web" starts with strategy "all"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                                              |
+      | Initialized | False  | UpdateRunInitializedFailed | invalid cluster label selector                                       |
+      | Initialized | False  | UpdateRunInitializedFailed | for 'in', 'notin' operators, values set can't be empty               |
+    And the diagnosis of update run "release" is KF-UR-029
+    When the rule of override "odd" of placement "web" is corrected to '{"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [{"op": "add", "path": "/data/odd", "value": "true"}]}'
+    And update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "all"
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |

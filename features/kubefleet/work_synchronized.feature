@@ -3,17 +3,15 @@ Feature: WorkSynchronized is False
   The guide "Work Synchronization Failure TSG": a placement was updated, but its Work can't be brought to the latest on a
   selected cluster, because the member's namespace on the hub is terminating.
 
-  Background:
-    Given a member "east" of its own
-    And a placement "first" has put its resources on "east"
-
-  @drill @disruptive @KF-WS-001
+  @drill @disruptive @KF-WS-001 @KF-WS-008
   @guide:work-synchronized/condition @guide:work-synchronized/logs
   @guide:work-synchronized/terminating-namespace @guide:work-synchronized/terminating-namespace-cause
   @guide:azure-work-synchronized/sample @guide:azure-work-synchronized/symptoms @guide:azure-work-synchronized/logs
   @guide:azure-work-synchronized/terminating-namespace @guide:azure-work-synchronized/terminating-namespace-cause
   @drift:azure-work-synchronized/resolution/regenerated-without-rejoining
   Scenario: The member's namespace is being deleted, and what holds it is released
+    Given a member "east" of its own
+    And a placement "first" has put its resources on "east"
     When the hub's namespace of member "east" is deleted while it holds a Work
     And a placement "second" selects "east"
     Then placement "second" reports
@@ -42,6 +40,10 @@ Feature: WorkSynchronized is False
       | ClusterResourcePlacement/{second}       | SyncWorkFailed   |
       | Namespace/fleet-member-{east}           | NamespaceFinalizersRemaining=True |
       | Work/fleet-member-{east}/{first}-work   | work-cleanup     |
+    And the diagnosis of placement "first" is KF-WS-008 for "east", because of KF-WS-001
+      | object                                | value                    |
+      | ClusterResourcePlacement/{first}      | Available=True           |
+      | Work/fleet-member-{east}/{first}-work |                          |
     When the Works that hold the hub's namespace of member "east" are released
     Then the hub's namespace of member "east" is back
     And placement "second" becomes available on "east"
@@ -50,9 +52,12 @@ Feature: WorkSynchronized is False
     And a change to the resources of placement "second" arrives on "east"
     And a change to the resources of placement "first" arrives on "east"
 
-  @drill @disruptive @KF-WS-001
+  @drill @disruptive @KF-WS-001 @KF-WS-008
   @guide:work-synchronized/resolution/other-cluster @guide:azure-work-synchronized/resolution/other-cluster
-  Scenario: The member's namespace is being deleted, and another cluster is selected
+  @guide:work-synchronized/resolution/delete-placement @guide:azure-work-synchronized/resolution/delete-placement
+  Scenario: The member's namespace is being deleted, and another cluster is selected, or the placement deleted
+    Given a member "east" of its own
+    And a placement "first" has put its resources on "east"
     When the hub's namespace of member "east" is deleted while it holds a Work
     And a placement "second" selects "east"
     Then placement "second" reports
@@ -63,10 +68,25 @@ Feature: WorkSynchronized is False
     When placement "second" selects "member-1" and "member-2" instead
     Then placement "second" becomes available on "member-1" and "member-2"
     And a change to the resources of placement "second" arrives on "member-1" and "member-2"
+    When a placement "third" selects "east" and "member-1"
+    Then placement "third" reports
+      | on       | condition        | status | reason                 | message                                                               |
+      |          | WorkSynchronized | False  | WorkNotSynchronizedYet | 1 cluster(s) which have not finished creating or updating work(s) yet |
+      | east     | WorkSynchronized | False  | SyncWorkFailed         | it is being terminated                                                |
+      | member-1 | WorkSynchronized | True   | AllWorkSynced          |                                                                       |
+      | member-1 | Available        | True   | AllWorkAreAvailable    |                                                                       |
+    And the diagnosis of placement "third" is KF-WS-001 for "east"
+    When placement "third" is deleted
+    Then no binding and no Work of placement "third" is left
+    And the resources of placement "third" are gone from "member-1"
+    # What the older placement had on the member is lost all the same.
+    And the diagnosis of placement "first" is KF-WS-008 for "east"
 
-  @drill @disruptive @KF-WS-001
+  @drill @disruptive @KF-WS-001 @KF-MC-004
   @drift:work-synchronized/resolution/rejoin @drift:azure-work-synchronized/resolution/rejoin
   Scenario: The member's namespace is being deleted, and the member leaves and joins again
+    Given a member "east" of its own
+    And a placement "first" has put its resources on "east"
     When the hub's namespace of member "east" is deleted while it holds a Work
     And a placement "second" selects "east"
     Then placement "second" reports
@@ -76,6 +96,17 @@ Feature: WorkSynchronized is False
     When member "east" is asked to leave
     # The guide says "rejoin", which deadlocks while the namespace is terminating: the Works must be released too.
     Then member "east" is still leaving after 10 seconds
+    # A member that is leaving isn't selected any more, so the placements have nothing to report.
+    And placement "second" reports
+      | condition | status | reason                    | message            |
+      | Scheduled | True   | SchedulingPolicyFulfilled | found 0 cluster(s) |
+    And placement "first" reports
+      | condition | status | reason                    | message            |
+      | Scheduled | True   | SchedulingPolicyFulfilled | found 0 cluster(s) |
+    And the diagnosis of member "east" is KF-MC-004
+      | object                                | value                  |
+      | MemberCluster/{east}                  | membercluster-finalizer |
+      | Work/fleet-member-{east}/{first}-work | work-cleanup           |
     When the Works that hold the hub's namespace of member "east" are released
     Then member "east" has left
     When member "east" joins again
@@ -85,11 +116,50 @@ Feature: WorkSynchronized is False
     And a change to the resources of placement "second" arrives on "east"
     And a change to the resources of placement "first" arrives on "east"
 
-  @drill @disruptive
+  @drill
   Scenario: The member's namespace is left alone
-    When a placement "second" selects "east"
-    Then placement "second" becomes available on "east"
-    And placement "first" becomes available on "east"
+    Given a placement "first" has put its resources on "member-1"
+    When a placement "second" selects "member-1"
+    Then placement "second" becomes available on "member-1"
+    And placement "first" becomes available on "member-1"
+    And the diagnosis finds nothing
+    And a change to the resources of placement "second" arrives on "member-1"
+    And the diagnosis finds nothing
+
+  @disruptive @KF-WS-007 @KF-WS-001
+  @guide:work-synchronized/resolution/wait @guide:azure-work-synchronized/resolution/wait
+  Scenario: The member's namespace is deleted by force, then in a way that completes by itself
+    Given a member "east" of its own
+    And a placement "first" has put its resources on "east"
+    When the hub's namespace of member "east" is deleted by force
+    And a placement "second" selects "east"
+    Then placement "second" reports
+      | on   | condition        | status | reason                 | message                                         |
+      |      | WorkSynchronized | False  | WorkNotSynchronizedYet |                                                 |
+      | east | WorkSynchronized | False  | SyncWorkFailed         | namespaces "fleet-member-{east}" not found      |
+    And placement "first" still says that it is available
+    And the diagnosis of placement "second" is KF-WS-007 for "east"
+      | object                        | value            |
+      | Namespace/fleet-member-{east} | (no such object) |
+    # Nothing else makes the hub look: no heartbeat arrives in a namespace that isn't there.
+    When the spec of member "east" is touched
+    Then the hub's namespace of member "east" is back
+    And placement "second" becomes available on "east"
     And the diagnosis finds nothing
     And a change to the resources of placement "second" arrives on "east"
+    And a change to the resources of placement "first" arrives on "east"
+    # What holds a namespace is the Works' finalizer. The member's agent takes it off once it has deleted the workload, if it
+    # still may. Then nobody has to do anything but wait, as the guide says.
+    Given the identity of member "east" may work on Works whatever becomes of its namespace
+    When the hub's namespace of member "east" is deleted while it holds a Work
+    And a placement "third" selects "east"
+    Then placement "third" reports
+      | on   | condition        | status | reason                 | message                |
+      |      | WorkSynchronized | False  | WorkNotSynchronizedYet |                        |
+      | east | WorkSynchronized | False  | SyncWorkFailed         | it is being terminated |
+    And the hub's namespace of member "east" is back
+    And placement "third" becomes available on "east"
+    And placement "first" becomes available on "east"
     And the diagnosis finds nothing
+    And a change to the resources of placement "third" arrives on "east"
+    And a change to the resources of placement "first" arrives on "east"

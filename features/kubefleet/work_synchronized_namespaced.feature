@@ -3,15 +3,18 @@ Feature: WorkSynchronized of a ResourcePlacement is False
   The guide "Work Synchronization Failure TSG", section "General Notes": for a ResourcePlacement the investigation is the
   same, and its Work is in the member's namespace too.
 
-  @disruptive @KF-WS-001
+  @disruptive @KF-WS-001 @KF-WS-008
   @guide:work-synchronized/condition @guide:work-synchronized/terminating-namespace @guide:work-synchronized/general-notes
   @guide:azure-work-synchronized/sample @guide:azure-work-synchronized/symptoms
   @guide:azure-work-synchronized/general-notes
+  @guide:work-synchronized/resolution/other-cluster @guide:azure-work-synchronized/resolution/other-cluster
+  @guide:work-synchronized/resolution/delete-placement @guide:azure-work-synchronized/resolution/delete-placement
   Scenario: The member's namespace is being deleted, and a ResourcePlacement can't get through
     Given a member "east" of its own
     And a namespaced placement "first" has put its resources on "east"
     When the hub's namespace of member "east" is deleted while it holds a Work
     And a namespaced placement "second" selects "east"
+    And a namespaced placement "third" selects "east"
     Then placement "second" reports
       | on   | condition        | status | reason                    | message                                                                                      |
       |      | Scheduled        | True   | SchedulingPolicyFulfilled |                                                                                              |
@@ -24,7 +27,7 @@ Feature: WorkSynchronized of a ResourcePlacement is False
       | east | Overridden       | True   | NoOverrideSpecified       |                                                                                              |
       | east | WorkSynchronized | False  | SyncWorkFailed            | unable to create new content in namespace fleet-member-{east} because it is being terminated |
     And the binding of placement "second" for "east" reports
-      | condition        | status | reason         | message                                       |
+      | condition        | status | reason         | message                                   |
       | WorkSynchronized | False  | SyncWorkFailed | "{second}-app.{second}-work" is forbidden: unable to create new content in namespace fleet-member-{east} |
     And the hub's namespace of member "east" reports
       | condition                    | status | reason               | message                             |
@@ -34,9 +37,22 @@ Feature: WorkSynchronized of a ResourcePlacement is False
       | object                                  | value                             |
       | ResourcePlacement/{second}-app/{second} | SyncWorkFailed                    |
       | Namespace/fleet-member-{east}           | NamespaceFinalizersRemaining=True |
+    And the resources of placement "first" are gone from "east"
+    But placement "first" still says that it is available
+    And the diagnosis of placement "first" is KF-WS-008 for "east", because of KF-WS-001
+    # Another cluster.
+    When placement "second" selects "member-1" instead
+    Then placement "second" becomes available on "member-1"
+    And a change to the resources of placement "second" arrives on "member-1"
+    # Or the placement is deleted.
+    When placement "second" is deleted
+    Then no binding and no Work of placement "second" is left
+    And the resources of placement "second" are gone from "member-1"
+    # Or what holds the namespace is released.
     When the Works that hold the hub's namespace of member "east" are released
     Then the hub's namespace of member "east" is back
-    And placement "second" becomes available on "east"
+    And placement "third" becomes available on "east"
     And placement "first" becomes available on "east"
     And the diagnosis finds nothing
-    And a change to the resources of placement "second" arrives on "east"
+    And a change to the resources of placement "third" arrives on "east"
+    And a change to the resources of placement "first" arrives on "east"

@@ -95,6 +95,22 @@ async fn is_for_within(
     within(scene, seconds, Wanted::new(scene, &object, code)?.on(scene, &member)?, step).await
 }
 
+/// As without `within`, but what the diagnosis rests on takes time. The table is the same.
+#[then(expr = "within {int} seconds the diagnosis of {object} is {code} for {string}, because of {code}")]
+async fn is_for_because_of_within(
+    world: &mut World,
+    seconds: u64,
+    object: ObjectRef,
+    code: CodeParam,
+    member: String,
+    root: CodeParam,
+    step: &Step,
+) -> Result<(), StepError> {
+    let scene = world.scene();
+    let wanted = Wanted::new(scene, &object, code)?.on(scene, &member)?.because_of(root);
+    within(scene, seconds, wanted, step).await
+}
+
 /// The diagnosis finds nothing wrong with anything of this scenario.
 #[then("the diagnosis finds nothing")]
 #[when("the diagnosis finds nothing")]

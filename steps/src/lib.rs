@@ -1,9 +1,11 @@
 //! The vocabulary that features are written in: the [`World`] and the step definitions.
 //!
-//! One file per noun ([`placement`], [`update_run`], [`approval`], [`member`], [`diagnosing`]); [`reports`] holds the one
+//! One file per noun ([`placement`], [`update_run`], [`approval`], [`member`], [`diagnosing`] and so on); [`reports`] holds the one
 //! step that asserts conditions, whatever the object. A World leases the fleet for one scenario ([`Scene`]): it gives
 //! names, remembers what was made and undoes it at the end. [`record`] is what comes out.
 
+pub mod admission;
+pub mod applying;
 pub mod approval;
 pub mod diagnosing;
 pub mod error;
@@ -13,8 +15,10 @@ pub mod logs;
 pub mod member;
 pub mod names;
 pub mod objects;
+pub mod overriding;
 pub mod params;
 pub mod placement;
+pub mod policy;
 pub mod record;
 pub mod reports;
 mod scene;

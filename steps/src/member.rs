@@ -63,6 +63,40 @@ async fn namespace_deleted(world: &mut World, member: String) -> Result<(), Step
     Ok(())
 }
 
+/// Deletes the member's namespace on the hub and takes its own finalizer off at once, as a script does that is meant for
+/// namespaces which don't go away. Waits until it is gone; what was in it stays stored.
+#[when(expr = "the hub's namespace of member {string} is deleted by force")]
+async fn namespace_forced(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let found = scene.find(&ObjectRef::MemberNamespace(member))?;
+    let (hub, namespace) = (scene.hub(), fleet::member_namespace(&real));
+    faults::delete_member_namespace_by_force(&hub, &real).await?;
+    scene.induced(format!("Namespace/{namespace} deleted on the hub, and its finalizers emptied"));
+    let expectation = format!("Namespace/{namespace} is gone");
+    scene
+        .wait(&hub, &found.watched, &expectation, limits::REPORTED, |objects| Verdict::gone(objects, &namespace))
+        .await?;
+    Ok(())
+}
+
+/// Gives the member's identity the right to work on Works in all namespaces of the hub, which outlasts the member's own
+/// namespace there.
+#[given(expr = "the identity of member {string} may work on Works whatever becomes of its namespace")]
+async fn has_rights(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let name = format!("works-of-{real}");
+    let rules = json!([{"apiGroups": [kinds::WORK.group], "resources": ["works", "works/status"], "verbs": ["*"]}]);
+    scene.make(kinds::CLUSTER_ROLE, None, json!({"metadata": {"name": name}, "rules": rules})).await?;
+    let role = json!({"apiGroup": kinds::CLUSTER_ROLE.group, "kind": "ClusterRole", "name": name});
+    let account = json!({"kind": "ServiceAccount", "namespace": fleet::SYSTEM, "name": fleet::identity(&real)});
+    let binding = json!({"metadata": {"name": name}, "roleRef": role, "subjects": [account]});
+    scene.make(kinds::CLUSTER_ROLE_BINDING, None, binding).await?;
+    scene.did(format!("ClusterRoleBinding/{name} gives the identity of {real} all rights on Works"));
+    Ok(())
+}
+
 /// Takes the finalizers off the Works that hold the member's namespace on the hub.
 #[when(expr = "the Works that hold the hub's namespace of member {string} are released")]
 async fn works_released(world: &mut World, member: String) -> Result<(), StepError> {
@@ -123,6 +157,32 @@ async fn role_binding_deleted(world: &mut World, member: String) -> Result<(), S
     let (namespace, name) = (fleet::member_namespace(&real), format!("fleet-rolebinding-{real}"));
     scene.delete(kinds::ROLE_BINDING, Some(&namespace), &name).await?;
     scene.induced(format!("RoleBinding/{namespace}/{name} deleted on the hub"));
+    Ok(())
+}
+
+/// Deletes the ServiceAccount that the member's agent is on the hub; its token is refused from then on.
+#[when(expr = "the ServiceAccount of member {string} on the hub is deleted")]
+async fn account_deleted(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    let name = fleet::identity(&real);
+    scene.delete(kinds::SERVICE_ACCOUNT, Some(fleet::SYSTEM), &name).await?;
+    scene.induced(format!("ServiceAccount/{}/{name} deleted on the hub", fleet::SYSTEM));
+    Ok(())
+}
+
+/// Makes the member's ServiceAccount on the hub anew and gives its agent a token for it. The agent has to be restarted to
+/// read it at once.
+#[when(expr = "member {string} gets its ServiceAccount back, with a new token")]
+async fn account_back(world: &mut World, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.get(&member)?;
+    scene.fleet.rejoin(&real, &json!({})).await?;
+    scene.remedied(format!(
+        "ServiceAccount/{}/{} created again, and a token for it",
+        fleet::SYSTEM,
+        fleet::identity(&real)
+    ));
     Ok(())
 }
 

@@ -8,6 +8,9 @@ use crate::error::StepError;
 use crate::params::ObjectRef;
 use crate::scene::Scene;
 
+/// The label by which a placement's bindings, snapshots and Works name it.
+pub(crate) const PARENT: &str = "kubernetes-fleet.io/parent-CRP";
+
 /// Cluster-scoped or namespaced: placements, runs, strategies and approval requests come in both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -178,7 +181,7 @@ impl Scene {
             ObjectRef::Member(member) => one(kinds::MEMBER_CLUSTER, None, &self.names.get(member)?, ""),
             ObjectRef::Binding { placement, member } => {
                 let p = self.placement(placement)?;
-                let label = format!("kubernetes-fleet.io/parent-CRP={}", p.name);
+                let label = format!("{PARENT}={}", p.name);
                 let kind = p.scope.binding();
                 let by = By::TargetCluster(self.names.get(member)?);
                 Found { watched: Watched::labelled("hub", kind, p.scope.namespace(), &label), kind, prefix: "", by }

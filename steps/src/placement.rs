@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use crate::error::StepError;
 use crate::limits;
-use crate::objects::{Placement, Scope};
+use crate::objects::{PARENT, Placement, Scope};
 use crate::params::{Members, NewPlacement};
 use crate::scene::Scene;
 use crate::world::World;
 
 /// The ConfigMap that stands for a placement's workload.
-const SETTINGS: &str = "settings";
+pub(crate) const SETTINGS: &str = "settings";
 
 /// The envelope that a placement may have too; a cluster-scoped one carries the placement's name before it.
 const ENVELOPE: &str = "envelope";
@@ -227,6 +227,11 @@ async fn selects_instead(world: &mut World, name: String, members: Members) -> R
     let label = choose(scene, &format!("{}-instead", placement.name), &members.0).await?;
     let patch = json!({"spec": {"policy": {"affinity": affinity(&label)}}});
     let (kind, namespace) = (placement.scope.placement(), placement.scope.namespace());
+    if namespace.is_some() {
+        // Its namespace has to be there first.
+        let of_namespace = namespace_placement(&placement.name);
+        scene.patch(kinds::CLUSTER_RESOURCE_PLACEMENT, None, &of_namespace, patch.clone()).await?;
+    }
     scene.patch(kind, namespace, &placement.name, patch).await?;
     scene.remedied(format!("{}/{} selects {} instead", kind.kind, placement.name, members.0.join(", ")));
     Ok(())
@@ -247,8 +252,29 @@ async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
     Ok(())
 }
 
+/// Waits until the placement's bindings and Works are gone: what it had made on the hub is collected.
+#[then(expr = "no binding and no Work of placement {string} is left")]
+async fn collected(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&name)?;
+    let hub = scene.hub();
+    let labels = format!("{PARENT}={}", p.name);
+    for (kind, namespace) in [(p.scope.binding(), p.scope.namespace()), (kinds::WORK, None)] {
+        let watched = Watched::labelled("hub", kind, namespace, &labels);
+        let expectation = format!("no {} of {} is left", kind.kind, p.name);
+        scene
+            .wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| {
+                let left: Vec<&str> = objects.keys().map(String::as_str).collect();
+                if left.is_empty() { Verdict::Holds } else { Verdict::Pending(format!("{} is left", left.join(", "))) }
+            })
+            .await?;
+    }
+    Ok(())
+}
+
 /// Waits until the placement says that it is available at its present generation, on these members and no others, and
 /// the resources are really there.
+#[given(expr = "placement {string} becomes available on {members}")]
 #[then(expr = "placement {string} becomes available on {members}")]
 async fn becomes_available(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
     available_on(world.scene(), &name, &members.0).await
@@ -275,15 +301,14 @@ async fn are_gone(world: &mut World, name: String, member: String) -> Result<(),
     let scene = world.scene();
     let placement = scene.placement(&name)?;
     let member = scene.fleet.member(&scene.names.get(&member)?).await?.cluster;
-    let watched = Watched::one(&member.name, kinds::NAMESPACE, None, &placement.content);
-    let expectation = format!("Namespace/{} is gone from {}", placement.content, member.name);
-    scene
-        .wait(&member, &watched, &expectation, limits::WITHDRAWN, |objects| Verdict::gone(objects, &placement.content))
-        .await?;
+    let watched = Watched::one(&member.name, kinds::CONFIG_MAP, Some(&placement.content), SETTINGS);
+    let expectation = format!("ConfigMap/{}/{SETTINGS} is gone from {}", placement.content, member.name);
+    scene.wait(&member, &watched, &expectation, limits::WITHDRAWN, |objects| Verdict::gone(objects, SETTINGS)).await?;
     Ok(())
 }
 
 /// Waits until the placement's resources are on the members as they are on the hub.
+#[given(expr = "the resources of placement {string} are on {members}")]
 #[then(expr = "the resources of placement {string} are on {members}")]
 async fn are_on(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
     let scene = world.scene();
@@ -308,12 +333,24 @@ async fn change_arrives(world: &mut World, name: String, members: Members) -> Re
     available_on(scene, &name, &members.0).await
 }
 
-async fn create(
+pub(crate) async fn create(
     scene: &mut Scene,
     new: NewPlacement,
     name: &str,
     members: &[String],
     strategy: &str,
+    policy: impl Fn(&str) -> Value,
+) -> Result<(), StepError> {
+    create_with(scene, new, name, members, json!({"type": strategy}), policy).await
+}
+
+/// With a whole strategy, and a policy made from the label that the members get.
+pub(crate) async fn create_with(
+    scene: &mut Scene,
+    new: NewPlacement,
+    name: &str,
+    members: &[String],
+    strategy: Value,
     policy: impl Fn(&str) -> Value,
 ) -> Result<(), StepError> {
     let real = scene.names.make(name);
@@ -350,33 +387,44 @@ async fn create(
             namespace.as_deref(),
             json!({
                 "metadata": {"name": real},
-                "spec": {"resourceSelectors": selectors, "policy": policy(&label), "strategy": {"type": strategy}},
+                "spec": {"resourceSelectors": selectors, "policy": policy(&label), "strategy": strategy},
             }),
         )
         .await?;
     let on = if members.is_empty() { "no member".to_owned() } else { members.join(", ") };
-    scene.did(format!("{}/{real} (strategy {strategy}) selects what is in namespace {content} for {on}", kind.kind));
+    let type_ = strategy["type"].as_str().unwrap_or_default();
+    scene.did(format!("{}/{real} (strategy {type_}) selects what is in namespace {content} for {on}", kind.kind));
     let placement = Placement { name: real.clone(), scope, content, revision: 0, snapshots: 1 };
     scene.placements.insert(name.to_owned(), placement);
     Ok(())
 }
 
 /// A ResourcePlacement places what is in a namespace, not the namespace: that has to be on the members already.
-async fn place_namespace(scene: &mut Scene, real: &str, content: &str, label: &str) -> Result<(), StepError> {
+pub(crate) async fn place_namespace(
+    scene: &mut Scene,
+    real: &str,
+    content: &str,
+    label: &str,
+) -> Result<(), StepError> {
     let selector = json!({
         "group": "", "version": "v1", "kind": "Namespace", "name": content, "selectionScope": "NamespaceOnly",
     });
     let spec =
         json!({"resourceSelectors": [selector], "policy": pick_all(label), "strategy": {"type": "RollingUpdate"}});
-    let name = format!("{real}-ns");
+    let name = namespace_placement(real);
     scene.make(kinds::CLUSTER_RESOURCE_PLACEMENT, None, json!({"metadata": {"name": name}, "spec": spec})).await
 }
 
-fn pick_all(label: &str) -> Value {
+/// The name of the placement that puts the namespace of a ResourcePlacement on the members.
+fn namespace_placement(real: &str) -> String {
+    format!("{real}-ns")
+}
+
+pub(crate) fn pick_all(label: &str) -> Value {
     json!({"placementType": "PickAll", "affinity": affinity(label)})
 }
 
-async fn change_spec(scene: &mut Scene, name: &str, what: &str, spec: Value) -> Result<(), StepError> {
+pub(crate) async fn change_spec(scene: &mut Scene, name: &str, what: &str, spec: Value) -> Result<(), StepError> {
     let p = scene.placement(name)?;
     let (kind, namespace) = (p.scope.placement(), p.scope.namespace());
     scene.patch(kind, namespace, &p.name, json!({"spec": spec})).await?;
@@ -401,7 +449,7 @@ fn clusters(object: Object<'_>) -> Vec<&str> {
 }
 
 /// Gives the members a label by which a policy can select them.
-async fn choose(scene: &mut Scene, label: &str, members: &[String]) -> Result<String, StepError> {
+pub(crate) async fn choose(scene: &mut Scene, label: &str, members: &[String]) -> Result<String, StepError> {
     let key = format!("fleetdrill.dev/{label}");
     for member in members {
         let member = scene.names.get(member)?;
@@ -410,7 +458,7 @@ async fn choose(scene: &mut Scene, label: &str, members: &[String]) -> Result<St
     Ok(key)
 }
 
-fn affinity(label: &str) -> Value {
+pub(crate) fn affinity(label: &str) -> Value {
     json!({"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [
         {"labelSelector": {"matchLabels": {label: "true"}}}
     ]}}})
@@ -427,7 +475,7 @@ async fn change_resources(scene: &mut Scene, name: &str) -> Result<(), StepError
 }
 
 /// Waits until the placement says that it is scheduled. A run that comes sooner fails to initialize.
-async fn scheduled(scene: &Scene, name: &str) -> Result<(), StepError> {
+pub(crate) async fn scheduled(scene: &Scene, name: &str) -> Result<(), StepError> {
     let p = scene.placement(name)?;
     let watched = Watched::one("hub", p.scope.placement(), p.scope.namespace(), &p.name);
     let expectation = format!("{} is scheduled", p.name);
@@ -446,9 +494,9 @@ async fn scheduled(scene: &Scene, name: &str) -> Result<(), StepError> {
 }
 
 /// Waits until the placement has a resource snapshot of this index.
-async fn snapshot_exists(scene: &Scene, name: &str, index: u32) -> Result<(), StepError> {
+pub(crate) async fn snapshot_exists(scene: &Scene, name: &str, index: u32) -> Result<(), StepError> {
     let p = scene.placement(name)?;
-    let labels = format!("kubernetes-fleet.io/parent-CRP={}", p.name);
+    let labels = format!("{PARENT}={}", p.name);
     let watched = Watched::labelled("hub", p.scope.resource_snapshot(), p.scope.namespace(), &labels);
     let expectation = format!("{} has a resource snapshot with index {index}", p.name);
     let index = index.to_string();

@@ -243,6 +243,10 @@ impl Scene {
                 }
             }
             for member in &self.own_members {
+                // Works that were left in a namespace that is being deleted would keep the member for ever.
+                if let Err(error) = fleet::faults::release_works(&self.hub(), member).await {
+                    tracing::warn!(%error, member, "failed to release its Works");
+                }
                 if let Err(error) = self.fleet.remove_member(member).await {
                     tracing::warn!(%error, member, "failed to remove a member");
                 }

@@ -24,6 +24,25 @@ pub async fn delete_member_namespace(hub: &Cluster, member: &str) -> Result<(), 
     deleted.map(drop).map_err(FleetError::api(&hub.name, format!("delete Namespace/{name}")))
 }
 
+/// Deletes a member's namespace on the hub as the script does that many use on namespaces which don't go away: delete, then
+/// empty `spec.finalizers`. Nothing has emptied the namespace then; what was in it stays stored without it.
+///
+/// # Errors
+/// When the hub refuses.
+pub async fn delete_member_namespace_by_force(hub: &Cluster, member: &str) -> Result<(), FleetError> {
+    delete_member_namespace(hub, member).await?;
+    let name = member_namespace(member);
+    let body = json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "spec": {"finalizers": []},
+    });
+    let request = http::Request::put(format!("/api/v1/namespaces/{name}/finalize"))
+        .header("content-type", "application/json")
+        .body(body.to_string().into_bytes())
+        .unwrap_or_default();
+    let done: Result<Value, kube::Error> = hub.client.request(request).await;
+    done.map(drop).map_err(FleetError::api(&hub.name, format!("finalize Namespace/{name}")))
+}
+
 /// Takes the finalizers off all Works in a member's namespace that are being deleted. Returns how many there were.
 ///
 /// # Errors
@@ -51,26 +70,39 @@ pub async fn release_works(hub: &Cluster, member: &str) -> Result<usize, FleetEr
     Ok(held.len())
 }
 
-/// Approves a request for approval as a person or a script does, naming the generation that was looked at: the request's
-/// own generation is right, anything else is stale and ignored by the hub-agent without a sign (all versions).
+/// What a person or a script answers to a request for approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Approved, as of this generation: the request's own generation is right, anything else is stale and ignored by the
+    /// hub-agent without a sign (all versions).
+    Approved(i64),
+    /// Not approved, as of this generation. `KubeFleet` has no such answer and goes on waiting (v0.1.2).
+    Refused(i64),
+}
+
+/// Answers a request for approval.
 ///
 /// # Errors
 /// When the hub refuses.
-pub async fn approve(
+pub async fn answer(
     hub: &Cluster,
     kind: Kind,
     namespace: Option<&str>,
     name: &str,
-    observed_generation: i64,
+    answer: Answer,
 ) -> Result<(), FleetError> {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let (status, reason, generation) = match answer {
+        Answer::Approved(generation) => ("True", "approved", generation),
+        Answer::Refused(generation) => ("False", "refused", generation),
+    };
     let patch = json!({"status": {"conditions": [{
-        "type": "Approved", "status": "True", "reason": "approved", "message": "approved",
-        "observedGeneration": observed_generation, "lastTransitionTime": now,
+        "type": "Approved", "status": status, "reason": reason, "message": reason,
+        "observedGeneration": generation, "lastTransitionTime": now,
     }]}});
     let api = kind.api(&hub.client, namespace);
     let patched = api.patch_status(name, &PatchParams::default(), &Patch::Merge(&patch)).await;
-    patched.map(drop).map_err(FleetError::api(&hub.name, format!("approve {}/{name}", kind.kind)))
+    patched.map(drop).map_err(FleetError::api(&hub.name, format!("answer {}/{name}", kind.kind)))
 }
 
 /// Moves the start of a member's update by a run six minutes into the past: `lastTransitionTime` of its condition Started,

@@ -58,6 +58,7 @@ kinds! {
     ENVELOPE = PLACEMENT, "v1beta1", "ResourceEnvelope", "resourceenvelopes", true;
     WORK = PLACEMENT, "v1beta1", "Work", "works", true;
     APPLIED_WORK = PLACEMENT, "v1beta1", "AppliedWork", "appliedworks", false;
+    OVERRIDE = PLACEMENT, "v1beta1", "ResourceOverride", "resourceoverrides", true;
     NAMESPACE = "", "v1", "Namespace", "namespaces", false;
     CONFIG_MAP = "", "v1", "ConfigMap", "configmaps", true;
     SERVICE_ACCOUNT = "", "v1", "ServiceAccount", "serviceaccounts", true;
@@ -69,6 +70,12 @@ kinds! {
     EVENT = "", "v1", "Event", "events", true;
     ROLE = "rbac.authorization.k8s.io", "v1", "Role", "roles", true;
     ROLE_BINDING = "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true;
+    CLUSTER_ROLE = "rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false;
+    CLUSTER_ROLE_BINDING = "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", false;
+    ADMISSION_POLICY =
+        "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false;
+    ADMISSION_POLICY_BINDING =
+        "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false;
     CRD = "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false;
 }
 

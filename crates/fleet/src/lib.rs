@@ -20,5 +20,5 @@ pub mod tables;
 
 pub use crate::error::FleetError;
 pub use crate::fleet::{Fleet, Options};
-pub use crate::member::{Member, member_namespace};
+pub use crate::member::{Member, SYSTEM, identity, member_namespace};
 pub use crate::start::{Progress, Stage};

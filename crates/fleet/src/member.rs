@@ -13,7 +13,7 @@ use crate::kinds::{CONFIG_MAP, Kind, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SE
 use crate::observe::{Observer, Verdict, Watched};
 
 /// The namespace of KubeFleet's own objects on hub and members.
-pub(crate) const SYSTEM: &str = "fleet-system";
+pub const SYSTEM: &str = "fleet-system";
 
 /// fleetdrill's own namespace on the hub. No placement selects it.
 const OURS: &str = "fleetdrill";
@@ -48,6 +48,12 @@ pub fn member_namespace(member: &str) -> String {
     format!("fleet-member-{member}")
 }
 
+/// The `ServiceAccount` in [`SYSTEM`] on the hub that the member's agent is.
+#[must_use]
+pub fn identity(member: &str) -> String {
+    format!("fleet-member-agent-{member}")
+}
+
 /// Creates an object unless it exists already.
 pub(crate) async fn create(
     cluster: &Cluster,
@@ -73,7 +79,7 @@ pub(crate) async fn register(
     name: &str,
     labels: &Value,
 ) -> Result<PathBuf, FleetError> {
-    let identity = format!("fleet-member-agent-{name}");
+    let identity = identity(name);
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": identity}});
     create(hub, SERVICE_ACCOUNT, Some(SYSTEM), account).await?;
     let token = token(hub, &identity).await?;

@@ -65,8 +65,13 @@ static CHANGES: LazyLock<[Change; 5]> = LazyLock::new(|| {
         },
         Change {
             code: "KF-UR-032",
-            pattern: pattern("cluster count .*outdated"),
-            shows: |_, _| false,
+            // Asked for more than there are, the placement isn't scheduled any more, and the message says that.
+            pattern: pattern("cluster count .*outdated|number of selected bindings .*observed cluster count"),
+            shows: |fleet, run| {
+                let now = run.placement(fleet).and_then(|p| p.object.at("/spec/policy/numberOfClusters")?.as_i64());
+                let then = run.object.at("/status/policyObservedClusterCount").and_then(Value::as_i64);
+                now.is_some() && then.is_some() && now != then
+            },
             placement: &["spec.policy.numberOfClusters"],
             run: &["status.policyObservedClusterCount"],
             policy: &["metadata.annotations"],
@@ -111,7 +116,16 @@ fn cause(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition) -> Draft {
         return changed(fleet, run, failed, change);
     }
     let evidence = vec![fleet.quote().condition(run.object, failed)];
-    Draft::new("KF-UR-039", run.subject(fleet, None, None), &names(fleet, run, failed), evidence)
+    let draft = Draft::new("KF-UR-039", run.subject(fleet, None, None), &names(fleet, run, failed), evidence);
+    follows_placement(fleet, run, draft)
+}
+
+/// Where the placement asks for more than there is, that has to be mended first.
+fn follows_placement(fleet: Fleet<'_>, run: Run<'_>, draft: Draft) -> Draft {
+    match run.placement(fleet) {
+        Some(placement) => draft.follows(placement.topic()),
+        None => draft,
+    }
 }
 
 /// The names that all texts here use.
@@ -162,7 +176,8 @@ fn changed(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition, change: &Change) 
     if change.code == "KF-UR-033" {
         evidence.extend(membership(fleet, run));
     }
-    Draft::new(change.code, run.subject(fleet, None, None), &names(fleet, run, failed), evidence)
+    let draft = Draft::new(change.code, run.subject(fleet, None, None), &names(fleet, run, failed), evidence);
+    if change.code == "KF-UR-032" { follows_placement(fleet, run, draft) } else { draft }
 }
 
 /// Which members the run has in its stages, and which its stages would choose now.

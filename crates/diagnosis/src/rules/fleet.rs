@@ -200,7 +200,12 @@ impl<'a> Placement<'a> {
 impl<'a> PlacedOn<'a> {
     /// The objects that failed there.
     pub fn failed(&self) -> &'a [Value] {
-        self.value.get("failedPlacements").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+        self.list("failedPlacements")
+    }
+
+    /// A list in what it says, e.g. `driftedPlacements`; empty where there is none.
+    pub fn list(&self, field: &str) -> &'a [Value] {
+        self.value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
     /// A condition of the placement's present generation.

@@ -3,6 +3,7 @@
 //! A rule judges by types, statuses, reasons and generations and by the state of other objects. A message is read only
 //! for what stands nowhere else, and in a way that the wording of another version doesn't break.
 
+mod apply;
 mod approval;
 mod availability;
 mod draft;
@@ -15,6 +16,7 @@ mod matching;
 mod member;
 mod preemption;
 mod quote;
+mod rollout;
 mod scheduling;
 mod scope;
 mod state;
@@ -39,9 +41,11 @@ use crate::{Finding, Snapshot};
 #[must_use]
 pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
     let Some(fleet) = Fleet::of(snapshot) else { return Vec::new() };
-    let rules: [fn(Fleet<'_>) -> Vec<Draft>; 9] = [
+    let rules: [fn(Fleet<'_>) -> Vec<Draft>; 11] = [
         work_synchronized::rule,
         scheduling::rule,
+        rollout::rule,
+        apply::rule,
         availability::rule,
         member::rule,
         initialization::rule,

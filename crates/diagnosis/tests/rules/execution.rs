@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use crate::shapes::{
-    at, binding, condition, deleted, external, found, green, hub, in_both_scopes, of, policy_snapshot, request,
-    resource_snapshot, run, stage, with,
+    at, binding, condition, deleted, external, found, green, hub, in_both_scopes, of, placement, policy_snapshot,
+    request, resource_snapshot, run, stage, with,
 };
 
 /// How each version says that a run was preempted.
@@ -253,4 +253,25 @@ fn a_request_that_was_there_before_is_found_with_and_without_it() {
     in_both_scopes(&objects, &[code]);
     let findings = diagnosis::diagnose(&hub(objects));
     assert!(findings[0].cause.ends_with("for run other and stage canary."), "{}", findings[0].cause);
+}
+
+/// Asked for more members than there are, the run says what one says that can't begin, and the placement's own failure is
+/// the root.
+#[test]
+fn more_clusters_than_there_are_abort_a_run_over_their_number() {
+    let message = "cannot continue the updateRun: failed to initialize the updateRun: policy snapshot `web-0` not fully \
+                   scheduled yet";
+    let run = with(failed_run(message, json!([started(STARTED)])), "/status/policyObservedClusterCount", 3);
+    let top = condition("ClusterResourcePlacementScheduled", "False", "SchedulingPolicyUnfulfilled", "");
+    let policy = json!({"placementType": "PickN", "numberOfClusters": 4});
+    let placement = with(external(placement("web", json!([top]), &[])), "/spec/policy", policy);
+    in_both_scopes(
+        &[run.clone(), placement.clone()],
+        &["KF-SC-001 {c}ResourcePlacement/{ns}web", "  KF-UR-032 {c}StagedUpdateRun/{ns}first"],
+    );
+    let same = with(run, "/status/policyObservedClusterCount", 4);
+    in_both_scopes(
+        &[same, placement],
+        &["KF-SC-001 {c}ResourcePlacement/{ns}web", "  KF-UR-039 {c}StagedUpdateRun/{ns}first"],
+    );
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "json!(...) is passed as it stands, without an ampersand each time")]
 
+mod apply;
 mod approval;
 mod availability;
 mod codes;
@@ -11,6 +12,7 @@ mod initialization;
 mod member;
 mod output;
 mod robustness;
+mod rollout;
 mod scheduling;
 mod shapes;
 mod state;

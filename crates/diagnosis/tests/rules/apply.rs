@@ -1,0 +1,141 @@
+use serde_json::{Value, json};
+
+use crate::shapes::{NOW, at, condition, found, green, hub, in_both_scopes, with};
+
+/// An object that isn't applied, as placements list it.
+fn failed(kind: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "version": "v1", "kind": kind, "namespace": "web-app", "name": "settings",
+        "condition": condition("Applied", "False", reason, message),
+    })
+}
+
+/// A placement with objects that aren't applied on member-1.
+fn not_applied(name: &str, failed: Value) -> Value {
+    let mut placement = green(name, &["member-1"]);
+    placement["status"]["conditions"][3] = condition("ClusterResourcePlacementApplied", "False", "ApplyFailed", "");
+    placement["status"]["placementStatuses"][0]["conditions"] =
+        json!([condition("Applied", "False", "NotAllWorkHaveBeenApplied", "Work object web-work is not applied")]);
+    placement["status"]["placementStatuses"][0]["failedPlacements"] = failed;
+    placement
+}
+
+#[test]
+fn each_reason_has_its_code() {
+    for (reason, message, code) in [
+        (
+            "NotTakenOver",
+            "Failed to apply the manifest (error: no ownership of the object in the member cluster; takeover is needed)",
+            "KF-AP-002",
+        ),
+        (
+            "FailedToTakeOver",
+            "Failed to apply the manifest (error: cannot take over object: configuration differences are found between the \
+             manifest object and the corresponding object in the member cluster)",
+            "KF-AP-002",
+        ),
+        (
+            "FailedToTakeOver",
+            "Failed to apply the manifest (error: failed to take over a pre-existing object: the object is already owned by \
+             some other sources(s) and co-ownership is disallowed)",
+            "KF-AP-003",
+        ),
+        (
+            "FailedToTakeOver",
+            "Failed to apply the manifest (error: the object is already owned by another Fleet AppliedWork object)",
+            "KF-AP-003",
+        ),
+        (
+            "FoundDrifts",
+            "Failed to apply the manifest (error: cannot apply manifest: drifts are found between the manifest and the object \
+             from the member cluster)",
+            "KF-AP-004",
+        ),
+        (
+            "DecodingErred",
+            "Failed to apply the manifest (error: failed to find GVR from member cluster client REST mapping)",
+            "KF-AP-005",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to create manifest object: error returned by the API server: \
+             namespaces \"web-app\" not found)",
+            "KF-AP-006",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: the server does not allow this method on the requested resource)",
+            "KF-AP-009",
+        ),
+    ] {
+        let placement = not_applied("web", json!([failed("ConfigMap", reason, message)]));
+        in_both_scopes(&[placement], &[&format!("{code} {{c}}ResourcePlacement/{{ns}}web (member-1)")]);
+    }
+}
+
+#[test]
+fn objects_with_one_reason_make_one_finding_and_those_with_two_make_two() {
+    let objects = json!([
+        failed("ConfigMap", "NotTakenOver", "m"),
+        failed("Secret", "NotTakenOver", "m"),
+        failed("Foo", "DecodingErred", "m"),
+    ]);
+    let findings = diagnosis::diagnose(&hub(vec![not_applied("web", objects)]));
+    let codes: Vec<_> = findings.iter().map(|f| f.code.0.as_str()).collect();
+    assert_eq!(codes, ["KF-AP-002", "KF-AP-005"]);
+    assert!(
+        findings[0].cause.starts_with("ConfigMap web-app/settings, Secret web-app/settings of placement web isn't")
+    );
+    assert_eq!(
+        findings[0].remedies[1].commands,
+        [
+            "kubectl --context member-1 delete configmaps/settings -n web-app",
+            "kubectl --context member-1 delete secrets/settings -n web-app",
+        ]
+    );
+}
+
+#[test]
+fn the_placement_that_has_the_object_is_named() {
+    let taken = not_applied(
+        "web",
+        json!([failed("ConfigMap", "FailedToTakeOver", "the object is already owned by some other sources(s)")]),
+    );
+    let selected = json!([{"version": "v1", "kind": "ConfigMap", "namespace": "web-app", "name": "settings"}]);
+    let owner = with(green("base", &["member-1"]), "/status/selectedResources", selected.clone());
+    let both = vec![with(taken, "/status/selectedResources", selected), owner, green("other", &["member-1"])];
+    let cause = diagnosis::diagnose(&hub(both))[0].cause.clone();
+    assert!(cause.contains("because placement base has put it there"), "{cause}");
+}
+
+#[test]
+fn what_was_changed_on_the_member_is_quoted() {
+    let mut placement = not_applied("web", json!([failed("ConfigMap", "FoundDrifts", "drifts are found")]));
+    placement["status"]["placementStatuses"][0]["driftedPlacements"] = json!([{
+        "version": "v1", "kind": "ConfigMap", "namespace": "web-app", "name": "settings",
+        "observedDrifts": [{"path": "/data/revision", "valueInHub": "0", "valueInMember": "7"}],
+    }]);
+    let findings = diagnosis::diagnose(&hub(vec![placement]));
+    let drift = &findings[0].evidence[2];
+    assert_eq!(drift.path, "status.placementStatuses[member-1].driftedPlacements[settings]/data/revision");
+    assert_eq!(drift.value, "on the hub 0, on the member 7");
+}
+
+#[test]
+fn what_may_pass_is_given_a_moment() {
+    let young = |reason: &str, message: &str| {
+        let mut object = failed("ConfigMap", reason, message);
+        object["condition"] = at(NOW, object["condition"].clone());
+        found(&hub(vec![not_applied("web", json!([object]))]))
+    };
+    assert_eq!(young("ManifestApplyFailed", "namespaces \"web-app\" not found"), [""; 0]);
+    assert_eq!(young("ManifestApplyFailed", "no"), [""; 0]);
+    assert_eq!(young("NotTakenOver", "").len(), 1);
+}
+
+#[test]
+fn a_healthy_placement_and_an_older_generation_say_nothing() {
+    in_both_scopes(&[green("web", &["member-1"])], &[]);
+    let old = with(not_applied("web", json!([failed("ConfigMap", "NotTakenOver", "m")])), "/metadata/generation", 2);
+    in_both_scopes(&[old], &[]);
+}

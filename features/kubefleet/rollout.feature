@@ -1,0 +1,44 @@
+@kubefleet
+Feature: A rollout doesn't get to a member
+  The Work isn't even tried: an override fails, or the placement's own limits hold the rollout back.
+
+  @KF-OV-001
+  Scenario Outline: An override can't be applied, of <placement>
+    Given <placement> "web" has put its resources on "member-1"
+    When an override "odd" of placement "web" with the rule '{"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [{"op": "add", "path": "/metadata/annotations/absent/odd", "value": "true"}]}' is made
+    Then placement "web" reports
+      | on       | condition        | status | reason           | message                                          |
+      |          | Overridden       | False  | OverriddenFailed | Failed to override resources in 1 cluster(s)     |
+      |          | WorkSynchronized | absent |                  |                                                  |
+      | member-1 | Overridden       | False  | OverriddenFailed | Failed to apply the override rules on the resources |
+    And the diagnosis of placement "web" is KF-OV-001 for "member-1"
+      | object             | value |
+      | ResourcePlacement/ | odd-  |
+    When the rule of override "odd" of placement "web" is corrected to '{"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [{"op": "add", "path": "/data/odd", "value": "true"}]}'
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @KF-RO-002
+  Scenario Outline: Members that are missing count as unavailable, and nothing may be, of <placement>
+    Given <placement> "web" asks for 3 members of "member-1" and "member-2"
+    And the resources of placement "web" are on "member-1" and "member-2"
+    When the resources of placement "web" change
+    Then placement "web" reports
+      | on       | condition      | status | reason                      | message                                                  |
+      |          | Scheduled      | False  | SchedulingPolicyUnfulfilled | found 2 cluster(s) instead                               |
+      |          | RolloutStarted | False  | RolloutNotStartedYet        | The rollout is being blocked by the rollout strategy in 2 cluster(s) |
+      | member-1 | RolloutStarted | False  | RolloutNotStartedYet        | The rollout is being blocked by the rollout strategy     |
+    And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-SC-001
+    When placement "web" asks for 2 members
+    Then placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |

@@ -1,0 +1,91 @@
+//! Policies on the hub that refuse objects when they are made or changed, as a policy engine's do.
+
+use std::time::Duration;
+
+use cucumber::when;
+use fleet::kinds;
+use kube::api::{ListParams, Patch, PatchParams};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::error::StepError;
+use crate::limits;
+use crate::objects::PARENT;
+use crate::scene::Scene;
+use crate::world::World;
+
+/// Makes a ValidatingAdmissionPolicy with its binding on the hub that refuses each Work of the placement whose manifests
+/// don't all have the label `owner`, which they don't. Waits until the API server enforces it.
+#[when(expr = "a policy on the hub begins to refuse the Works of placement {string}")]
+async fn begins_to_refuse(world: &mut World, placement: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let placement = scene.placement(&placement)?.name;
+    let ours = format!(
+        "has(object.metadata.labels) && '{PARENT}' in object.metadata.labels && \
+         object.metadata.labels['{PARENT}'] == '{placement}'"
+    );
+    let spec = json!({
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [{
+            "apiGroups": [kinds::WORK.group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"],
+            "resources": [kinds::WORK.plural],
+        }]},
+        "matchConditions": [{"name": "ours", "expression": ours}],
+        "validations": [{
+            "expression": "object.spec.workload.manifests.all(m, has(m.metadata.labels) && 'owner' in m.metadata.labels)",
+            "message": "each manifest of a Work needs the label owner",
+        }],
+    });
+    let metadata = json!({"name": placement});
+    scene.make(kinds::ADMISSION_POLICY, None, json!({"metadata": metadata, "spec": spec})).await?;
+    let spec = json!({"policyName": placement, "validationActions": ["Deny"]});
+    scene.make(kinds::ADMISSION_POLICY_BINDING, None, json!({"metadata": metadata, "spec": spec})).await?;
+    scene.induced(format!("ValidatingAdmissionPolicy/{placement} refuses Works of {placement} on the hub"));
+    enforced(scene, &placement).await
+}
+
+/// Deletes the policy and its binding.
+#[when(expr = "the policy on the hub that refuses the Works of placement {string} is deleted")]
+async fn is_deleted(world: &mut World, placement: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let placement = scene.placement(&placement)?.name;
+    for kind in [kinds::ADMISSION_POLICY_BINDING, kinds::ADMISSION_POLICY] {
+        scene.delete(kind, None, &placement).await?;
+    }
+    scene.remedied(format!("ValidatingAdmissionPolicy/{placement} deleted"));
+    Ok(())
+}
+
+/// Between two tries: an API server takes a new policy into account within a second or two and says so nowhere.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Tries a change of one of the placement's Works, without making it, until it is refused.
+async fn enforced(scene: &Scene, placement: &str) -> Result<(), StepError> {
+    let hub = scene.hub();
+    let failed = |action: &str| {
+        let action = format!("{action} the Works of {placement}");
+        move |error| StepError::from(fleet::FleetError::api("hub", action)(error))
+    };
+    let all = kinds::WORK.api(&hub.client, None);
+    let works =
+        all.list(&ListParams::default().labels(&format!("{PARENT}={placement}"))).await.map_err(failed("list"))?;
+    let Some(metadata) = works.items.into_iter().next().map(|w| w.metadata) else {
+        return Err(StepError::Feature(format!("{placement} has no Work yet on which the policy could be tried")));
+    };
+    let (name, namespace) = (metadata.name.unwrap_or_default(), metadata.namespace.unwrap_or_default());
+    let api = kinds::WORK.api(&hub.client, Some(&namespace));
+    let try_only = PatchParams { dry_run: true, ..PatchParams::default() };
+    let patch = Patch::Merge(json!({"metadata": {"annotations": {"fleetdrill.dev/tried": "true"}}}));
+    let deadline = Instant::now() + limits::REPORTED;
+    loop {
+        match api.patch(&name, &try_only, &patch).await {
+            Err(kube::Error::Api(status)) if status.message.contains("denied request") => return Ok(()),
+            Err(error) => return Err(failed("change")(error)),
+            Ok(_) if Instant::now() > deadline => {
+                let text = format!("the policy {placement} wasn't enforced within {} s", limits::REPORTED.as_secs());
+                return Err(StepError::Differs(text));
+            }
+            Ok(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Overrides: how a placement's resources differ between members.
+
+use cucumber::{given, when};
+use fleet::kinds;
+use serde_json::{Value, json};
+
+use crate::error::StepError;
+use crate::placement::SETTINGS;
+use crate::scene::Scene;
+use crate::world::World;
+
+/// A ResourceOverride for the placement's ConfigMap with one rule, given as JSON: `clusterSelector` and
+/// `jsonPatchOverrides`.
+#[given(expr = "an override {string} of placement {string} with the rule {string}")]
+#[when(expr = "an override {string} of placement {string} with the rule {string} is made")]
+async fn is_made(world: &mut World, name: String, placement: String, rule: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let rule = parse(scene, &rule)?;
+    let p = scene.placement(&placement)?;
+    let real = scene.names.make(&name);
+    let scope = if p.scope.namespace().is_some() { "Namespaced" } else { "Cluster" };
+    let spec = json!({
+        "placement": {"name": p.name, "scope": scope},
+        "resourceSelectors": [{"group": "", "version": "v1", "kind": "ConfigMap", "name": SETTINGS}],
+        "policy": {"overrideRules": [rule]},
+    });
+    scene.make(kinds::OVERRIDE, Some(&p.content), json!({"metadata": {"name": real}, "spec": spec})).await?;
+    scene.induced(format!("ResourceOverride/{}/{real} has the rule {rule}", p.content));
+    Ok(())
+}
+
+/// Gives an override another rule, as JSON.
+#[when(expr = "the rule of override {string} of placement {string} is corrected to {string}")]
+async fn is_corrected(world: &mut World, name: String, placement: String, rule: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let rule = parse(scene, &rule)?;
+    let (p, real) = (scene.placement(&placement)?, scene.names.get(&name)?);
+    let spec = json!({"policy": {"overrideRules": [rule]}});
+    scene.patch(kinds::OVERRIDE, Some(&p.content), &real, json!({"spec": spec})).await?;
+    scene.remedied(format!("ResourceOverride/{}/{real} has the rule {rule}", p.content));
+    Ok(())
+}
+
+fn parse(scene: &Scene, rule: &str) -> Result<Value, StepError> {
+    let text = scene.names.fill(rule);
+    serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
+}

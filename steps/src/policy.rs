@@ -1,0 +1,113 @@
+//! Steps about the policy by which a placement chooses members.
+
+use cucumber::{given, when};
+use fleet::kinds::{CLUSTER_POLICY_SNAPSHOT, POLICY_SNAPSHOT};
+use fleet::observe::{Verdict, Watched};
+use serde_json::{Value, json};
+
+use crate::error::StepError;
+use crate::limits;
+use crate::objects::{PARENT, Scope};
+use crate::params::{Members, NewPlacement};
+use crate::placement::{affinity, create, scheduled, snapshot_exists};
+use crate::scene::Scene;
+use crate::world::World;
+
+/// A placement (strategy RollingUpdate) with policy PickFixed. A name that nothing has in this scenario is used as it stands:
+/// a member that doesn't exist.
+#[given(expr = "{placement} {string} names {members}")]
+#[when(expr = "{placement} {string} names {members}")]
+async fn names(world: &mut World, new: NewPlacement, name: String, members: Members) -> Result<(), StepError> {
+    let scene = world.scene();
+    let named = known(scene, &members);
+    let existing: Vec<String> = members.0.iter().filter(|m| scene.names.get(m).is_ok()).cloned().collect();
+    let policy = |_: &str| json!({"placementType": "PickFixed", "clusterNames": named});
+    create(scene, new, &name, &existing, "RollingUpdate", policy).await
+}
+
+/// Changes the names in a PickFixed policy.
+#[when(expr = "placement {string} names {members} instead")]
+async fn names_instead(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&name)?;
+    let kind = p.scope.placement();
+    let spec = json!({"spec": {"policy": {"clusterNames": known(scene, &members)}}});
+    scene.patch(kind, p.scope.namespace(), &p.name, spec).await?;
+    scene.remedied(format!("{}/{} names {} instead", kind.kind, p.name, members.0.join(", ")));
+    Ok(())
+}
+
+fn known(scene: &Scene, members: &Members) -> Vec<String> {
+    members.0.iter().map(|m| scene.names.get(m).unwrap_or_else(|_| m.clone())).collect()
+}
+
+/// A placement with strategy External and policy PickN that asks for some of the members. Waits until it is scheduled and
+/// its first resource snapshot is there.
+#[given(expr = "{placement} {string} with strategy External picks {int} of {members}")]
+async fn picks(
+    world: &mut World,
+    new: NewPlacement,
+    name: String,
+    count: usize,
+    members: Members,
+) -> Result<(), StepError> {
+    let scene = world.scene();
+    create(scene, new, &name, &members.0, "External", pick(count)).await?;
+    scheduled(scene, &name).await?;
+    snapshot_exists(scene, &name, 0).await
+}
+
+/// A placement (strategy RollingUpdate) with policy PickN.
+#[given(expr = "{placement} {string} asks for {int} members of {members}")]
+async fn asks(
+    world: &mut World,
+    new: NewPlacement,
+    name: String,
+    count: usize,
+    members: Members,
+) -> Result<(), StepError> {
+    let scene = world.scene();
+    create(scene, new, &name, &members.0, "RollingUpdate", pick(count)).await
+}
+
+/// Changes the number of members that a PickN policy asks for.
+#[when(expr = "placement {string} asks for {int} members")]
+async fn asks_for(world: &mut World, name: String, count: usize) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&name)?;
+    let kind = p.scope.placement();
+    let spec = json!({"spec": {"policy": {"numberOfClusters": count}}});
+    scene.patch(kind, p.scope.namespace(), &p.name, spec).await?;
+    scene.did(format!("{}/{}: spec.policy.numberOfClusters changed to {count}", kind.kind, p.name));
+    Ok(())
+}
+
+fn pick(count: usize) -> impl Fn(&str) -> Value {
+    move |label| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(label)})
+}
+
+/// Deletes the placement's policy snapshots, as somebody may who takes them for leftovers, and waits until they are gone.
+#[when(expr = "the policy snapshots of placement {string} are deleted")]
+async fn snapshots_deleted(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&name)?;
+    let kind = if matches!(p.scope, Scope::Cluster) { CLUSTER_POLICY_SNAPSHOT } else { POLICY_SNAPSHOT };
+    let watched = Watched::labelled("hub", kind, p.scope.namespace(), &format!("{PARENT}={}", p.name));
+    let hub = scene.hub();
+    let held = scene
+        .wait(&hub, &watched, "there is a policy snapshot", limits::REPORTED, |objects| {
+            if objects.is_empty() { Verdict::Pending("there is none".into()) } else { Verdict::Holds }
+        })
+        .await?;
+    for snapshot in held.objects.keys() {
+        scene.delete(kind, p.scope.namespace(), snapshot).await?;
+        scene.induced(format!("{}/{snapshot} deleted", kind.kind));
+    }
+    let expectation = format!("{} has no policy snapshot", p.name);
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            if objects.is_empty() { Verdict::Holds } else { Verdict::Pending("one is still there".into()) }
+        })
+        .await?;
+    Ok(())
+}
