@@ -7,6 +7,7 @@ use super::draft::{Draft, Topic};
 use super::fleet::{Fleet, PlacedOn, Placement};
 use super::kubectl;
 use super::quote::Quote;
+use super::stuck;
 use crate::{ClusterSnapshot, Evidence, Object, conditions};
 
 /// For how long resources may be on their way before it counts as a failure: `KubeFleet`'s own limit for update runs.
@@ -30,8 +31,8 @@ fn unavailable(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> 
     let code = match &trail.image {
         Some(image) if image.reason == "InvalidImageName" => "KF-AV-001",
         Some(_) => "KF-AV-002",
-        // Every rollout is unavailable at first.
-        None if long => "KF-AV-003",
+        // Every rollout is unavailable at first, and a run that is stuck over it says the same and more.
+        None if long && !stuck::waits(fleet, placement, on.member) => "KF-AV-003",
         None => return None,
     };
     let image = trail.image.unwrap_or_default();
@@ -82,7 +83,8 @@ impl Trail {
         }
         for failed in on.failed() {
             let text = |name: &str| failed.get(name).and_then(Value::as_str).unwrap_or_default();
-            let holder = format!("{}.failedPlacements[{} {}]", on.path(), text("kind"), text("name"));
+            let holder =
+                format!("{}.failedPlacements[{} {}{}]", on.path(), text("kind"), text("name"), envelope(failed));
             let verdict = json!({"conditions": [failed.get("condition")]});
             let condition = conditions(Some(&verdict)).into_iter().next();
             trail.evidence.extend(condition.map(|c| quote.condition_in(placement.object, &holder, &c)));
@@ -146,6 +148,13 @@ impl Trail {
             }
         }
     }
+}
+
+/// `` in ResourceEnvelope namespace/name`` for what came in an envelope, and nothing for what didn't.
+fn envelope(failed: &Value) -> String {
+    let text = |name: &str| failed.pointer(&format!("/envelope/{name}")).and_then(Value::as_str).unwrap_or_default();
+    let name = super::fleet::full_name(Some(text("namespace")).filter(|n| !n.is_empty()), text("name"));
+    if name.is_empty() { name } else { format!(" in {} {name}", text("type")) }
 }
 
 fn spec_image<'a>(pod: Object<'a>, container: &str) -> &'a str {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::availability::{PATIENCE, Trail};
 use super::draft::{Draft, Topic};
-use super::fleet::{Fleet, Run, StageCluster};
+use super::fleet::{Fleet, Placement, Run, StageCluster};
 use super::kubectl;
 use super::preemption::Taken;
 use crate::{Condition, Evidence};
@@ -13,20 +13,34 @@ pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
     fleet.runs().filter(|run| !run.is_over()).flat_map(|run| stuck(fleet, run)).collect()
 }
 
+/// Whether a run is stuck waiting for a placement's resources on a member.
+pub(super) fn waits(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> bool {
+    let of_it = |run: &Run<'_>| run.placement(fleet).is_some_and(|p| p.full_name() == placement.full_name());
+    let mut runs = fleet.runs().filter(|run| !run.is_over()).filter(of_it);
+    runs.any(|run| at_fault(fleet, run).iter().any(|c| c.member == member))
+}
+
 fn stuck(fleet: Fleet<'_>, run: Run<'_>) -> Vec<Draft> {
-    let progressing = run.condition("Progressing");
-    if progressing.as_ref().is_some_and(|c| c.reason == "UpdateRunStopped") {
+    at_fault(fleet, run).into_iter().map(|cluster| cause(fleet, run, cluster, said(run).as_ref())).collect()
+}
+
+/// What the run itself says.
+fn said(run: Run<'_>) -> Option<Condition> {
+    run.condition("Progressing").filter(|c| c.status == "False" && c.reason == "UpdateRunStuck")
+}
+
+/// The clusters for which a run has waited too long.
+fn at_fault<'a>(fleet: Fleet<'a>, run: Run<'a>) -> Vec<StageCluster<'a>> {
+    if run.condition("Progressing").is_some_and(|c| c.reason == "UpdateRunStopped") {
         return Vec::new();
     }
-    let said = progressing.filter(|c| c.status == "False" && c.reason == "UpdateRunStuck");
     let updating =
         |c: &StageCluster<'_>| c.started_at().is_some() && c.condition("Succeeded").is_none_or(|c| c.status != "True");
     let clusters: Vec<_> = run.stages().flat_map(|s| s.clusters().collect::<Vec<_>>()).filter(updating).collect();
     // v0.14.0 has no word for it, and later versions may say so up to 43 s late: the time tells.
     let long = |c: &StageCluster<'_>| c.started_at().is_some_and(|s| fleet.now().duration_since(s) > PATIENCE);
     let any_long = clusters.iter().any(long);
-    let at_fault = clusters.into_iter().filter(|c| if any_long { long(c) } else { said.is_some() });
-    at_fault.map(|cluster| cause(fleet, run, cluster, said.as_ref())).collect()
+    clusters.into_iter().filter(|c| if any_long { long(c) } else { said(run).is_some() }).collect()
 }
 
 fn cause(fleet: Fleet<'_>, run: Run<'_>, cluster: StageCluster<'_>, said: Option<&Condition>) -> Draft {

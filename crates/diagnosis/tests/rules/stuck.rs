@@ -47,6 +47,13 @@ fn a_stuck_run_is_found_in_every_version_and_scope() {
 }
 
 #[test]
+fn the_run_says_all_that_a_long_unavailability_would() {
+    let placement = external(unavailable(LONG_AGO));
+    in_both_scopes(&[placement.clone(), stuck(STUCK[1])], &[FOUND]);
+    in_both_scopes(&[placement, at_work(JUST_NOW)], &["KF-AV-003 {c}ResourcePlacement/{ns}web (member-1)"]);
+}
+
+#[test]
 fn a_run_that_is_stuck_while_being_stopped_is_found_and_a_stopped_one_is_not() {
     let stopping = updating(condition("Progressing", "Unknown", "UpdateRunStopping", ""), LONG_AGO);
     in_both_scopes(&[external(unavailable(JUST_NOW)), stopping], &[FOUND]);

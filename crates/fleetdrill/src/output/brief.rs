@@ -81,7 +81,7 @@ fn quote(Evidence { cluster, object, path, value, at: _ }: &Evidence, said: &mut
     format!("{place}{part}: {said_of_it}")
 }
 
-/// ` on member-4` or ` in stage canary, member-1`, and the condition's type, from a path that ends with a condition.
+/// ` on member-4`, ` on member-4, Deployment app` or ` in stage canary, member-1`, and the condition's type, from a path that ends with a condition.
 fn condition_of(path: &str) -> Option<(String, &str)> {
     let (holder, rest) = path.rsplit_once("conditions[")?;
     let condition = rest.strip_suffix(']')?;
@@ -89,7 +89,10 @@ fn condition_of(path: &str) -> Option<(String, &str)> {
     let part = match (named("stagesStatus"), named("placementStatuses").or_else(|| named("clusters"))) {
         (Some(stage), Some(member)) => format!(" in stage {stage}, {member}"),
         (Some(stage), None) => format!(" in stage {stage}"),
-        (None, Some(member)) => format!(" on {member}"),
+        (None, Some(member)) => match named("failedPlacements") {
+            Some(failed) => format!(" on {member}, {failed}"),
+            None => format!(" on {member}"),
+        },
         (None, None) => String::new(),
     };
     Some((part, condition))
