@@ -1,4 +1,5 @@
-//! Figures of a fleet: how fast it starts, how well scenarios share it, how much memory it takes.
+//! Figures of a fleet: how fast it starts, how well scenarios share it, how long the whole suite takes, fast-forwarded and
+//! in real time, and how much memory it all takes.
 //!
 //! A benchmark prints and judges nothing. Machines are noisy: what counts are ratios within one run, of things measured
 //! in turn.
@@ -9,12 +10,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clusters::keeper::Program;
 use fleet::{Fleet, Options};
 use fleetdrill::components::{self, Components};
 use serde_json::Value;
+use tokio::runtime::Runtime;
 
 /// The scenarios of the four failures, as they are selected.
 const FAILURES: [&str; 4] = [
@@ -53,7 +57,7 @@ fn main() -> Result<(), Failure> {
     if !up.status.success() {
         return Err(String::from_utf8_lossy(&up.stderr).into());
     }
-    let measured = scenarios().and_then(|()| memory());
+    let measured = scenarios().and_then(|()| memory()).and_then(|()| suite(&runtime));
     Command::new(program()).args(["down", "bench"]).output()?;
     measured
 }
@@ -79,20 +83,46 @@ fn scenarios() -> Result<(), Failure> {
     let mut longest = 0.0_f64;
     println!("\nfailure scenarios on a running fleet");
     for name in FAILURES {
-        let took = run(&[name])?;
+        let took = run(&[name])?.seconds;
         println!("  {took:>6.1} s alone: {name}");
         longest = longest.max(took);
     }
-    let together = run(&FAILURES)?;
+    let together = run(&FAILURES)?.seconds;
     println!("  {together:>6.1} s all four together");
     println!("  ratio to the longest alone         {:>6.2}", together / longest);
     Ok(())
 }
 
-/// Runs scenarios on the fleet that is up; returns the seconds from the first one's start to the last one's end.
-fn run(names: &[&str]) -> Result<f64, Failure> {
+/// All scenarios on one fleet.
+fn suite(runtime: &Runtime) -> Result<(), Failure> {
+    println!("\nthe whole suite on a running fleet");
+    for (mode, args) in [("fast-forwarded", &[][..]), ("in real time", &["--real-time"])] {
+        let sampler = Sampler::start(runtime)?;
+        let ran = run(args)?;
+        let (mib, processes) = sampler.stop()?;
+        println!("  {:>6.1} s {mode}, {} scenarios that took {:.0} s added up", ran.seconds, ran.scenarios, ran.sum);
+        println!("  {:>6.1} s its longest: {}", ran.longest.0, ran.longest.1);
+        println!("  ratio                              {:>6.2}", ran.seconds / ran.longest.0);
+        println!("  {mib:>6} MiB at peak, in {processes} processes (VmRSS, each second)");
+    }
+    Ok(())
+}
+
+/// What a run took.
+struct Ran {
+    /// From the first scenario's start to the last one's end.
+    seconds: f64,
+    scenarios: usize,
+    /// All scenarios' seconds.
+    sum: f64,
+    /// The longest scenario's seconds, without what it waited for the others to end, and its name.
+    longest: (f64, String),
+}
+
+/// Runs scenarios on the fleet that is up, with names or options that select them.
+fn run(args: &[&str]) -> Result<Ran, Failure> {
     let json = std::env::temp_dir().join(format!("fleetdrill-bench-{}.json", std::process::id()));
-    let output = Command::new(program()).args(["run", "--fleet", "bench", "--json"]).arg(&json).args(names).output()?;
+    let output = Command::new(program()).args(["run", "--fleet", "bench", "--json"]).arg(&json).args(args).output()?;
     if !output.status.success() {
         return Err([output.stdout, output.stderr].map(|o| String::from_utf8_lossy(&o).into_owned()).concat().into());
     }
@@ -100,10 +130,52 @@ fn run(names: &[&str]) -> Result<f64, Failure> {
     std::fs::remove_file(&json)?;
     let scenarios = record["scenarios"].as_array().ok_or("no scenarios in the report")?;
     let time = |s: &Value| s["started_at"].as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok());
-    let first = scenarios.iter().filter_map(time).min().ok_or("no start in the report")?;
-    let ends =
-        scenarios.iter().filter_map(|s| Some(time(s)?.duration_since(first).as_secs_f64() + s["seconds"].as_f64()?));
-    Ok(ends.fold(0.0, f64::max))
+    let ran: Vec<_> = scenarios.iter().filter(|s| s["outcome"] != "not_run").collect();
+    let first = ran.iter().filter_map(|s| time(s)).min().ok_or("no start in the report")?;
+    let ends = ran.iter().filter_map(|s| Some(time(s)?.duration_since(first).as_secs_f64() + s["seconds"].as_f64()?));
+    let each =
+        || ran.iter().filter_map(|s| Some((s["seconds"].as_f64()? - waited(s), s["scenario"].as_str()?.to_owned())));
+    let longest = each().max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no scenario in the report")?;
+    let sum = each().map(|(seconds, _)| seconds).sum();
+    Ok(Ran { seconds: ends.fold(0.0, f64::max), scenarios: ran.len(), sum, longest })
+}
+
+/// The seconds for which a scenario waited to have the fleet alone.
+fn waited(scenario: &Value) -> f64 {
+    let entries = scenario["entries"].as_array().into_iter().flatten();
+    let alone = entries.filter(|e| e["expectation"] == "no other scenario is on the fleet");
+    alone.filter_map(|e| e["seconds"].as_f64()).sum()
+}
+
+/// Adds up the memory of all of a fleet's processes once a second: members come and go.
+struct Sampler {
+    stop: Sender<()>,
+    thread: JoinHandle<(u64, usize)>,
+}
+
+impl Sampler {
+    fn start(runtime: &Runtime) -> Result<Self, Failure> {
+        let fleet = runtime.block_on(Fleet::open("bench"))?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let mut most = (0, 0);
+            while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                let Ok(processes) = handle.block_on(fleet.keeper().processes()) else { continue };
+                // One that ends meanwhile has no memory any more.
+                let kib: Vec<u64> = processes.iter().filter_map(|p| kib_of(p.pid?.into(), "VmRSS:").ok()).collect();
+                most = most.max((kib.iter().sum::<u64>() / 1024, kib.len()));
+            }
+            most
+        });
+        Ok(Self { stop, thread })
+    }
+
+    /// The most MiB at one time, and in how many processes.
+    fn stop(self) -> Result<(u64, usize), Failure> {
+        drop(self.stop);
+        self.thread.join().map_err(|_| "the memory couldn't be sampled".into())
+    }
 }
 
 fn memory() -> Result<(), Failure> {
@@ -118,7 +190,7 @@ fn memory() -> Result<(), Failure> {
             name if name.starts_with("member-1-") => "a member (member-1)",
             _ => "the other members",
         };
-        *peaks.entry(of).or_default() += peak(pid)?;
+        *peaks.entry(of).or_default() += kib_of(pid, "VmHWM:")?;
     }
     println!("\npeak memory after the scenarios (VmHWM, each process's own peak)");
     for (of, kib) in &peaks {
@@ -128,9 +200,10 @@ fn memory() -> Result<(), Failure> {
     Ok(())
 }
 
-fn peak(pid: u64) -> Result<u64, Failure> {
+/// A number of KiB from what the kernel says of a process.
+fn kib_of(pid: u64, field: &str) -> Result<u64, Failure> {
     let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"))?;
-    let line = status.lines().find(|l| l.starts_with("VmHWM:")).ok_or("no VmHWM")?;
+    let line = status.lines().find(|l| l.starts_with(field)).ok_or_else(|| format!("no {field}"))?;
     Ok(line.split_whitespace().nth(1).ok_or("no number")?.parse()?)
 }
 
