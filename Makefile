@@ -64,9 +64,10 @@ features:
 	$(CARGO) build --locked
 	$(DEBUG) run --junit report/junit.xml --json report/run.json $(ARGS)
 
-test-long: ## Run what takes too long for every change: the suite RUNS times in a row, each on a fleet of its own
+test-long: ## Run what takes too long for every change: the suite RUNS times in a row, then once in real time
 	@scripts/setup
 	RUNS=$(RUNS) scripts/repeat $(ARGS)
+	RUNS=1 scripts/repeat --real-time $(ARGS)
 
 bench: ## Measure how fast fleets start, how well scenarios share one, and what it all takes
 	@scripts/setup

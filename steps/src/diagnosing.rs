@@ -14,8 +14,8 @@ use crate::scene::Scene;
 use crate::world::World;
 
 /// The diagnosis of the object has this code, and nothing that it finds in this scenario has another root. With a table
-/// (columns `object`, `value`), its evidence names these objects (kind and name, `{name}` filled in) with values that
-/// contain these.
+/// (columns `object`, `value`), its evidence names, in this order, these objects (kind and name, `{name}` filled in) with
+/// values that contain these.
 #[then(expr = "the diagnosis of {object} is {code}")]
 async fn is(world: &mut World, object: ObjectRef, code: CodeParam, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
@@ -231,10 +231,14 @@ fn evidence(scene: &Scene, finding: &Finding, step: &Step) -> Result<(), StepErr
     if header[..] != ["object", "value"] {
         return Err(StepError::Feature("the table of evidence has the columns `object` and `value`".into()));
     }
+    // Each row from where the one before was found: the order is the one in which a person would follow it.
+    let mut left = finding.evidence.iter();
     for row in rows {
         let (object, value) = (scene.names.fill(&row[0]), scene.names.fill(&row[1]));
-        if !finding.evidence.iter().any(|e| e.object.contains(&object) && e.value.contains(&value)) {
-            return Err(StepError::Differs(format!("{} doesn't rest on {object} with `{value}`", finding.code)));
+        if !left.any(|e| e.object.contains(&object) && e.value.contains(&value)) {
+            let there: Vec<String> = finding.evidence.iter().map(|e| format!("{}: {}", e.object, e.value)).collect();
+            let what = format!("{object} with `{value}`, or not in this order; it rests on {}", there.join("; "));
+            return Err(StepError::Differs(format!("{} doesn't rest on {what}", finding.code)));
         }
     }
     Ok(())

@@ -1,17 +1,19 @@
 //! The vocabulary that features are written in: the [`World`] and the step definitions.
 //!
-//! One file per noun ([`placement`], [`update_run`], [`approval`], [`member`], [`diagnosing`] and so on); [`reports`] holds the one
+//! One file per noun ([`placement`], [`workload`], [`update_run`], [`approval`], [`member`], [`diagnosing`] and so on); [`reports`] holds the one
 //! step that asserts conditions, whatever the object. A World leases the fleet for one scenario ([`Scene`]): it gives
 //! names, remembers what was made and undoes it at the end. [`record`] is what comes out.
 
 pub mod admission;
 pub mod applying;
 pub mod approval;
+pub mod deadline;
 pub mod diagnosing;
 pub mod error;
 pub mod fields;
 pub mod limits;
 pub mod logs;
+pub mod looks;
 pub mod member;
 pub mod names;
 pub mod objects;
@@ -22,10 +24,14 @@ pub mod policy;
 pub mod record;
 pub mod reports;
 mod scene;
+pub mod sharing;
 pub mod tables;
 pub mod update_run;
+pub mod workload;
 mod world;
 
+pub use deadline::Deadline;
 pub use error::StepError;
-pub use scene::{Scene, SceneInfo};
+pub use scene::{Progress, Scene, SceneInfo};
+pub use sharing::Sharing;
 pub use world::World;

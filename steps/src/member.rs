@@ -149,6 +149,24 @@ async fn agent_restarted(world: &mut World, member: String) -> Result<(), StepEr
     Ok(())
 }
 
+/// Waits until no other scenario is on the fleet, up to the end of this one: for what all of them would feel. They go on
+/// meanwhile, so put it where this scenario has waited for everything else.
+#[given("no other scenario is on the fleet")]
+#[when("no other scenario is on the fleet")]
+async fn alone(world: &mut World) {
+    world.scene().alone().await;
+}
+
+/// Kills the hub-agent and starts it again, as `kubectl rollout restart` does. All scenarios on the fleet would feel it:
+/// see that there is no other one.
+#[when("the hub-agent is restarted")]
+async fn hub_agent_restarted(world: &mut World) -> Result<(), StepError> {
+    let scene = world.scene();
+    scene.fleet.restart_hub_agent().await?;
+    scene.remedied("hub-agent restarted");
+    Ok(())
+}
+
 /// Deletes the RoleBinding that gives the member's identity its rights on the hub.
 #[when(expr = "the RoleBinding of member {string} on the hub is deleted")]
 async fn role_binding_deleted(world: &mut World, member: String) -> Result<(), StepError> {

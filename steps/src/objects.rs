@@ -1,5 +1,8 @@
 //! The objects that scenarios speak of, with their kinds in both scopes, and how to find them.
 
+use std::time::Instant;
+
+use diagnosis::Object;
 use fleet::kinds::{self, Kind};
 use fleet::observe::Watched;
 use serde_json::Value;
@@ -87,6 +90,8 @@ pub struct Placement {
     pub revision: u32,
     /// How many resource snapshots there should be.
     pub snapshots: u32,
+    /// Whether its Deployment, if it has one, is wrapped in a ResourceEnvelope.
+    pub enveloped: bool,
 }
 
 impl Placement {
@@ -107,6 +112,8 @@ pub struct UpdateRun {
     pub placement: String,
     /// Its scope, which is the placement's.
     pub scope: Scope,
+    /// Since when it waits for the cluster whose stuck threshold has passed; none before it has.
+    pub waits_since: Option<Instant>,
 }
 
 /// An object found by its words in a feature.
@@ -124,17 +131,22 @@ pub(crate) struct Found {
 enum By {
     Name(String),
     TargetCluster(String),
+    /// Whether a Work was made of an envelope.
+    Enveloped(bool),
 }
 
 impl Found {
     /// The object among those that are watched.
     pub fn pick<'a>(&self, objects: &'a fleet::observe::Objects) -> Option<&'a Value> {
+        let mut all = objects.values().map(AsRef::as_ref);
         match &self.by {
             By::Name(name) => objects.get(name).map(AsRef::as_ref),
-            By::TargetCluster(member) => objects
-                .values()
-                .map(AsRef::as_ref)
-                .find(|o| o.pointer("/spec/targetCluster").and_then(Value::as_str) == Some(member)),
+            By::TargetCluster(member) => {
+                all.find(|o: &&Value| o.pointer("/spec/targetCluster").and_then(Value::as_str) == Some(member))
+            }
+            By::Enveloped(enveloped) => {
+                all.find(|o| Object::new(o).label("kubernetes-fleet.io/envelope-name").is_some() == *enveloped)
+            }
         }
     }
 }
@@ -185,6 +197,13 @@ impl Scene {
                 let kind = p.scope.binding();
                 let by = By::TargetCluster(self.names.get(member)?);
                 Found { watched: Watched::labelled("hub", kind, p.scope.namespace(), &label), kind, prefix: "", by }
+            }
+            ObjectRef::Work { placement, member, enveloped } => {
+                let p = self.placement(placement)?;
+                let label = format!("kubernetes-fleet.io/parent-CRP={}", p.name);
+                let namespace = fleet::member_namespace(&self.names.get(member)?);
+                let watched = Watched::labelled("hub", kinds::WORK, Some(&namespace), &label);
+                Found { watched, kind: kinds::WORK, prefix: "", by: By::Enveloped(*enveloped) }
             }
         })
     }

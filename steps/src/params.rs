@@ -20,10 +20,11 @@ impl FromStr for Members {
 
 /// An object that a scenario made or that a controller made for it:
 /// `placement "p"`, `update run "r"`, `the binding of placement "p" for "m"`,
+/// `the Work of placement "p" for "m"`, `the Work of the envelope of placement "p" for "m"`,
 /// `the approval request of update run "r" before|after stage "s"`, `the hub's namespace of member "m"`, `member "m"`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the hub's namespace of member "[^"]+"|member "[^"]+""#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the hub's namespace of member "[^"]+"|member "[^"]+""#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -37,6 +38,15 @@ pub enum ObjectRef {
         placement: String,
         /// The member.
         member: String,
+    },
+    /// What the hub gives a member of a placement.
+    Work {
+        /// The placement.
+        placement: String,
+        /// The member.
+        member: String,
+        /// Whether it was made of the placement's envelope.
+        enveloped: bool,
     },
     /// A stage's approval request.
     ApprovalRequest {
@@ -65,6 +75,9 @@ impl FromStr for ObjectRef {
             Self::UpdateRun(name()?)
         } else if text.starts_with("the binding") {
             Self::Binding { placement: name()?, member: name()? }
+        } else if text.starts_with("the Work") {
+            let enveloped = text.starts_with("the Work of the envelope");
+            Self::Work { placement: name()?, member: name()?, enveloped }
         } else if text.starts_with("the approval") {
             let when = if text.contains("\" before stage \"") { "before" } else { "after" };
             Self::ApprovalRequest { run: name()?, when, stage: name()? }
@@ -135,5 +148,9 @@ mod tests {
         );
         assert_eq!(parse(r#"the hub's namespace of member "m""#), ObjectRef::MemberNamespace("m".into()));
         assert_eq!(parse(r#"member "m""#), ObjectRef::Member("m".into()));
+        assert_eq!(
+            parse(r#"the Work of the envelope of placement "p" for "m""#),
+            ObjectRef::Work { placement: "p".into(), member: "m".into(), enveloped: true }
+        );
     }
 }

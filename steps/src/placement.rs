@@ -17,7 +17,7 @@ use crate::world::World;
 pub(crate) const SETTINGS: &str = "settings";
 
 /// The envelope that a placement may have too; a cluster-scoped one carries the placement's name before it.
-const ENVELOPE: &str = "envelope";
+pub(crate) const ENVELOPE: &str = "envelope";
 
 /// The Deployment that a placement may have too.
 pub(crate) const DEPLOYMENT: &str = "app";
@@ -78,28 +78,6 @@ async fn selects_none(world: &mut World, new: NewPlacement, name: String) -> Res
     snapshot_exists(scene, &name, 0).await
 }
 
-/// Adds a Deployment with this image to the placement's resources, before anything rolls them out.
-#[given(expr = "the resources of placement {string} include a Deployment with image {string}")]
-async fn include_deployment(world: &mut World, name: String, image: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let placement = scene.placement(&name)?;
-    let labels = json!({"app": DEPLOYMENT});
-    let deployment = json!({
-        "metadata": {"name": DEPLOYMENT},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "app", "image": image}]},
-            },
-        },
-    });
-    scene.make(kinds::DEPLOYMENT, Some(&placement.content), deployment).await?;
-    scene.did(format!("Deployment/{}/{DEPLOYMENT} with image {image} is part of it", placement.content));
-    changed(scene, &name).await
-}
-
 /// Adds a ResourceEnvelope (in the namespace that is placed) or a ClusterResourceEnvelope with this object, as JSON, to the
 /// placement's resources. `{name}` stands for the real name of what the scenario calls so.
 #[when(expr = "the resources of placement {string} include a {word} with {string}")]
@@ -138,19 +116,6 @@ fn envelope(p: &Placement, kind: &str) -> Result<(kinds::Kind, Option<String>, S
 fn parse(scene: &Scene, object: &str) -> Result<Value, StepError> {
     let text = scene.names.fill(object);
     serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
-}
-
-/// Scales the Deployment in the placement's resources to zero, as a release does that takes a broken workload back: with
-/// no pods wanted it is available. (It isn't deleted: on v0.1.2 a ResourcePlacement can miss the deletion of an object
-/// that it doesn't list in its status yet.)
-#[when(expr = "the Deployment in the resources of placement {string} is scaled to zero")]
-async fn deployment_scaled_to_zero(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let placement = scene.placement(&name)?;
-    let spec = json!({"spec": {"replicas": 0}});
-    scene.patch(kinds::DEPLOYMENT, Some(&placement.content), DEPLOYMENT, spec).await?;
-    scene.remedied(format!("Deployment/{}/{DEPLOYMENT} scaled to zero on the hub", placement.content));
-    changed(scene, &name).await
 }
 
 /// Changes the policy in a way that makes a new policy snapshot.
@@ -394,7 +359,7 @@ pub(crate) async fn create_with(
     let on = if members.is_empty() { "no member".to_owned() } else { members.join(", ") };
     let type_ = strategy["type"].as_str().unwrap_or_default();
     scene.did(format!("{}/{real} (strategy {type_}) selects what is in namespace {content} for {on}", kind.kind));
-    let placement = Placement { name: real.clone(), scope, content, revision: 0, snapshots: 1 };
+    let placement = Placement { name: real.clone(), scope, content, revision: 0, snapshots: 1, enveloped: false };
     scene.placements.insert(name.to_owned(), placement);
     Ok(())
 }
@@ -433,7 +398,7 @@ pub(crate) async fn change_spec(scene: &mut Scene, name: &str, what: &str, spec:
 }
 
 /// The resources differ from the latest snapshot: waits for the next one.
-async fn changed(scene: &mut Scene, name: &str) -> Result<(), StepError> {
+pub(crate) async fn changed(scene: &mut Scene, name: &str) -> Result<(), StepError> {
     let placement =
         scene.placements.get_mut(name).ok_or_else(|| StepError::Feature(format!("\"{name}\" is no placement")))?;
     placement.snapshots += 1;

@@ -1,7 +1,7 @@
 //! A scenario's lease on the fleet: its names, what it has made, and what it has seen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clusters::local::Cluster;
@@ -12,11 +12,12 @@ use fleet::{Fleet, FleetError};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
+use crate::deadline::Deadline;
 use crate::error::StepError;
-use crate::limits;
 use crate::names::Names;
 use crate::objects::{Placement, UpdateRun};
 use crate::record::{Recorder, What};
+use crate::sharing::Share;
 
 /// What tells a scenario from the others of a run.
 #[derive(Clone, Debug)]
@@ -25,7 +26,26 @@ pub struct SceneInfo {
     pub run: String,
     /// Unique in the run, at most 6 characters; the end of all names.
     pub suffix: String,
+    /// Whether controllers' thresholds are waited out instead of moved.
+    pub real_time: bool,
+    /// When it has to have ended.
+    pub deadline: Deadline,
+    /// Who is told what a step waits for, and how far it is.
+    pub progress: Progress,
 }
+
+/// Is told, in a few words, what a step waits for and how far it is.
+#[derive(Clone)]
+pub struct Progress(pub Arc<dyn Fn(&str) + Send + Sync>);
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+/// How often progress is told.
+const TELL: Duration = Duration::from_secs(5);
 
 /// A scenario's lease on the fleet.
 pub struct Scene {
@@ -39,7 +59,9 @@ pub struct Scene {
     made: Vec<Made>,
     labels: BTreeMap<String, BTreeSet<String>>,
     own_members: Vec<String>,
-    deadline: Instant,
+    share: Share,
+    /// When the last remedy was applied.
+    remedied_at: Mutex<Option<Instant>>,
 }
 
 /// Something to delete at the end.
@@ -57,8 +79,8 @@ impl std::fmt::Debug for Scene {
 }
 
 impl Scene {
-    /// A scene on `fleet` that records into `recorder`.
-    pub async fn new(fleet: Fleet, info: SceneInfo, recorder: Recorder) -> Self {
+    /// A scene on `fleet`, of which it has `share`, that records into `recorder`.
+    pub async fn new(fleet: Fleet, share: Share, info: SceneInfo, recorder: Recorder) -> Self {
         let shared: Vec<String> = fleet.members().await.into_keys().collect();
         let into = recorder.clone();
         let observer = Observer::new(fleet.first_exit(), Arc::new(move |t| into.add(What::Transition(t))));
@@ -70,7 +92,8 @@ impl Scene {
             made: Vec::new(),
             labels: BTreeMap::new(),
             own_members: Vec::new(),
-            deadline: Instant::now() + limits::SCENARIO,
+            remedied_at: Mutex::default(),
+            share,
             fleet,
             recorder,
             info,
@@ -94,7 +117,47 @@ impl Scene {
 
     /// Says which remedy a step applied.
     pub(crate) fn remedied(&self, action: impl Into<String>) {
+        *self.remedied_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         self.recorder.add(What::Remedied { action: action.into() });
+    }
+
+    /// How long ago the last remedy was applied, if any was.
+    pub(crate) fn since_remedy(&self) -> Option<Duration> {
+        self.remedied_at.lock().unwrap_or_else(PoisonError::into_inner).map(|at| at.elapsed())
+    }
+
+    /// Whether controllers' thresholds are waited out.
+    pub(crate) fn real_time(&self) -> bool {
+        self.info.real_time
+    }
+
+    /// Waits until no other scenario is on the fleet, and has it alone up to the end.
+    pub(crate) async fn alone(&mut self) {
+        let since = Instant::now();
+        let progress = self.info.progress.clone();
+        let others = self.share.others();
+        let alone = self.share.alone();
+        let tell = || format!("waits for {} others to end", others());
+        telling(&progress, tell, alone).await;
+        self.info.deadline.put_off(since.elapsed());
+        let seconds = since.elapsed().as_secs_f64();
+        self.recorder.add(What::Held { expectation: "no other scenario is on the fleet".into(), seconds });
+    }
+
+    /// Watches that something stays as it is while a controller's threshold passes. The scenario's limit isn't about
+    /// this: it is put off.
+    pub(crate) async fn wait_out(
+        &self,
+        cluster: &Cluster,
+        watched: &Watched,
+        expectation: &str,
+        time: Duration,
+        check: impl FnMut(&Objects) -> Verdict,
+    ) -> Result<(), StepError> {
+        self.info.deadline.put_off(time);
+        let since = Instant::now();
+        let tell = || format!("real time: {} of {} have passed", minutes(since.elapsed()), minutes(time));
+        telling(&self.info.progress, tell, self.stays(cluster, watched, expectation, time, check)).await
     }
 
     /// Creates an object on the hub and remembers to delete it at the end.
@@ -168,7 +231,7 @@ impl Scene {
         limit: Duration,
         check: impl FnMut(&Objects) -> Verdict,
     ) -> Result<Held, StepError> {
-        let limit = limit.min(self.deadline.saturating_duration_since(Instant::now()));
+        let limit = limit.min(self.info.deadline.remaining());
         let held = self.observer.until(cluster, watched, expectation, limit, check).await?;
         let seconds = held.after.as_secs_f64();
         self.recorder.add(What::Held { expectation: expectation.to_owned(), seconds });
@@ -256,6 +319,26 @@ impl Scene {
             tracing::warn!(scenario = self.info.suffix, "cleaning up took more than 60 s and was given up");
         }
     }
+}
+
+/// Does something that takes long and tells meanwhile how far it is.
+async fn telling<T>(progress: &Progress, tell: impl Fn() -> String, what: impl Future<Output = T>) -> T {
+    let told = async {
+        loop {
+            (progress.0)(&tell());
+            tokio::time::sleep(TELL).await;
+        }
+    };
+    tokio::select! {
+        done = what => done,
+        () = told => unreachable!("telling doesn't end"),
+    }
+}
+
+/// `4:05`.
+fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs();
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 fn merge(into: &mut Value, labels: &Value) {

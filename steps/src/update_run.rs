@@ -1,13 +1,16 @@
 //! Steps about staged update runs and their strategies.
 
+use std::time::{Duration, Instant};
+
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::{Condition, Object};
-use fleet::observe::{Verdict, Watched};
+use fleet::observe::{Objects, Verdict, Watched};
 use serde_json::{Value, json};
 
 use crate::error::StepError;
 use crate::limits;
+use crate::looks;
 use crate::objects::{Scope, UpdateRun};
 use crate::placement::absent;
 use crate::scene::Scene;
@@ -160,27 +163,32 @@ async fn starts_without_placement(
     create(scene, &name, &beside, &p.scope, &missing, &strategy, "0").await
 }
 
-/// Moves the time at which a cluster's update started six minutes into the past, so that the controller's threshold of
-/// five minutes passes at its next look. Only a start time in the run's status is changed; what the controller makes of
-/// it is its own.
-#[given(expr = "update run {string} is fast-forwarded past its stuck threshold on {string}")]
-#[when(expr = "update run {string} is fast-forwarded past its stuck threshold on {string}")]
-async fn fast_forwarded(world: &mut World, name: String, member: String) -> Result<(), StepError> {
+/// Lets the five minutes pass after which the hub-agent calls a cluster's update stuck. Moves the time at which it started
+/// six minutes into the past, so that they have passed at the hub-agent's next look: only a start time in the run's status
+/// is changed, what the hub-agent makes of it is its own. With `--real-time` they are waited out.
+#[given(expr = "the stuck threshold of update run {string} passes on {string}")]
+#[when(expr = "the stuck threshold of update run {string} passes on {string}")]
+async fn threshold_passes(world: &mut World, name: String, member: String) -> Result<(), StepError> {
     let scene = world.scene();
     let run = scene.run(&name)?;
     let member = scene.names.get(&member)?;
     let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
     let hub = scene.hub();
     let expectation = format!("{member} is being updated");
-    scene
-        .wait(&hub, &watched, &expectation, limits::RUN, |objects| {
-            if objects.get(&run.name).is_some_and(|o| is_updating(o, &member)) {
-                Verdict::Holds
-            } else {
-                Verdict::Pending(format!("{member} isn't being updated"))
-            }
-        })
-        .await?;
+    let updating = |objects: &Objects| match objects.get(&run.name).and_then(|o| updating_since(o, &member)) {
+        Some(_) => Verdict::Holds,
+        None => Verdict::Pending(format!("{member} isn't being updated")),
+    };
+    let held = scene.wait(&hub, &watched, &expectation, limits::RUN, updating).await?;
+    let since = held.objects.get(&run.name).and_then(|o| updating_since(o, &member));
+    let passed = since.map_or(Duration::ZERO, |since| jiff::Timestamp::now().duration_since(since).unsigned_abs());
+    if let Some(run) = scene.runs.get_mut(&name) {
+        run.waits_since = Instant::now().checked_sub(passed);
+    }
+    if scene.real_time() {
+        let left = looks::STUCK.saturating_sub(passed);
+        return scene.wait_out(&hub, &watched, &expectation, left, updating).await;
+    }
     fleet::faults::fast_forward(&hub, run.scope.run(), run.scope.namespace(), &run.name, &member).await?;
     scene.recorder.add(crate::record::What::FastForwarded {
         action: format!("the update of {member} by {} counts as started six minutes earlier", run.name),
@@ -188,16 +196,9 @@ async fn fast_forwarded(world: &mut World, name: String, member: String) -> Resu
     Ok(())
 }
 
-fn is_updating(run: &Value, member: &str) -> bool {
-    started(run, member).is_some_and(|c| c.status == "True")
-}
-
 /// The condition Started of a cluster in whichever stage.
 fn started(run: &Value, member: &str) -> Option<Condition> {
-    let stages = run.pointer("/status/stagesStatus").and_then(Value::as_array);
-    let mut clusters = stages.into_iter().flatten().filter_map(|s| s.get("clusters")?.as_array()).flatten();
-    let cluster = clusters.find(|c| c.get("clusterName").and_then(Value::as_str) == Some(member));
-    diagnosis::conditions(cluster).into_iter().find(|c| c.type_ == "Started")
+    diagnosis::conditions(cluster_of(run, member)).into_iter().find(|c| c.type_ == "Started")
 }
 
 /// Compares the times that the run's conditions carry: no sooner than so many seconds after the update of the member had
@@ -227,6 +228,100 @@ async fn failed_later(world: &mut World, name: String, seconds: i64, member: Str
     Ok(())
 }
 
+/// The cluster in whichever stage.
+fn cluster_of<'a>(run: &'a Value, member: &str) -> Option<&'a Value> {
+    let stages = run.pointer("/status/stagesStatus").and_then(Value::as_array);
+    let mut clusters = stages.into_iter().flatten().filter_map(|s| s.get("clusters")?.as_array()).flatten();
+    clusters.find(|c| c.get("clusterName").and_then(Value::as_str) == Some(member))
+}
+
+/// Since when a cluster is being updated by a run; none when it isn't yet, or isn't any more.
+fn updating_since(run: &Value, member: &str) -> Option<jiff::Timestamp> {
+    let conditions = diagnosis::conditions(cluster_of(run, member));
+    let ended = conditions.iter().any(|c| c.type_ == "Succeeded" && c.status != "Unknown");
+    let started = conditions.iter().find(|c| c.type_ == "Started" && c.status == "True").filter(|_| !ended)?;
+    started.last_transition_time
+}
+
+/// How long a run has waited for the cluster whose stuck threshold has passed.
+fn waited(run: &UpdateRun) -> Result<Duration, StepError> {
+    let unknown = || StepError::Feature(format!("{} hasn't passed its stuck threshold so far", run.name));
+    run.waits_since.map(|since| since.elapsed()).ok_or_else(unknown)
+}
+
+/// Waits for a time when the hub-agent, which looks at a run that is stuck in growing intervals, won't do so for that long.
+#[given(expr = "the hub-agent won't look at update run {string} for {int} seconds")]
+#[when(expr = "the hub-agent won't look at update run {string} for {int} seconds")]
+async fn no_look(world: &mut World, name: String, seconds: u64) -> Result<(), StepError> {
+    let scene = world.scene();
+    let run = scene.run(&name)?;
+    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let hub = scene.hub();
+    loop {
+        let elapsed = waited(&run)?;
+        let next = looks::next(elapsed);
+        let left = next.saturating_sub(elapsed);
+        if left.as_secs() >= seconds {
+            let (at, left) = (next.as_secs(), left.as_secs());
+            scene.did(format!(
+                "the hub-agent's next look at {} comes when it has waited for {at} s, in {left} s",
+                run.name
+            ));
+            return Ok(());
+        }
+        let there = |objects: &Objects| match objects.get(&run.name) {
+            Some(_) => Verdict::Holds,
+            None => absent(objects, &run.name),
+        };
+        let expectation = format!("{} is there up to the hub-agent's look after {} s", run.name, next.as_secs());
+        scene.stays(&hub, &watched, &expectation, left + looks::LATE, there).await?;
+    }
+}
+
+/// The run, whose cluster has become well without its doing, goes on by itself: the hub-agent notices at its next look,
+/// and the run ends at the look after that. The report says how long each took.
+#[then(expr = "update run {string} goes on by itself at the hub-agent's next look, and succeeds at the one after")]
+async fn goes_on_by_itself(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let run = scene.run(&name)?;
+    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let hub = scene.hub();
+    let elapsed = waited(&run)?;
+    let look = looks::next(elapsed);
+    let limit = (look + limits::REPORTED).saturating_sub(elapsed);
+    let expectation = format!("{} goes on after the hub-agent's look at {} s", run.name, look.as_secs());
+    scene
+        .wait(&hub, &watched, &expectation, limit, |objects| {
+            let Some(value) = objects.get(&run.name) else { return absent(objects, &run.name) };
+            match Object::new(value).current_condition("Progressing") {
+                Some(c) if c.reason == "UpdateRunStuck" => Verdict::Pending("it is stuck".into()),
+                _ => Verdict::Holds,
+            }
+        })
+        .await?;
+    let noticed = scene.since_remedy().unwrap_or_default();
+    let elapsed = waited(&run)?;
+    let limit = (looks::next(elapsed) + limits::REPORTED).saturating_sub(elapsed);
+    succeeds_within(scene, &run, limit).await?;
+    let ended = scene.since_remedy().unwrap_or_default();
+    let (noticed, ended) = (noticed.as_secs_f64(), ended.as_secs_f64());
+    scene.did(format!("{} went on {noticed:.1} s after the remedy, and succeeded {ended:.1} s after it", run.name));
+    Ok(())
+}
+
+/// The run succeeds sooner than the hub-agent would have looked at it if nothing had moved it to do so.
+#[then(expr = "update run {string} succeeds before the hub-agent would have looked at it")]
+async fn succeeds_early(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let run = scene.run(&name)?;
+    let elapsed = waited(&run)?;
+    let left = looks::next(elapsed).saturating_sub(elapsed);
+    succeeds_within(scene, &run, left).await?;
+    let took = scene.since_remedy().unwrap_or_default().as_secs_f64();
+    scene.did(format!("{} succeeded {took:.1} s after the remedy; {} s were left", run.name, left.as_secs()));
+    Ok(())
+}
+
 /// Deletes the run and waits until it is gone.
 #[when(expr = "update run {string} is deleted")]
 async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
@@ -246,11 +341,15 @@ async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
 async fn succeeds(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let run = scene.run(&name)?;
+    succeeds_within(scene, &run, limits::RUN).await
+}
+
+async fn succeeds_within(scene: &Scene, run: &UpdateRun, limit: Duration) -> Result<(), StepError> {
     let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
     let hub = scene.hub();
     let expectation = format!("{} succeeds", run.name);
     scene
-        .wait(&hub, &watched, &expectation, limits::RUN, |objects| {
+        .wait(&hub, &watched, &expectation, limit, |objects| {
             let Some(value) = objects.get(&run.name) else { return absent(objects, &run.name) };
             let object = Object::new(value);
             let failed = ["Initialized", "Succeeded"].map(|type_| object.current_condition(type_));
@@ -293,7 +392,7 @@ async fn create(
     }
     scene.make(kind, namespace, json!({"metadata": {"name": real}, "spec": spec})).await?;
     scene.did(format!("{}/{real} started with strategy {strategy} at resource snapshot index {index}", kind.kind));
-    let run = UpdateRun { name: real, placement: placement.to_owned(), scope: scope.clone() };
+    let run = UpdateRun { name: real, placement: placement.to_owned(), scope: scope.clone(), waits_since: None };
     scene.runs.insert(name.to_owned(), run);
     Ok(())
 }

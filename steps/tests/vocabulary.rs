@@ -9,8 +9,18 @@ use std::path::Path;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// The order in which a reader needs the nouns; what isn't named here follows by its file's name.
-const ORDER: [&str; 9] =
-    ["member", "placement", "policy", "overriding", "applying", "update_run", "approval", "reports", "diagnosing"];
+const ORDER: [&str; 10] = [
+    "member",
+    "placement",
+    "workload",
+    "policy",
+    "overriding",
+    "applying",
+    "update_run",
+    "approval",
+    "reports",
+    "diagnosing",
+];
 
 /// cucumber's own parameters that steps here use.
 const BUILT_IN: [(&str, &str); 2] =

@@ -69,6 +69,9 @@ pub struct Run {
     /// How many scenarios run at the same time
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u8).range(1..))]
     pub jobs: u8,
+    /// Wait out controllers' thresholds of minutes instead of moving a start time into the past
+    #[arg(long)]
+    pub real_time: bool,
     /// Run on a fleet that is up already, and leave it up
     #[arg(long, value_name = "NAME", conflicts_with_all = ["kubefleet", "members"])]
     pub fleet: Option<String>,

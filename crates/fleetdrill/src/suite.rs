@@ -18,6 +18,9 @@ use crate::versions::{KubeFleet, Needed};
 /// The built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 
+/// The tag of scenarios that take longer than most.
+const SLOW: &str = "slow";
+
 /// Features that can't be used.
 #[derive(Debug, Error)]
 pub enum SuiteError {
@@ -168,9 +171,17 @@ impl Suite {
     /// Parts off the scenarios that aren't for a version of KubeFleet.
     #[must_use]
     pub fn part_off(&mut self, version: &KubeFleet) -> Self {
-        let is_for = |feature: &Feature, scenario: &Scenario| {
-            needed(feature, scenario).is_ok_and(|needed| needed.admits(version))
-        };
+        self.part(|feature, scenario| needed(feature, scenario).is_ok_and(|needed| needed.admits(version)))
+    }
+
+    /// Parts off the scenarios that take too long in real time, tagged `@fast-forward`.
+    #[must_use]
+    pub fn part_off_fast_forward(&mut self) -> Self {
+        self.part(|feature, scenario| !tags(feature, scenario).iter().any(|tag| tag == "fast-forward"))
+    }
+
+    /// Keeps some scenarios and gives the others.
+    fn part(&mut self, is_for: impl Fn(&Feature, &Scenario) -> bool) -> Self {
         let mut off = self.clone();
         for (stays, goes) in self.features.iter_mut().zip(&mut off.features) {
             let feature = stays.clone();
@@ -186,6 +197,20 @@ impl Suite {
     /// The scenarios with their features.
     pub fn scenarios(&self) -> impl Iterator<Item = (&Feature, &Scenario)> {
         self.features.iter().flat_map(|f| f.scenarios.iter().map(move |s| (f, s)))
+    }
+
+    /// The features, those with scenarios tagged `@slow` first, and these first in each: a run takes as long as its longest
+    /// scenario if that doesn't have to wait for a place.
+    #[must_use]
+    pub fn slow_first(&self) -> Vec<Feature> {
+        let mut features = self.features.clone();
+        for feature in &mut features {
+            let of_feature = feature.tags.clone();
+            feature.scenarios.sort_by_key(|s| !of_feature.iter().chain(&s.tags).any(|tag| tag == SLOW));
+        }
+        let slow = |f: &Feature| f.scenarios.first().is_some_and(|s| tags(f, s).iter().any(|tag| tag == SLOW));
+        features.sort_by_key(|f| !slow(f));
+        features
     }
 
     /// Whether a scenario needs members with pods.
@@ -377,6 +402,16 @@ mod tests {
     fn the_built_in_features_are_defined_to_the_last_step() {
         let suite = Suite::load(&Selection::default()).expect("usable features");
         assert!(suite.scenarios().count() > 0);
+    }
+
+    #[test]
+    fn slow_scenarios_begin_first() {
+        let text = |name: &str, tag: &str| {
+            format!("Feature: {name}\n  Scenario: {name}1\n    Given a\n  {tag}\n  Scenario: {name}2\n    Given a\n")
+        };
+        let parse = |name: &str, tag: &str| parse(Path::new(name), &text(name, tag)).expect("a feature");
+        let suite = Suite { features: vec![parse("a", "@quick"), parse("b", "@slow")] };
+        assert_eq!(scenario_names(&suite.slow_first()), ["b2", "b1", "a1", "a2"]);
     }
 
     #[test]

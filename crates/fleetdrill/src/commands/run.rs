@@ -46,7 +46,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
     let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
-    let off = left_out(&mut suite, &kubefleet);
+    let off = left_out(&mut suite, &kubefleet, args.real_time);
     let mut reporters = reporters(&args)?;
     for record in &off {
         reporters.event(&Event::ScenarioFinished(record))?;
@@ -105,6 +105,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         run: id.clone(),
         bundles: args.bundles.clone(),
         jobs: usize::from(args.jobs),
+        real_time: args.real_time,
         keep_failed: args.keep != Keep::Never,
         fleet_stays: args.fleet.is_some() || args.keep == Keep::Always,
     };
@@ -136,14 +137,20 @@ async fn kubefleet(args: &Run) -> Result<KubeFleet, CommandError> {
     components::version(&name)
 }
 
-/// Takes out of a suite what isn't for a version, and says why.
-fn left_out(suite: &mut Suite, kubefleet: &KubeFleet) -> Vec<ScenarioRecord> {
+/// Takes out of a suite what isn't for a version, or not for real time, and says why.
+fn left_out(suite: &mut Suite, kubefleet: &KubeFleet, real_time: bool) -> Vec<ScenarioRecord> {
     let off = suite.part_off(kubefleet);
     let record = |(feature, scenario)| {
         let needed = suite::needed(feature, scenario).unwrap_or_default();
         not_run(feature, scenario, &format!("needs {needed}; this fleet runs {kubefleet}"))
     };
-    off.scenarios().map(record).collect()
+    let mut records: Vec<ScenarioRecord> = off.scenarios().map(record).collect();
+    if real_time {
+        let off = suite.part_off_fast_forward();
+        let why = "it takes too long in real time (tag @fast-forward)";
+        records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
+    }
+    records
 }
 
 /// Writes the reports. One that can't be written makes an otherwise good run end with another exit code.

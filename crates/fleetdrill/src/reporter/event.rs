@@ -40,6 +40,15 @@ pub enum Event<'a> {
         /// The step's text.
         text: &'a str,
     },
+    /// A step that began waits for something that takes minutes.
+    StepWaits {
+        /// The feature's file.
+        file: &'a str,
+        /// The scenario's line.
+        line: usize,
+        /// What for, and how far it is: "real time: 2:05 of 5:00 have passed".
+        text: &'a str,
+    },
     /// A scenario ended, or was found not to be run (then it has no [`Event::ScenarioStarted`]).
     ScenarioFinished(&'a ScenarioRecord),
 }

@@ -57,6 +57,8 @@ struct Running {
     line: usize,
     name: String,
     step: Option<String>,
+    /// What the step waits for, where that takes minutes.
+    waits: Option<String>,
     since: Instant,
 }
 
@@ -175,11 +177,18 @@ impl State {
                 line,
                 name: one_line(name),
                 step: None,
+                waits: None,
                 since: Instant::now(),
             }),
             Event::StepStarted { file, line, keyword, text } => {
                 if let Some(running) = self.running.iter_mut().find(|one| one.is(file, line)) {
                     running.step = Some(one_line(&format!("{keyword} {text}")));
+                    running.waits = None;
+                }
+            }
+            Event::StepWaits { file, line, text } => {
+                if let Some(running) = self.running.iter_mut().find(|one| one.is(file, line)) {
+                    running.waits = Some(one_line(text));
                 }
             }
             Event::ScenarioFinished(record) => {
@@ -190,11 +199,14 @@ impl State {
         }
     }
 
-    /// `2 of 5 done, 3 running, for 12s: Name`, the name being that of the longest-running one; none where nothing
-    /// happens.
+    /// `2 of 5 done, 3 running, for 12s: Name`, the name being that of the longest-running one, after what it waits for;
+    /// none where nothing happens.
     fn plain_line(&self) -> Option<String> {
         let line = match self.running.iter().min_by_key(|running| running.since) {
-            Some(longest) => format!("{}, for {}s: {}", self.head(), longest.since.elapsed().as_secs(), longest.name),
+            Some(longest) => {
+                let waits = longest.waits.as_ref().map(|waits| format!(" ({waits})")).unwrap_or_default();
+                format!("{}, for {}s{waits}: {}", self.head(), longest.since.elapsed().as_secs(), longest.name)
+            }
             None => self.phase.clone()?,
         };
         Some(shorten(&line, PLAIN_WIDTH))
@@ -239,9 +251,10 @@ impl Running {
     }
 
     fn text(&self) -> String {
-        match &self.step {
-            Some(step) => format!("{}: {step}", self.name),
-            None => self.name.clone(),
+        match (&self.step, &self.waits) {
+            (Some(step), Some(waits)) => format!("{}: {step} ({waits})", self.name),
+            (Some(step), None) => format!("{}: {step}", self.name),
+            (None, _) => self.name.clone(),
         }
     }
 }
@@ -288,6 +301,10 @@ mod tests {
         assert_eq!(lock(&progress.state).plain_line().as_deref(), Some("starting the fleet"));
         run(&mut progress, 3);
         assert_eq!(lock(&progress.state).plain_line().as_deref(), Some("0 of 5 done, 3 running, for 0s: Scenario 1"));
+        let text = "real time: 2:05 of 5:00 have passed";
+        progress.event(&Event::StepWaits { file: "a.feature", line: 1, text });
+        let line = lock(&progress.state).plain_line();
+        assert_eq!(line.as_deref(), Some(&*format!("0 of 5 done, 3 running, for 0s ({text}): Scenario 1")));
         let long = "a long name ".repeat(20);
         lock(&progress.state).running[0].name = long;
         let line = lock(&progress.state).plain_line().unwrap_or_default();

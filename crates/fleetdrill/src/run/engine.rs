@@ -11,7 +11,7 @@ use cucumber::{Cucumber, cli, parser};
 use fleet::Fleet;
 use futures::stream;
 use steps::record::{Outcome, Recorder, ScenarioRecord, Shown, What};
-use steps::{Scene, SceneInfo, World, limits};
+use steps::{Progress, Scene, SceneInfo, Sharing, World};
 use tokio::task::JoinSet;
 
 use super::bundles::Bundles;
@@ -32,6 +32,8 @@ pub struct Engine {
     pub bundles: PathBuf,
     /// How many scenarios run at the same time.
     pub jobs: usize,
+    /// Whether controllers' thresholds are waited out instead of moved.
+    pub real_time: bool,
     /// Whether failed scenarios' objects stay for a look.
     pub keep_failed: bool,
     /// Whether the fleet goes on after the run, so that what passed scenarios made must go.
@@ -74,8 +76,7 @@ impl Engine {
                 ended.0 = exit;
             }
             overdue = watchdog(&board) => {
-                let limit = limits::SCENARIO.as_secs();
-                let reason = format!("the scenario's limit of {limit} s ran out in a step that didn't end; overdue: {overdue}");
+                let reason = format!("the scenario's limit ran out in a step that didn't end; overdue: {overdue}");
                 self.leave_one_for_all(&bundles, &board, &reason).await;
                 board.lock().interrupt(Outcome::Failed, &reason);
             }
@@ -118,6 +119,7 @@ impl Engine {
         let (suffixes_after, bundles) = (suffixes.clone(), bundles.clone());
         let statements = Statements::of(&self.fleet);
         let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
+        let (sharing, real_time) = (Sharing::new(suite.scenarios().count(), self.jobs), self.real_time);
         let (in_after, strikes, keep_failed) = (board.clone(), Arc::clone(strikes), self.keep_failed);
         let ran = Cucumber::<World, Features, Vec<gherkin::Feature>, _, _>::custom(
             Features,
@@ -128,9 +130,13 @@ impl Engine {
         .max_concurrent_scenarios(self.jobs)
         .before(move |feature, _, scenario, world| {
             let recorder = in_before.recorder(feature, scenario);
+            let deadline = in_before.deadline(feature, scenario);
             let suffix = suffixes.get(&key(feature, scenario)).cloned().unwrap_or_default();
-            let (fleet, info) = (fleet.clone(), SceneInfo { run: run.clone(), suffix });
-            Box::pin(async move { world.enter(Scene::new(fleet, info, recorder).await) })
+            let (told, at) = (in_before.clone(), key(feature, scenario));
+            let progress = Progress(Arc::new(move |text: &str| told.lock().step_waits(&at, text)));
+            let info = SceneInfo { run: run.clone(), suffix, real_time, deadline, progress };
+            let (fleet, share) = (fleet.clone(), sharing.enter());
+            Box::pin(async move { world.enter(Scene::new(fleet, share, info, recorder).await) })
         })
         .after(move |feature, _, scenario, ended, world| {
             let recorder = in_after.recorder(feature, scenario);
@@ -172,7 +178,7 @@ impl Engine {
             })
         })
         .with_cli(cli::Opts::<cli::Empty, cucumber::runner::basic::Cli, cli::Empty>::default())
-        .run(suite.features.clone())
+        .run(suite.slow_first())
         .await;
         drop(ran);
     }
@@ -248,7 +254,7 @@ fn last_diagnosis(recorder: &Recorder) -> Option<Vec<diagnosis::Finding>> {
 async fn watchdog(board: &SharedBoard) -> String {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let overdue = board.lock().overdue(limits::SCENARIO + WATCHDOG_GRACE);
+        let overdue = board.lock().overdue(WATCHDOG_GRACE);
         if !overdue.is_empty() {
             return overdue.join(", ");
         }

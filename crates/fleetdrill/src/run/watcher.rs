@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use cucumber::event::{
     Cucumber, Feature as FeatureEvent, Hook, RetryableScenario, Scenario as ScenarioEvent, Step as StepEvent,
@@ -10,8 +10,8 @@ use cucumber::event::{
 use cucumber::{Event, Writer, cli, parser};
 use gherkin::{Feature, Scenario, Step};
 use jiff::Timestamp;
-use steps::World;
 use steps::record::{Entry, Outcome, Recorder, ScenarioRecord, Shown, What};
+use steps::{Deadline, World, limits};
 
 use crate::reporter::{Event as Told, Reporters};
 use crate::suite;
@@ -39,6 +39,7 @@ struct Running {
     failure: Option<String>,
     statements: Vec<Shown>,
     started_at: Timestamp,
+    deadline: Deadline,
     /// Its steps have ended, and only its bundle is being made, which has limits of its own.
     leaves: bool,
 }
@@ -60,6 +61,11 @@ impl SharedBoard {
     pub(super) fn recorder(&self, feature: &Feature, scenario: &Scenario) -> Recorder {
         self.lock().running(feature, scenario).recorder.clone()
     }
+
+    /// When a scenario has to have ended; the same for all who ask.
+    pub(super) fn deadline(&self, feature: &Feature, scenario: &Scenario) -> Deadline {
+        self.lock().running(feature, scenario).deadline.clone()
+    }
 }
 
 impl Board {
@@ -73,6 +79,7 @@ impl Board {
             failure: None,
             statements: Vec::new(),
             started_at: Timestamp::now(),
+            deadline: Deadline::after(limits::SCENARIO),
             leaves: false,
         })
     }
@@ -99,9 +106,14 @@ impl Board {
         self.running.values().map(|running| running.recorder.clone()).collect()
     }
 
-    /// Names of scenarios that have run for longer than `limit`.
-    pub(super) fn overdue(&self, limit: std::time::Duration) -> Vec<String> {
-        let overdue = |r: &&Running| !r.leaves && Timestamp::now().duration_since(r.started_at).unsigned_abs() > limit;
+    /// Tells what a scenario's step waits for.
+    pub(super) fn step_waits(&mut self, key: &Key, text: &str) {
+        self.tell(&Told::StepWaits { file: &key.0, line: key.1, text });
+    }
+
+    /// Names of scenarios whose limit ran out longer than `grace` ago.
+    pub(super) fn overdue(&self, grace: Duration) -> Vec<String> {
+        let overdue = |r: &&Running| !r.leaves && r.deadline.overdue() > grace;
         self.running.values().filter(overdue).map(|r| format!("\"{}\"", r.scenario)).collect()
     }
 
