@@ -138,8 +138,8 @@ impl Scene {
         let others = self.share.others();
         let alone = self.share.alone();
         let tell = || format!("waits for {} others to end", others());
-        telling(&progress, tell, alone).await;
-        self.info.deadline.put_off(since.elapsed());
+        // The others have limits of their own.
+        self.info.deadline.not_counting(telling(&progress, tell, alone)).await;
         let seconds = since.elapsed().as_secs_f64();
         self.recorder.add(What::Held { expectation: "no other scenario is on the fleet".into(), seconds });
     }
