@@ -58,7 +58,7 @@ mod tests {
         deadline
             .not_counting(async {
                 slept.await;
-                assert!(watched.overdue().is_zero())
+                assert!(watched.overdue().is_zero());
             })
             .await;
         assert!(deadline.remaining() <= Duration::from_millis(50));
