@@ -11,7 +11,7 @@ Feature: A placement with strategy External and no update run
     Then placement "web" reports
       | on       | condition      | status  | reason                                | message                                                                                       |
       |          | Scheduled      | True    | SchedulingPolicyFulfilled             | found all cluster needed as specified by the scheduling policy, found 2 cluster(s)              |
-      |          | RolloutStarted | Unknown | RolloutControlledByExternalController | Rollout is controlled by an external controller and no resource snapshot name is observed across clusters, probably rollout has not started yet |
+      |          | RolloutStarted | Unknown | RolloutControlledByExternalController | Rollout is controlled by an external controller and no resource snapshot name is observed across clusters<tail> |
       | member-1 | Scheduled      | True    | Scheduled                             | Successfully scheduled resources for placement in "member-1"                                  |
       | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 | In the process of deciding whether to roll out some version of the resources or not           |
       | member-2 | Scheduled      | True    | Scheduled                             |                                                                                               |
@@ -35,7 +35,14 @@ Feature: A placement with strategy External and no update run
     And placement "web" becomes available on "member-1" and "member-2"
     And the diagnosis finds nothing
 
+    @before-v0.3.0
     Examples:
-      | placement                  |
-      | a cluster-scoped placement |
-      | a namespaced placement     |
+      | placement                  | tail                                       |
+      | a cluster-scoped placement | , probably rollout has not started yet     |
+      | a namespaced placement     | , probably rollout has not started yet     |
+
+    @since-v0.3.0
+    Examples:
+      | placement                  | tail                                                                                                                     |
+      | a cluster-scoped placement | . To determine rollout status, check the ClusterStagedUpdateRun resources with spec.placementName matching this placement |
+      | a namespaced placement     | . To determine rollout status, check the StagedUpdateRun resources with spec.placementName matching this placement        |

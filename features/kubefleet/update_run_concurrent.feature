@@ -12,7 +12,9 @@ Feature: Two staged update runs update the same cluster at the same time
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
+    And a resource snapshot of placement "web" is taken
     And the resources of placement "web" change
+    And a resource snapshot of placement "web" is taken
     And an update run "old" of placement "web" starts with strategy "all" at snapshot index "0"
     And update run "old" reports
       | on                      | condition   | status | reason                           |
@@ -21,9 +23,10 @@ Feature: Two staged update runs update the same cluster at the same time
     When an update run "new" of placement "web" starts with strategy "all" at snapshot index "1"
     Then update run "old" reports
       | on                      | condition   | status | reason                           | message                                                                       |
-      |                         | Initialized | True   | UpdateRunInitializedSuccessfully | ClusterStagedUpdateRun initialized successfully                               |
+      |                         | Initialized | True   | UpdateRunInitializedSuccessfully | initialized successfully                                                      |
       |                         | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error                         |
-      |                         | Succeeded   | False  | UpdateRunFailed                  | see if there is a concurrent updateRun referencing the same clusterResourcePlacement and updating the same cluster |
+      |                         | Succeeded   | False  | UpdateRunFailed                  | and see if there is a concurrent updateRun referencing the same |
+      |                         | Succeeded   | False  | UpdateRunFailed                  | and updating the same cluster                                                 |
       |                         | Succeeded   | False  | UpdateRunFailed                  | the binding of the updating cluster `member-1` in the stage `staging` is not up-to-date |
       | stage staging           | Succeeded   | False  | StageUpdatingFailed              |                                                                               |
       | stage staging, member-1 | Succeeded   | False  | ClusterUpdatingFailed            |                                                                               |

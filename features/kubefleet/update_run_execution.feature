@@ -13,7 +13,8 @@ Feature: A staged update run fails while it executes
     And a staged update strategy "asks" for placement "web"
       | stage   | members  | after    |
       | staging | member-1 | Approval |
-    And an update run "release" of placement "web" starts with strategy "asks"
+    And a resource snapshot of placement "web" is taken
+    And an update run "release" of placement "web" starts with strategy "asks" at snapshot index "0"
     And update run "release" reports
       | condition   | status | reason           |
       | Progressing | False  | UpdateRunWaiting |
@@ -80,7 +81,7 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
       | a namespaced placement     | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
 
-  @KF-UR-034 @guide:staged-update-run-2025/validation/strategy @guide:staged-update-run-2026/validation/strategy
+  @before-v0.2.0 @KF-UR-034 @guide:staged-update-run-2025/validation/strategy @guide:staged-update-run-2026/validation/strategy
   Scenario Outline: The placement gets strategy RollingUpdate while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
@@ -259,6 +260,27 @@ Feature: A staged update run fails while it executes
     And the approval request of update run "again" before stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0
+  Scenario Outline: The strategy of <placement> can't be changed while a run executes
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | after    |
+      | staging | member-1 | Approval |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | condition   | status | reason           |
+      | Progressing | False  | UpdateRunWaiting |
+    Then giving placement "web" strategy RollingUpdate is refused with "cannot change rollout strategy type from 'External' to other types"
+    When the approval request of update run "release" after stage "staging" is approved
+    Then update run "release" succeeds
+    And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
     Examples:

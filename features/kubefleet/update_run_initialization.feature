@@ -12,6 +12,7 @@ Feature: A staged update run fails to initialize
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
+    And a resource snapshot of placement "web" is taken
     When an update run "release" of placement "web" starts with strategy "all" at snapshot index "7"
     Then update run "release" reports
       | condition   | status | reason                     | message                                                     |
@@ -60,11 +61,41 @@ Feature: A staged update run fails to initialize
       | placement                  | short | shown           | of    |
       | a namespaced placement     | sur   | {web}-app/{web} | {web} |
 
+  @since-v0.3.0 @KF-UR-001
+  Scenario Outline: A run of <placement> asks for a resource snapshot index before there is any
+    # From v0.3 on, only a run without an index takes a snapshot of a placement with strategy External.
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with strategy "all" at snapshot index "0"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                                           |
+      | Initialized | False  | UpdateRunInitializedFailed | no resourceSnapshots with index `0` found for placement `<shown>` |
+      | Progressing | absent |                            |                                                                   |
+      | Succeeded   | absent |                            |                                                                   |
+    And the diagnosis of update run "release" is KF-UR-001
+      | object     | value                      |
+      | /{release} | UpdateRunInitializedFailed |
+      | /{release} | 0                          |
+      | of {web}   | (none)                     |
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "all"
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  | shown           |
+      | a cluster-scoped placement | /{web}          |
+      | a namespaced placement     | {web}-app/{web} |
+
   Scenario Outline: A run of <placement> asks for a resource snapshot index that exists
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
+    And a resource snapshot of placement "web" is taken
     When an update run "release" of placement "web" starts with strategy "all" at snapshot index "0"
     Then update run "release" reports
       | condition   | status | reason                           |

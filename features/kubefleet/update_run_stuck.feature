@@ -18,7 +18,9 @@ Feature: A staged update run is stuck
     Then update run "release" reports
       | on                      | condition   | status | reason                           | message                                                                   |
       |                         | Initialized | True   | UpdateRunInitializedSuccessfully |                                                                           |
-      |                         | Progressing | False  | UpdateRunStuck                   | stuck waiting for cluster(s) member-1 in stage staging to finish updating |
+      |                         | Progressing | False  | UpdateRunStuck                   | The updateRun is stuck waiting for                                        |
+      |                         | Progressing | False  | UpdateRunStuck                   | member-1                                                                  |
+      |                         | Progressing | False  | UpdateRunStuck                   | in stage staging to finish updating, please check placement status for potential errors |
       | stage staging, member-1 | Started     | True   | ClusterUpdatingStarted           |                                                                           |
     And placement "web" reports
       | on       | condition        | status | reason                 | message                                       |
@@ -185,7 +187,9 @@ Feature: A staged update run is stuck
     Then update run "release" reports
       | on                      | condition   | status | reason                           | message                                                                   |
       |                         | Initialized | True   | UpdateRunInitializedSuccessfully |                                                                           |
-      |                         | Progressing | False  | UpdateRunStuck                   | stuck waiting for cluster(s) member-2 in stage staging to finish updating |
+      |                         | Progressing | False  | UpdateRunStuck                   | The updateRun is stuck waiting for |
+      |                         | Progressing | False  | UpdateRunStuck                   | member-2 |
+      |                         | Progressing | False  | UpdateRunStuck                   | in stage staging to finish updating, please check placement status for potential errors |
       | stage staging, member-2 | Started     | True   | ClusterUpdatingStarted           |                                                                           |
     And placement "web" lists as failed
       | on       | object         | condition | status | reason                  |

@@ -136,7 +136,15 @@ async fn make(
     let (kind, namespace) = (scope.placement(), scope.namespace().map(ToOwned::to_owned));
     scene.make(kind, namespace.as_deref(), json!({"metadata": {"name": real}, "spec": spec})).await?;
     scene.induced(format!("{}/{real} selects what is in namespace {content}", kind.kind));
-    let placement = Placement { name: real.to_owned(), scope, content, revision: 0, snapshots: 1, enveloped: false };
+    let placement = Placement {
+        name: real.to_owned(),
+        scope,
+        content,
+        revision: 0,
+        snapshots: 1,
+        snapshots_by_runs: false,
+        enveloped: false,
+    };
     scene.placements.insert(name.to_owned(), placement);
     Ok(())
 }

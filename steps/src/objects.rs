@@ -92,6 +92,8 @@ pub struct Placement {
     pub snapshots: u32,
     /// Whether its Deployment, if it has one, is wrapped in a ResourceEnvelope.
     pub enveloped: bool,
+    /// Whether only update runs take its resource snapshots: strategy External, from v0.3 on.
+    pub snapshots_by_runs: bool,
 }
 
 impl Placement {

@@ -40,7 +40,7 @@ async fn selects(world: &mut World, new: NewPlacement, name: String, members: Me
 }
 
 /// A placement with strategy External: nothing is rolled out until an update run does it. Waits until its members are
-/// scheduled and its first resource snapshot is there.
+/// scheduled and, where KubeFleet takes one by itself (before v0.3), its first resource snapshot is there.
 #[given(expr = "{placement} {string} with strategy External selects {members}")]
 async fn selects_external(
     world: &mut World,
@@ -51,7 +51,7 @@ async fn selects_external(
     let scene = world.scene();
     create(scene, new, &name, &members.0, "External", pick_all).await?;
     scheduled(scene, &name).await?;
-    snapshot_exists(scene, &name, 0).await
+    first_snapshot(scene, &name).await
 }
 
 /// A placement with strategy External and policy PickN that asks for more members than can be had.
@@ -67,7 +67,7 @@ async fn asks_for(
     let policy =
         |label: &str| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(label)});
     create(scene, new, &name, &members.0, "External", policy).await?;
-    snapshot_exists(scene, &name, 0).await
+    first_snapshot(scene, &name).await
 }
 
 /// A placement with strategy External whose policy no member satisfies.
@@ -75,7 +75,8 @@ async fn asks_for(
 async fn selects_none(world: &mut World, new: NewPlacement, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     create(scene, new, &name, &[], "External", pick_all).await?;
-    snapshot_exists(scene, &name, 0).await
+    scheduled(scene, &name).await?;
+    first_snapshot(scene, &name).await
 }
 
 /// Adds a ResourceEnvelope (in the namespace that is placed) or a ClusterResourceEnvelope with this object, as JSON, to the
@@ -151,6 +152,16 @@ async fn gets_external(world: &mut World, name: String) -> Result<(), StepError>
     scene.patch(kind, p.scope.namespace(), &p.name, spec).await?;
     scene.remedied(format!("{}/{}: its strategy changed to External", kind.kind, p.name));
     Ok(())
+}
+
+/// Tries to give the placement strategy RollingUpdate. The API server has to refuse it, with this in what it says.
+#[then(expr = "giving placement {string} strategy RollingUpdate is refused with {string}")]
+async fn rolling_update_is_refused(world: &mut World, name: String, why: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let p = scene.placement(&name)?;
+    let spec = json!({"spec": {"strategy": {"type": "RollingUpdate"}}});
+    let patched = scene.patch(p.scope.placement(), p.scope.namespace(), &p.name, spec).await;
+    scene.refused(patched, &why)
 }
 
 /// Gives one more member the label by which the placement's policy selects.
@@ -359,7 +370,10 @@ pub(crate) async fn create_with(
     let on = if members.is_empty() { "no member".to_owned() } else { members.join(", ") };
     let type_ = strategy["type"].as_str().unwrap_or_default();
     scene.did(format!("{}/{real} (strategy {type_}) selects what is in namespace {content} for {on}", kind.kind));
-    let placement = Placement { name: real.clone(), scope, content, revision: 0, snapshots: 1, enveloped: false };
+    let snapshots_by_runs = type_ == "External" && scene.fleet.version().runs_take_snapshots();
+    let snapshots = u32::from(!snapshots_by_runs);
+    let placement =
+        Placement { name: real.clone(), scope, content, revision: 0, snapshots, snapshots_by_runs, enveloped: false };
     scene.placements.insert(name.to_owned(), placement);
     Ok(())
 }
@@ -397,10 +411,18 @@ pub(crate) async fn change_spec(scene: &mut Scene, name: &str, what: &str, spec:
     Ok(())
 }
 
-/// The resources differ from the latest snapshot: waits for the next one.
+/// Waits for the first resource snapshot, where one comes by itself.
+async fn first_snapshot(scene: &Scene, name: &str) -> Result<(), StepError> {
+    if scene.placement(name)?.snapshots_by_runs { Ok(()) } else { snapshot_exists(scene, name, 0).await }
+}
+
+/// The resources differ from the latest snapshot: waits for the next one, where one comes by itself.
 pub(crate) async fn changed(scene: &mut Scene, name: &str) -> Result<(), StepError> {
     let placement =
         scene.placements.get_mut(name).ok_or_else(|| StepError::Feature(format!("\"{name}\" is no placement")))?;
+    if placement.snapshots_by_runs {
+        return Ok(());
+    }
     placement.snapshots += 1;
     let index = placement.snapshots - 1;
     snapshot_exists(scene, name, index).await

@@ -195,6 +195,20 @@ impl Scene {
         Ok(())
     }
 
+    /// Sees to it that the API server refused a change as invalid, with `why` in what it says.
+    pub(crate) fn refused(&self, changed: Result<(), StepError>, why: &str) -> Result<(), StepError> {
+        match changed {
+            Ok(()) => Err(StepError::Differs("the API server took it".into())),
+            Err(StepError::Fleet(error)) if error.status().is_some_and(kube::core::Status::is_invalid) => {
+                let said = fleet::error::in_full(&error);
+                self.did(&said);
+                let other = StepError::Differs(format!("the API server doesn't say `{why}` but: {said}"));
+                if said.contains(why) { Ok(()) } else { Err(other) }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Deletes an object on the hub; none is no error.
     pub(crate) async fn delete(&self, kind: Kind, namespace: Option<&str>, name: &str) -> Result<(), StepError> {
         match kind.api(&self.hub().client, namespace).delete(name, &DeleteParams::default()).await {

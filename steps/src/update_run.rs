@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::error::StepError;
 use crate::limits;
 use crate::looks;
-use crate::objects::{Scope, UpdateRun};
-use crate::placement::absent;
+use crate::objects::{Placement, Scope, UpdateRun};
+use crate::placement::{absent, snapshot_exists};
 use crate::scene::Scene;
 use crate::world::World;
 
@@ -115,13 +115,14 @@ async fn stages(scene: &mut Scene, strategy: &str, step: &Step) -> Result<Vec<Va
     Ok(stages)
 }
 
-/// Starts a run of a placement with a strategy, at the placement's latest resource snapshot.
+/// Starts a run of a placement with a strategy, at the placement's latest resource snapshot; where update runs take the
+/// snapshots (from v0.3 on), without an index, so that it takes one of the resources as they are.
 #[given(expr = "an update run {string} of placement {string} starts with strategy {string}")]
 #[when(expr = "an update run {string} of placement {string} starts with strategy {string}")]
 async fn starts(world: &mut World, name: String, placement: String, strategy: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let index = (scene.placement(&placement)?.snapshots - 1).to_string();
-    start(scene, &name, &placement, &strategy, &index).await
+    let run = new(scene, &name, &placement, &strategy)?;
+    create(scene, run).await
 }
 
 /// Starts a run at a resource snapshot index, whatever it is.
@@ -134,7 +135,94 @@ async fn starts_at(
     strategy: String,
     index: String,
 ) -> Result<(), StepError> {
-    start(world.scene(), &name, &placement, &strategy, &index).await
+    let scene = world.scene();
+    let run = New { index: Some(index), ..new(scene, &name, &placement, &strategy)? };
+    create(scene, run).await
+}
+
+/// Makes a run of a placement with a strategy, at the placement's latest resource snapshot, and with this `spec.state`.
+#[given(expr = "an update run {string} of placement {string} is made with strategy {string} and state {string}")]
+#[when(expr = "an update run {string} of placement {string} is made with strategy {string} and state {string}")]
+async fn is_made(
+    world: &mut World,
+    name: String,
+    placement: String,
+    strategy: String,
+    state: String,
+) -> Result<(), StepError> {
+    let scene = world.scene();
+    let run = New { state: Some(state), ..new(scene, &name, &placement, &strategy)? };
+    create(scene, run).await
+}
+
+/// Sets a run's `spec.state`, and waits until that is seen: what was reported before doesn't count after it.
+#[when(expr = "the state of update run {string} is set to {string}")]
+async fn state_is_set(world: &mut World, name: String, state: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let run = scene.run(&name)?;
+    scene.patch(run.scope.run(), run.scope.namespace(), &run.name, json!({"spec": {"state": state}})).await?;
+    scene.did(format!("{}/{}: spec.state set to {state}", run.scope.run().kind, run.name));
+    let (hub, watched) = (scene.hub(), Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name));
+    let expectation = format!("spec.state of {} is {state}", run.name);
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            let Some(value) = objects.get(&run.name) else { return absent(objects, &run.name) };
+            let is = Object::new(value).str("/spec/state").unwrap_or_default();
+            if is == state { Verdict::Holds } else { Verdict::Pending(format!("it is {is}")) }
+        })
+        .await?;
+    Ok(())
+}
+
+/// Tries to set a run's `spec.state`. The API server has to refuse it, with this in what it says.
+#[then(expr = "setting the state of update run {string} to {string} is refused with {string}")]
+async fn state_is_refused(world: &mut World, name: String, state: String, why: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let run = scene.run(&name)?;
+    let spec = json!({"spec": {"state": state}});
+    let patched = scene.patch(run.scope.run(), run.scope.namespace(), &run.name, spec).await;
+    scene.refused(patched, &why)
+}
+
+/// Sees to it that there is a resource snapshot of a placement's resources as they are. Before v0.3, KubeFleet takes one
+/// by itself, and this only waits for it. From v0.3 on, only an update run without an index takes one: this makes a run
+/// at state Initialize, which rolls nothing out, and deletes it once it has the snapshot.
+#[given(expr = "a resource snapshot of placement {string} is taken")]
+#[when(expr = "a resource snapshot of placement {string} is taken")]
+async fn snapshot_is_taken(world: &mut World, placement: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let mut p = scene.placement(&placement)?;
+    if !p.snapshots_by_runs {
+        return snapshot_exists(scene, &placement, p.snapshots - 1).await;
+    }
+    p.snapshots += 1;
+    let name = format!("{}-snapshot-{}", p.name, p.snapshots);
+    // Selects all members.
+    let stages = json!([{"name": "all", "labelSelector": {}}]);
+    let (kind, namespace) = (p.scope.strategy(), p.scope.namespace());
+    scene.make(kind, namespace, json!({"metadata": {"name": name}, "spec": {"stages": stages}})).await?;
+    let run = p.scope.run();
+    let spec = json!({"placementName": p.name, "stagedRolloutStrategyName": name, "state": "Initialize"});
+    scene.make(run, namespace, json!({"metadata": {"name": name}, "spec": spec})).await?;
+    let (hub, watched) = (scene.hub(), Watched::one("hub", run, namespace, &name));
+    let expectation = format!("{name} takes a resource snapshot");
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            let Some(value) = objects.get(&name) else { return absent(objects, &name) };
+            match Object::new(value).current_condition("Initialized") {
+                Some(c) if c.status == "True" => Verdict::Holds,
+                Some(c) => Verdict::Never(format!("Initialized {} {}: {}", c.status, c.reason, c.message)),
+                None => Verdict::Pending("it isn't initialized".into()),
+            }
+        })
+        .await?;
+    scene.delete(run, namespace, &name).await?;
+    scene.delete(kind, namespace, &name).await?;
+    let expectation = format!("{name} is gone");
+    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| Verdict::gone(objects, &name)).await?;
+    scene.did(format!("{}/{name} at state Initialize took a resource snapshot", run.kind));
+    scene.placements.insert(placement, p);
+    Ok(())
 }
 
 /// Starts a run with a strategy that isn't there.
@@ -143,7 +231,8 @@ async fn starts_without_strategy(world: &mut World, name: String, placement: Str
     let scene = world.scene();
     let p = scene.placement(&placement)?;
     let strategy = scene.names.make("missing");
-    create(scene, &name, &placement, &p.scope, &p.name, &strategy, "0").await
+    let run = New::of(scene, &name, &placement, &p, strategy);
+    create(scene, run).await
 }
 
 /// Starts a run of a placement that isn't there, in the scope of one that is.
@@ -160,7 +249,8 @@ async fn starts_without_placement(
     let p = scene.placement(&beside)?;
     let missing = scene.names.make("missing");
     let strategy = scene.names.get(&strategy)?;
-    create(scene, &name, &beside, &p.scope, &missing, &strategy, "0").await
+    let run = New { placement_name: missing, ..New::of(scene, &name, &beside, &p, strategy) };
+    create(scene, run).await
 }
 
 /// Lets the five minutes pass after which the hub-agent calls a cluster's update stuck. Moves the time at which it started
@@ -365,35 +455,59 @@ async fn succeeds_within(scene: &Scene, run: &UpdateRun, limit: Duration) -> Res
     Ok(())
 }
 
-async fn start(scene: &mut Scene, name: &str, placement: &str, strategy: &str, index: &str) -> Result<(), StepError> {
-    let p = scene.placement(placement)?;
-    let strategy = scene.names.get(strategy)?;
-    create(scene, name, placement, &p.scope, &p.name, &strategy, index).await
+/// A run to be made.
+struct New {
+    /// Its name in the feature.
+    name: String,
+    /// The name of its placement in the feature.
+    placement: String,
+    scope: Scope,
+    /// The real names.
+    placement_name: String,
+    strategy: String,
+    index: Option<String>,
+    state: Option<String>,
 }
 
-async fn create(
-    scene: &mut Scene,
-    name: &str,
-    placement: &str,
-    scope: &Scope,
-    placement_name: &str,
-    strategy: &str,
-    index: &str,
-) -> Result<(), StepError> {
-    let real = scene.names.make(name);
-    let (kind, namespace) = (scope.run(), scope.namespace());
+impl New {
+    /// A run at the placement's latest resource snapshot that is to go.
+    fn of(scene: &Scene, name: &str, placement: &str, p: &Placement, strategy: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            placement: placement.to_owned(),
+            scope: p.scope.clone(),
+            placement_name: p.name.clone(),
+            strategy,
+            index: (!p.snapshots_by_runs).then(|| (p.snapshots - 1).to_string()),
+            state: scene.fleet.version().run_state().map(ToOwned::to_owned),
+        }
+    }
+}
+
+fn new(scene: &Scene, name: &str, placement: &str, strategy: &str) -> Result<New, StepError> {
+    let strategy = scene.names.get(strategy)?;
+    Ok(New::of(scene, name, placement, &scene.placement(placement)?, strategy))
+}
+
+async fn create(scene: &mut Scene, new: New) -> Result<(), StepError> {
+    let real = scene.names.make(&new.name);
+    let (kind, namespace) = (new.scope.run(), new.scope.namespace());
     let hub = scene.hub();
     scene.follow(&hub, &Watched::one("hub", kind, namespace, &real));
-    let mut spec = json!({
-        "placementName": placement_name, "stagedRolloutStrategyName": strategy, "resourceSnapshotIndex": index,
-    });
-    if let Some(state) = scene.fleet.run_state() {
-        spec["state"] = Value::from(state);
+    let mut spec = json!({"placementName": new.placement_name, "stagedRolloutStrategyName": new.strategy});
+    let mut how = vec![format!("with strategy {}", new.strategy)];
+    if let Some(index) = new.index {
+        how.push(format!("at resource snapshot index {index}"));
+        spec["resourceSnapshotIndex"] = index.into();
+    }
+    if let Some(state) = new.state {
+        how.push(format!("with state {state}"));
+        spec["state"] = state.into();
     }
     scene.make(kind, namespace, json!({"metadata": {"name": real}, "spec": spec})).await?;
-    scene.did(format!("{}/{real} started with strategy {strategy} at resource snapshot index {index}", kind.kind));
-    let run = UpdateRun { name: real, placement: placement.to_owned(), scope: scope.clone(), waits_since: None };
-    scene.runs.insert(name.to_owned(), run);
+    scene.did(format!("{}/{real} made {}", kind.kind, how.join(" ")));
+    let run = UpdateRun { name: real, placement: new.placement, scope: new.scope, waits_since: None };
+    scene.runs.insert(new.name, run);
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use clusters::local::Cluster;
 use serde::{Deserialize, Serialize};
 
 use crate::error::FleetError;
+use crate::version::KubeFleet;
 
 /// Flags for the hub-agent, as far as it knows them.
 ///
@@ -51,7 +52,7 @@ const MEMBER_FLAGS: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Agents {
     /// E.g. `v0.1.2`.
-    pub version: String,
+    pub version: KubeFleet,
     /// hub-agent's path.
     pub hub_agent: PathBuf,
     /// member-agent's path.
@@ -68,13 +69,13 @@ impl Agents {
     /// # Errors
     /// When a program doesn't run or names no flags.
     pub async fn probe(
-        version: &str,
+        version: KubeFleet,
         hub_agent: PathBuf,
         member_agent: PathBuf,
         crds: Vec<PathBuf>,
     ) -> Result<Self, FleetError> {
         let (hub_flags, member_flags) = tokio::try_join!(flags(&hub_agent), flags(&member_agent))?;
-        Ok(Self { version: version.to_owned(), hub_agent, member_agent, crds, hub_flags, member_flags })
+        Ok(Self { version, hub_agent, member_agent, crds, hub_flags, member_flags })
     }
 
     /// The hub-agent on `hub`.

@@ -16,10 +16,11 @@ use tokio::sync::{RwLock, Semaphore, watch};
 
 use crate::agents::{Agents, hub_agent_name, member_agent_name};
 use crate::error::FleetError;
-use crate::install::{name, read_crds};
+use crate::install::read_crds;
 use crate::member::{self, Member};
 use crate::observe::Observer;
 use crate::start::{HUB, Progress, Start};
+use crate::version::KubeFleet;
 
 /// What a fleet is made of.
 #[derive(Clone, Debug)]
@@ -132,19 +133,8 @@ impl Fleet {
 
     /// KubeFleet's version.
     #[must_use]
-    pub fn version(&self) -> &str {
+    pub fn version(&self) -> &KubeFleet {
         &self.0.agents.version
-    }
-
-    /// The `spec.state` that lets an update run go, where the installed version has one that matters: `Run` from v0.2 on.
-    /// v0.1.2 has the field too, with other values, and ignores it.
-    #[must_use]
-    pub fn run_state(&self) -> Option<&'static str> {
-        let runs = self.0.crds.iter().find(|crd| name(crd).starts_with("clusterstagedupdateruns."))?;
-        let state = "/schema/openAPIV3Schema/properties/spec/properties/state/enum";
-        let versions = runs.pointer("/spec/versions").and_then(Value::as_array);
-        let values = versions.into_iter().flatten().filter_map(|v| v.pointer(state)?.as_array()).flatten();
-        values.filter_map(Value::as_str).find(|v| *v == "Run").map(|_| "Run")
     }
 
     /// The hub.

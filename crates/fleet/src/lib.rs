@@ -17,6 +17,7 @@ pub mod observe;
 pub mod snapshot;
 mod start;
 pub mod tables;
+pub mod version;
 
 pub use crate::error::FleetError;
 pub use crate::fleet::{Fleet, Options};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clusters::local::{PodPrograms, Programs};
 use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError};
 use fleet::agents::Agents;
+use fleet::version::KubeFleet;
 
 use crate::error::CommandError;
-use crate::versions::KubeFleet;
 
 /// The control planes' programs that every fleet needs.
 const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
@@ -34,15 +34,15 @@ pub struct Components {
 /// The version of KubeFleet that is meant: the one that was asked for, or else the default one.
 ///
 /// # Errors
-/// When it can't be had.
-pub fn kubefleet(asked: Option<&str>) -> Result<String, CommandError> {
+/// When it can't be had, or its name says no version.
+pub fn kubefleet(asked: Option<&str>) -> Result<KubeFleet, CommandError> {
     let toolchain = Toolchain::open(None)?;
-    let version = match asked {
-        Some(version) => version,
+    let name = match asked {
+        Some(name) => name,
         None => toolchain.default_version("kubefleet")?,
     };
-    toolchain.check("kubefleet", version)?;
-    Ok(version.to_owned())
+    toolchain.check("kubefleet", name)?;
+    version(name)
 }
 
 /// What a name says of KubeFleet's version. Scenarios are for some versions, so that a build must say which it is.
@@ -73,7 +73,7 @@ pub async fn ensure(
     let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
     let kubefleet = self::kubefleet(kubefleet)?;
     // The shorter build comes first: what is wrong with it is told at once, not after ten minutes.
-    let agents = toolchain.ensure("kubefleet", &kubefleet, &AGENTS, progress).await?;
+    let agents = toolchain.ensure("kubefleet", &kubefleet.to_string(), &AGENTS, progress).await?;
     let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;
     let programs = Programs {
         etcd: program(&planes, "etcd")?,
@@ -83,8 +83,8 @@ pub async fn ensure(
     let (hub_agent, member_agent) = (program(&agents, "hub-agent")?, program(&agents, "member-agent")?);
     // ClusterProfile is the one CRD there that isn't KubeFleet's own; the hub-agent runs without it.
     let crds = agents.crds().iter().filter(|f| is_kubefleet(f)).cloned().collect();
-    let agents = Agents::probe(&kubefleet, hub_agent, member_agent, crds).await?;
-    let mut versions = vec![("kubefleet".to_owned(), kubefleet), ("kubernetes".to_owned(), kubernetes)];
+    let mut versions = vec![("kubefleet".to_owned(), kubefleet.to_string()), ("kubernetes".to_owned(), kubernetes)];
+    let agents = Agents::probe(kubefleet, hub_agent, member_agent, crds).await?;
     let pods = if pods {
         let (pods, kwok) = ensure_pods(progress).await?;
         versions.push(kwok);

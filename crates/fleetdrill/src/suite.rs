@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use cucumber::feature::Ext as _;
+use fleet::version::KubeFleet;
 use gherkin::tagexpr::TagOperation;
 use gherkin::{Feature, GherkinEnv, Scenario};
 use include_dir::{Dir, include_dir};
@@ -13,7 +14,7 @@ use thiserror::Error;
 use crate::cli::Shard;
 use crate::guides;
 use crate::guides::tags::TagError;
-use crate::versions::{KubeFleet, Needed};
+use crate::versions::Needed;
 
 /// The built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");

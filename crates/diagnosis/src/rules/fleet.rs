@@ -220,9 +220,15 @@ impl<'a> PlacedOn<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// A condition of the present generation.
+    /// A condition of the generation that the controller has looked at last.
     pub fn condition(self, name: &str) -> Option<Condition> {
-        self.object.current_condition(name)
+        self.object.condition(name).filter(|c| c.observed_generation == self.seen_generation())
+    }
+
+    /// The generation that the controller has looked at last. v0.1.2 keeps conditions of older generations beside those of
+    /// the present one; v0.3.1 leaves all of a run that has ended as they are when its `spec.state` changes.
+    fn seen_generation(self) -> i64 {
+        self.object.conditions().iter().map(|c| c.observed_generation).max().unwrap_or_default()
     }
 
     /// The name of its placement, which is in the same namespace.
@@ -253,7 +259,7 @@ impl<'a> Run<'a> {
 
     /// The stages of its status, without the deletion stage.
     pub fn stages(self) -> impl Iterator<Item = Stage<'a>> {
-        let generation = self.object.generation();
+        let generation = self.seen_generation();
         self.object.list("/status/stagesStatus").iter().filter_map(move |value| {
             let name = value.get("stageName").and_then(Value::as_str)?;
             Some(Stage { name, value, generation })
@@ -346,7 +352,7 @@ impl<'a> Run<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// A condition of the run's present generation.
+    /// A condition of the generation of the run that the controller has looked at last.
     pub fn condition(&self, name: &str) -> Option<Condition> {
         current(self.value, name, self.generation)
     }
@@ -386,7 +392,7 @@ impl<'a> Stage<'a> {
 }
 
 impl StageCluster<'_> {
-    /// A condition of the run's present generation.
+    /// A condition of the generation of the run that the controller has looked at last.
     pub fn condition(&self, name: &str) -> Option<Condition> {
         current(self.value, name, self.generation)
     }

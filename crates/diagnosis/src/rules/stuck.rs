@@ -73,6 +73,7 @@ fn cause(fleet: Fleet<'_>, run: Run<'_>, cluster: StageCluster<'_>, said: Option
         "member": cluster.member,
         "objects": trail.objects.join(", "),
         "reason": trail.image.map(|i| i.reason).unwrap_or_default(),
+        "state": run.object.str("/spec/state").unwrap_or_default(),
         "minutes": cluster.started_at().map(|s| fleet.now().duration_since(s).as_mins()).unwrap_or_default(),
         "again": kubectl::again(fleet, run, None),
     });

@@ -147,9 +147,19 @@ fn the_healthy_twin_is_silent() {
 }
 
 #[test]
-fn a_failure_of_an_older_generation_says_nothing() {
+fn a_failure_before_a_new_beginning_says_nothing() {
+    // v0.1.2: a change of spec.state makes the run begin anew, and leaves its old conditions where they are.
     let first = with(preempted(PREEMPTED[1]), "/metadata/generation", 2);
+    let first = with(first, "/status/conditions/0/observedGeneration", 2);
     in_both_scopes(&fleet(&[first, other(OTHER_STARTED, None)], taken_binding("updateRun")), &[]);
+}
+
+#[test]
+fn a_failure_stays_one_when_the_controller_does_not_look_again() {
+    // v0.3.1: a run that has ended is left as it is, whatever its spec.state.
+    let first = with(preempted(PREEMPTED[2]), "/metadata/generation", 2);
+    let objects = fleet(&[first, other(OTHER_STARTED, None)], taken_binding("updateRun"));
+    in_both_scopes(&objects, &["KF-UR-003 {c}StagedUpdateRun/{ns}first (stage staging, member-1)"]);
 }
 
 #[test]

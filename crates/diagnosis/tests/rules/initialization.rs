@@ -99,8 +99,12 @@ fn the_healthy_twin_is_silent() {
 }
 
 #[test]
-fn a_failure_of_an_older_generation_says_nothing() {
-    in_both_scopes(&fleet(with(failed("7", MISSING[1]), "/metadata/generation", 2)), &[]);
+fn a_failure_stays_one_when_the_controller_does_not_look_again() {
+    // v0.3.1: whatever its spec.state. v0.1.2 looks again within a second and says the same, or begins.
+    let run = with(failed("7", MISSING[2]), "/metadata/generation", 2);
+    in_both_scopes(&fleet(run), &["KF-UR-001 {c}StagedUpdateRun/{ns}r"]);
+    let begun = condition("Initialized", "True", "UpdateRunInitializedSuccessfully", "");
+    in_both_scopes(&fleet(with(failed("7", MISSING[1]), "/status/conditions/0", begun)), &[]);
 }
 
 /// Each cause with its words: of v0.14.0 where they differ much, of v0.1.2, and of v0.3.1.

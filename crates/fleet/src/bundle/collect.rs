@@ -61,7 +61,7 @@ impl Source {
         let members = fleet.members().await.into_iter().map(|(name, member)| (name, member.cluster.client));
         Self {
             fleet: fleet.name().to_owned(),
-            kubefleet: Some(fleet.version().to_owned()),
+            kubefleet: Some(fleet.version().to_string()),
             hub: fleet.hub().client.clone(),
             members: members.collect(),
             directory: Some(fleet.keeper().dir().to_owned()),

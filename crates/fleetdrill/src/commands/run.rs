@@ -6,6 +6,7 @@ use std::time::Instant;
 use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
 use clusters::toolchain::BuildEvent;
+use fleet::version::KubeFleet;
 use fleet::{Fleet, Options};
 use jiff::Timestamp;
 use steps::record::{Outcome, RunRecord, ScenarioRecord};
@@ -21,7 +22,6 @@ use crate::output::style::{Look, Symbols};
 use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, Terminal};
 use crate::run::{Ended, Engine, Key, RunReporters, key, not_run};
 use crate::suite::{self, Selection, Suite};
-use crate::versions::KubeFleet;
 
 /// Warnings of ours. kube's own errors about connections that end are what a fault looks like from here.
 const DEFAULT_LOGS: &str = "warn,kube_client=off,kube_runtime=off";
@@ -130,11 +130,10 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
 
 /// KubeFleet's version on the fleet that the run will be on. Nothing is built or started for it.
 async fn kubefleet(args: &Run) -> Result<KubeFleet, CommandError> {
-    let name = match &args.fleet {
-        Some(name) => open_fleet(name).await?.version().to_owned(),
-        None => components::kubefleet(args.kubefleet.as_deref())?,
-    };
-    components::version(&name)
+    match &args.fleet {
+        Some(name) => Ok(open_fleet(name).await?.version().clone()),
+        None => components::kubefleet(args.kubefleet.as_deref()),
+    }
 }
 
 /// Takes out of a suite what isn't for a version, or not for real time, and says why.
@@ -208,7 +207,7 @@ async fn prepare(args: &Run, id: &str, pods: bool, shared: &Shared) -> Result<Pr
     };
     if let Some(name) = &args.fleet {
         let fleet = open_fleet(name).await?;
-        let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
+        let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_string())];
         if pods {
             let (programs, kwok) = components::ensure_pods(&build).await?;
             fleet.allow_pods(programs).await?;

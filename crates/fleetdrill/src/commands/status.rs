@@ -54,7 +54,7 @@ async fn shown(name: &str) -> Result<Shown, CommandError> {
     let fleet = Fleet::open(name).await.ok();
     let mut shown = Shown { name: name.to_owned(), kubefleet: None, members: Vec::new(), kubeconfig: None, processes };
     if let Some(fleet) = fleet {
-        shown.kubefleet = Some(fleet.version().to_owned());
+        shown.kubefleet = Some(fleet.version().to_string());
         shown.members = fleet.members().await.into_keys().collect();
         shown.kubeconfig = Some(fleet.kubeconfig_file().display().to_string());
     }

@@ -42,7 +42,7 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::stderr());
     let fleet = if is_up {
         let fleet = open_fleet(&args.name).await?;
-        if let Some(version) = args.kubefleet.as_deref().filter(|v| *v != fleet.version()) {
+        if let Some(version) = args.kubefleet.as_deref().filter(|v| *v != fleet.version().to_string()) {
             return Err(CommandError::Usage {
                 message: format!("fleet `{}` is up with KubeFleet {}, not {version}", args.name, fleet.version()),
                 hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),

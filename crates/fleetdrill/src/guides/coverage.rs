@@ -1,5 +1,6 @@
 //! Guide by guide, which statements hold on which version of KubeFleet, which differ, and which no scenario reaches.
 
+use fleet::version::KubeFleet;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -10,7 +11,7 @@ use super::measured::Measured;
 use super::statement::{Claim, Guide, Scope, Statement};
 use super::tags::{self, TagError};
 use crate::suite::{self, Suite};
-use crate::versions::{KubeFleet, Needed};
+use crate::versions::Needed;
 
 /// A guide with its statements' states.
 #[derive(Clone, Debug, Serialize)]

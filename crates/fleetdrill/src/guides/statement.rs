@@ -1,12 +1,13 @@
 //! The statements of the guides, from `guides/*.yaml`.
 
+use fleet::version::KubeFleet;
 use std::sync::LazyLock;
 
 use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 
 use super::message::Message;
-use crate::versions::{KubeFleet, Needed};
+use crate::versions::Needed;
 
 /// The guides' files.
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guides");

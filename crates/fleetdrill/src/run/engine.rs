@@ -226,7 +226,7 @@ struct Statements {
 
 impl Statements {
     fn of(fleet: &Fleet) -> Self {
-        let version = fleet.version().to_owned();
+        let version = fleet.version().to_string();
         Self { measured: Measured::committed(&version), version }
     }
 }

@@ -1,0 +1,348 @@
+@kubefleet
+Feature: The state of a staged update run
+  The guide "Staged Update Run TSG", section "Things to keep in mind when using updateRun": from v0.2 on, a run that is made
+  with state Initialize or Stop is initialized and doesn't begin. Before, the state is ignored, but a change of it makes the
+  run begin anew.
+
+  @since-v0.2.0 @KF-UR-050 @guide:staged-update-run-2026/state-initialize
+  Scenario Outline: A run of <placement> is left at Initialize
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" is made with strategy "all" and state "Initialize"
+    # Longer than the 15 s after which a run looks at a cluster that it updates.
+    Then update run "release" goes on reporting for 20 seconds
+      | on                      | condition   | status | reason                           | message                              |
+      |                         | Initialized | True   | UpdateRunInitializedSuccessfully | The UpdateRun initialized successfully |
+      |                         | Progressing | absent |                                  |                                      |
+      |                         | Succeeded   | absent |                                  |                                      |
+      | stage staging           | Progressing | absent |                                  |                                      |
+      | stage staging, member-1 | Started     | absent |                                  |                                      |
+    And update run "release" has
+      | field                                   | value             |
+      | status.appliedStrategy.comparisonOption | PartialComparison |
+      | status.appliedStrategy.type             | ClientSideApply   |
+      | status.appliedStrategy.whenToApply      | Always            |
+      | status.appliedStrategy.whenToTakeOver   | Always            |
+    And placement "web" reports
+      | on       | condition      | status  | reason                                | message                                               |
+      |          | RolloutStarted | Unknown | RolloutControlledByExternalController | no resource snapshot name is observed across clusters |
+      | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                                       |
+    And the diagnosis of update run "release" is KF-UR-050
+      | object     | value                            |
+      | /{release} | Initialize                       |
+      | /{release} | UpdateRunInitializedSuccessfully |
+    And setting the state of update run "release" to "Stop" is refused with "invalid state transition: cannot transition from Initialize to Stop"
+    When the state of update run "release" is set to "Run"
+    Then update run "release" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0 @KF-UR-051 @guide:staged-update-run-2026/state-stop
+  Scenario Outline: A run of <placement> is made with state Stop
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" is made with strategy "all" and state "Stop"
+    Then update run "release" goes on reporting for 20 seconds
+      | on                      | condition   | status | reason                           | message                                |
+      |                         | Initialized | True   | UpdateRunInitializedSuccessfully | The UpdateRun initialized successfully |
+      |                         | Progressing | False  | UpdateRunStopped                 | The update run has been stopped        |
+      |                         | Succeeded   | absent |                                  |                                        |
+      | stage staging           | Progressing | False  | StageUpdatingStopped             | the stage is now stopped, waiting to be resumed |
+      | stage staging, member-1 | Started     | absent |                                  |                                        |
+    And update run "release" has
+      | field                                   | value             |
+      | status.appliedStrategy.comparisonOption | PartialComparison |
+      | status.appliedStrategy.type             | ClientSideApply   |
+      | status.appliedStrategy.whenToApply      | Always            |
+      | status.appliedStrategy.whenToTakeOver   | Always            |
+    And the diagnosis of update run "release" is KF-UR-051
+      | object     | value            |
+      | /{release} | Stop             |
+      | /{release} | UpdateRunStopped |
+    And setting the state of update run "release" to "Initialize" is refused with "invalid state transition: cannot transition from Stop to Initialize"
+    When the state of update run "release" is set to "Run"
+    Then update run "release" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0
+  Scenario Outline: A run of <placement> is made with state Run
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" is made with strategy "all" and state "Run"
+    Then update run "release" reports
+      | condition   | status | reason                           | message                                |
+      | Initialized | True   | UpdateRunInitializedSuccessfully | The UpdateRun initialized successfully |
+      | Progressing | True   | UpdateRunProgressing             | The update run is making progress      |
+    And setting the state of update run "release" to "Initialize" is refused with "invalid state transition: cannot transition from Run to Initialize"
+    And the diagnosis finds nothing
+    And update run "release" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0 @KF-UR-051
+  Scenario Outline: A run of <placement> that waits for an approval is stopped
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | after    |
+      | staging | member-1 | Approval |
+      | canary  | member-2 |          |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
+    When the state of update run "release" is set to "Stop"
+    Then update run "release" reports
+      | on                      | condition   | status | reason                    | message                         |
+      |                         | Progressing | False  | UpdateRunStopped          | The update run has been stopped |
+      | stage staging           | Progressing | False  | StageUpdatingStopped      |                                 |
+      | stage staging, member-1 | Succeeded   | True   | ClusterUpdatingSucceeded  |                                 |
+    # An approval that comes now doesn't make it go on.
+    When the approval request of update run "release" after stage "staging" is approved
+    Then update run "release" goes on reporting for 15 seconds
+      | on                     | condition   | status | reason           |
+      |                        | Progressing | False  | UpdateRunStopped |
+      | stage canary, member-2 | Started     | absent |                  |
+    And the diagnosis of update run "release" is KF-UR-051
+    When the state of update run "release" is set to "Run"
+    Then update run "release" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0 @disruptive @KF-UR-051
+  Scenario Outline: A run of <placement> is stopped while it updates a cluster
+    Given a member "east" of its own
+    And <placement> "web" with strategy External selects "east" and "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | east     |
+      | canary  | member-1 |
+    # So that the cluster isn't done before the run is stopped.
+    When the agent of member "east" stops
+    And an update run "release" of placement "web" starts with strategy "all"
+    Then update run "release" reports
+      | on                  | condition | status | reason                 |
+      | stage staging, east | Started   | True   | ClusterUpdatingStarted |
+    When the state of update run "release" is set to "Stop"
+    Then update run "release" reports
+      | on            | condition   | status  | reason                | message                                                              |
+      |               | Progressing | Unknown | UpdateRunStopping     | waiting for all the updating/deleting clusters to finish updating    |
+      | stage staging | Progressing | Unknown | StageUpdatingStopping | Waiting for all the updating clusters to finish updating             |
+    When the agent of member "east" is restarted
+    Then update run "release" reports
+      | on                     | condition   | status | reason                   | message                         |
+      |                        | Progressing | False  | UpdateRunStopped         | The update run has been stopped |
+      | stage staging          | Progressing | False  | StageUpdatingStopped     |                                 |
+      | stage staging, east    | Succeeded   | True   | ClusterUpdatingSucceeded |                                 |
+      | stage canary, member-1 | Started     | absent |                          |                                 |
+    And the resources of placement "web" are on "east"
+    And the diagnosis of update run "release" is KF-UR-051
+    When the state of update run "release" is set to "Run"
+    Then update run "release" succeeds
+    And placement "web" becomes available on "east" and "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0 @disruptive @guide:staged-update-run-2026/stop-while-stuck
+  Scenario Outline: A run of <placement> is stopped and gets stuck with the cluster that it updates
+    Given a member "east" of its own
+    And <placement> "web" with strategy External selects "east"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members |
+      | staging | east    |
+    When the agent of member "east" stops
+    And an update run "release" of placement "web" starts with strategy "all"
+    Then update run "release" reports
+      | on                  | condition | status | reason                 |
+      | stage staging, east | Started   | True   | ClusterUpdatingStarted |
+    When the state of update run "release" is set to "Stop"
+    And the stuck threshold of update run "release" passes on "east"
+    # It can't stop before the cluster is done.
+    Then update run "release" reports
+      | on            | condition   | status  | reason                | message                                                   |
+      |               | Progressing | False   | UpdateRunStuck        | stuck waiting for {east} cluster(s) in stage staging to finish updating |
+      | stage staging | Progressing | Unknown | StageUpdatingStopping |                                                           |
+    When the agent of member "east" is restarted
+    Then placement "web" becomes available on "east"
+    # A change of the state makes the run look at once, whatever its backoff has grown to. The next step has to wait for it.
+    When the state of update run "release" is set to "Run"
+    Then update run "release" reports
+      | on                  | condition | status | reason                   |
+      | stage staging, east | Succeeded | True   | ClusterUpdatingSucceeded |
+    And update run "release" succeeds
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0 @disruptive @KF-UR-007
+  Scenario Outline: A stuck run of <placement> is stopped and started once its cluster is mended
+    Given a member "east" of its own
+    And <placement> "web" with strategy External selects "east"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members |
+      | staging | east    |
+    When the agent of member "east" stops
+    And an update run "release" of placement "web" starts with strategy "all"
+    And the stuck threshold of update run "release" passes on "east"
+    # Its looks become rarer: left alone for a while, it leaves the time to see that it hasn't noticed.
+    Then update run "release" goes on reporting for 45 seconds
+      | condition   | status | reason         |
+      | Progressing | False  | UpdateRunStuck |
+    When the agent of member "east" is restarted
+    Then placement "web" becomes available on "east"
+    And the diagnosis of update run "release" is KF-UR-007 for "east"
+    # It looks at once, has nothing to wait for any more, and forgets its backoff.
+    When the state of update run "release" is set to "Stop"
+    Then update run "release" reports
+      | on                  | condition   | status | reason                   |
+      |                     | Progressing | False  | UpdateRunStopped         |
+      | stage staging, east | Succeeded   | True   | ClusterUpdatingSucceeded |
+    When the state of update run "release" is set to "Run"
+    Then update run "release" succeeds
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @since-v0.2.0 @KF-UR-003
+  Scenario Outline: A run of <placement> that failed stays so whatever its state
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    And a resource snapshot of placement "web" is taken
+    And the resources of placement "web" change
+    And a resource snapshot of placement "web" is taken
+    And an update run "old" of placement "web" starts with strategy "all" at snapshot index "0"
+    And update run "old" reports
+      | on                      | condition | status | reason                 |
+      | stage staging, member-1 | Started   | True   | ClusterUpdatingStarted |
+    And an update run "new" of placement "web" starts with strategy "all" at snapshot index "1"
+    And update run "old" reports
+      | condition | status | reason          |
+      | Succeeded | False  | UpdateRunFailed |
+    And update run "new" succeeds
+    When the state of update run "old" is set to "Stop"
+    And the state of update run "old" is set to "Run"
+    Then update run "old" goes on reporting for 15 seconds
+      | condition   | status | reason          | observedGeneration |
+      | Progressing | False  | UpdateRunFailed | 1                  |
+      | Succeeded   | False  | UpdateRunFailed | 1                  |
+    And the diagnosis of update run "old" is KF-UR-003 for "member-1"
+    And the resources of placement "web" are on "member-1"
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @before-v0.2.0
+  Scenario Outline: A run of <placement> ignores its state
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" is made with strategy "all" and state "Pause"
+    Then update run "release" reports
+      | condition   | status | reason                           |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |
+      | Progressing | True   | UpdateRunProgressing             |
+    And update run "release" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @before-v0.2.0 @KF-UR-003
+  Scenario Outline: A run of <placement> that failed begins anew when its state changes
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    And the resources of placement "web" change
+    And an update run "old" of placement "web" starts with strategy "all" at snapshot index "0"
+    And update run "old" reports
+      | on                      | condition | status | reason                 |
+      | stage staging, member-1 | Started   | True   | ClusterUpdatingStarted |
+    When an update run "new" of placement "web" starts with strategy "all" at snapshot index "1"
+    Then update run "old" reports
+      | condition | status | reason          |
+      | Succeeded | False  | UpdateRunFailed |
+    And the diagnosis of update run "old" is KF-UR-003 for "member-1"
+    And update run "new" succeeds
+    When the state of update run "old" is set to "Execute"
+    Then update run "old" succeeds
+    # What the newer run had rolled out is taken back.
+    And the binding of placement "web" for "member-1" reports
+      | condition      | status | reason         | message                                    |
+      | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 0, updateRun: {old} |
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @before-v0.2.0 @disruptive @KF-UR-007
+  Scenario Outline: A stuck run of <placement> begins anew when its state changes once its cluster is mended
+    Given a member "east" of its own
+    And <placement> "web" with strategy External selects "east"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members |
+      | staging | east    |
+    When the agent of member "east" stops
+    And an update run "release" of placement "web" starts with strategy "all"
+    And the stuck threshold of update run "release" passes on "east"
+    # Its looks become rarer: left alone for a while, it leaves the time to see that it hasn't noticed.
+    Then update run "release" goes on reporting for 45 seconds
+      | condition   | status | reason         |
+      | Progressing | False  | UpdateRunStuck |
+    When the agent of member "east" is restarted
+    Then placement "web" becomes available on "east"
+    And the diagnosis of update run "release" is KF-UR-007 for "east"
+    When the state of update run "release" is set to "Execute"
+    Then update run "release" succeeds
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
