@@ -2,15 +2,17 @@
 
 use cucumber::{given, when};
 use fleet::kinds;
+use fleet::observe::{Verdict, Watched};
 use serde_json::{Value, json};
 
 use crate::error::StepError;
+use crate::limits;
 use crate::placement::SETTINGS;
 use crate::scene::Scene;
 use crate::world::World;
 
 /// A ResourceOverride for the placement's ConfigMap with one rule, given as JSON: `clusterSelector` and
-/// `jsonPatchOverrides`.
+/// `jsonPatchOverrides`. Waits for its snapshot: runs and placements look at nothing else.
 #[given(expr = "an override {string} of placement {string} with the rule {string}")]
 #[when(expr = "an override {string} of placement {string} with the rule {string} is made")]
 async fn is_made(world: &mut World, name: String, placement: String, rule: String) -> Result<(), StepError> {
@@ -26,7 +28,7 @@ async fn is_made(world: &mut World, name: String, placement: String, rule: Strin
     });
     scene.make(kinds::OVERRIDE, Some(&p.content), json!({"metadata": {"name": real}, "spec": spec})).await?;
     scene.induced(format!("ResourceOverride/{}/{real} has the rule {rule}", p.content));
-    Ok(())
+    snapshot_exists(scene, &p.content, &real, &rule).await
 }
 
 /// Gives an override another rule, as JSON.
@@ -38,6 +40,27 @@ async fn is_corrected(world: &mut World, name: String, placement: String, rule: 
     let spec = json!({"policy": {"overrideRules": [rule]}});
     scene.patch(kinds::OVERRIDE, Some(&p.content), &real, json!({"spec": spec})).await?;
     scene.remedied(format!("ResourceOverride/{}/{real} has the rule {rule}", p.content));
+    snapshot_exists(scene, &p.content, &real, &rule).await
+}
+
+/// Waits until the override has a snapshot with this rule.
+async fn snapshot_exists(scene: &Scene, namespace: &str, name: &str, rule: &Value) -> Result<(), StepError> {
+    let watched = Watched::all("hub", kinds::OVERRIDE_SNAPSHOT, Some(namespace));
+    let expectation = format!("ResourceOverride/{namespace}/{name} has a snapshot with its rule");
+    let has = |snapshot: &Value| {
+        let taken = snapshot.pointer("/spec/overrideSpec/policy/overrideRules/0");
+        // The API server adds what is the default.
+        rule.as_object()
+            .is_some_and(|fields| fields.iter().all(|(key, value)| taken.and_then(|t| t.get(key)) == Some(value)))
+    };
+    let prefix = format!("{name}-");
+    let hub = scene.hub();
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            let mut own = objects.iter().filter(|(object, _)| object.starts_with(&prefix));
+            if own.any(|(_, o)| has(o)) { Verdict::Holds } else { Verdict::Pending("no such snapshot".into()) }
+        })
+        .await?;
     Ok(())
 }
 

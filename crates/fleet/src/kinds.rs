@@ -59,6 +59,8 @@ kinds! {
     WORK = PLACEMENT, "v1beta1", "Work", "works", true;
     APPLIED_WORK = PLACEMENT, "v1beta1", "AppliedWork", "appliedworks", false;
     OVERRIDE = PLACEMENT, "v1beta1", "ResourceOverride", "resourceoverrides", true;
+    OVERRIDE_SNAPSHOT =
+        PLACEMENT, "v1beta1", "ResourceOverrideSnapshot", "resourceoverridesnapshots", true;
     NAMESPACE = "", "v1", "Namespace", "namespaces", false;
     CONFIG_MAP = "", "v1", "ConfigMap", "configmaps", true;
     SERVICE_ACCOUNT = "", "v1", "ServiceAccount", "serviceaccounts", true;
