@@ -3,7 +3,7 @@ Feature: WorkSynchronized of a ResourcePlacement is False
   The guide "Work Synchronization Failure TSG", section "General Notes": for a ResourcePlacement the investigation is the
   same, and its Work is in the member's namespace too.
 
-  @disruptive @KF-WS-001 @KF-WS-008
+  @disruptive @KF-WS-001
   @guide:work-synchronized/condition @guide:work-synchronized/terminating-namespace @guide:work-synchronized/general-notes
   @guide:azure-work-synchronized/sample @guide:azure-work-synchronized/symptoms
   @guide:azure-work-synchronized/general-notes
@@ -38,8 +38,6 @@ Feature: WorkSynchronized of a ResourcePlacement is False
       | ResourcePlacement/{second}-app/{second} | SyncWorkFailed                    |
       | Namespace/fleet-member-{east}           | NamespaceFinalizersRemaining=True |
     And the resources of placement "first" are gone from "east"
-    But placement "first" still says that it is available
-    And the diagnosis of placement "first" is KF-WS-008 for "east", because of KF-WS-001
     # Another cluster.
     When placement "second" selects "member-1" instead
     Then placement "second" becomes available on "member-1"
