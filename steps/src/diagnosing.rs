@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cucumber::gherkin::Step;
 use cucumber::{then, when};
-use diagnosis::Finding;
+use diagnosis::{Evidence, Finding};
 use tokio::time::Instant;
 
 use crate::error::StepError;
@@ -231,11 +231,15 @@ fn evidence(scene: &Scene, finding: &Finding, step: &Step) -> Result<(), StepErr
     if header[..] != ["object", "value"] {
         return Err(StepError::Feature("the table of evidence has the columns `object` and `value`".into()));
     }
-    // Each row from where the one before was found: the order is the one in which a person would follow it.
-    let mut left = finding.evidence.iter();
+    // Each row from where the one before was found, and that one too: two rows may be about the same evidence. The order is
+    // the one in which a person would follow it.
+    let mut left = &finding.evidence[..];
     for row in rows {
         let (object, value) = (scene.names.fill(&row[0]), scene.names.fill(&row[1]));
-        if !left.any(|e| e.object.contains(&object) && e.value.contains(&value)) {
+        let fits = |e: &Evidence| e.object.contains(&object) && e.value.contains(&value);
+        if let Some(place) = left.iter().position(fits) {
+            left = &left[place..];
+        } else {
             let there: Vec<String> = finding.evidence.iter().map(|e| format!("{}: {}", e.object, e.value)).collect();
             let what = format!("{object} with `{value}`, or not in this order; it rests on {}", there.join("; "));
             return Err(StepError::Differs(format!("{} doesn't rest on {what}", finding.code)));
