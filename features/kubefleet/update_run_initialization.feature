@@ -259,8 +259,8 @@ Feature: A staged update run fails to initialize
 
   # Overrides are looked up last, and what is wrong with one has no code of its own.
   @KF-UR-029
-  Scenario Outline: An override's selector is invalid: <placement>
-    Given <placement> "web" with strategy External selects "member-1"
+  Scenario: An override's selector is invalid
+    Given a cluster-scoped placement "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
@@ -277,8 +277,3 @@ Feature: A staged update run fails to initialize
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
-
-    Examples:
-      | placement                  |
-      | a cluster-scoped placement |
-      | a namespaced placement     |
