@@ -74,9 +74,9 @@ bench: ## Measure how fast fleets start, how well scenarios share one, and what 
 	$(CARGO) bench --locked -p fleetdrill --bench fleet
 
 docs: ## Write docs/steps.md, docs/failure-modes.md and docs/guides.md anew from the code and what was measured
-	UPDATE=1 $(CARGO) test --locked -p steps --test vocabulary
-	UPDATE=1 $(CARGO) test --locked -p diagnosis --test failure_modes
-	UPDATE=1 $(CARGO) test --locked -p fleetdrill --test guides docs_guides_md
+	UPDATE_EXPECT=1 $(CARGO) test --locked -p steps --test vocabulary
+	UPDATE_EXPECT=1 $(CARGO) test --locked -p diagnosis --test failure_modes
+	UPDATE_EXPECT=1 $(CARGO) test --locked -p fleetdrill --test guides docs_guides_md
 
 clean: ## Remove what was built and reported here; the toolchain cache stays
 	$(CARGO) clean

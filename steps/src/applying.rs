@@ -3,14 +3,14 @@
 use cucumber::{given, when};
 use fleet::FleetError;
 use fleet::kinds;
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::error::StepError;
 use crate::objects::{Placement, Scope};
 use crate::params::{Members, NewPlacement};
-use crate::placement::{SETTINGS, choose, create_with, pick_all, place_namespace};
-use crate::scene::Scene;
+use crate::placement::{SETTINGS, choose, create_with, patch_spec, pick_all, place_namespace};
+use crate::scene::{Scene, create};
 use crate::world::World;
 
 /// A placement (strategy RollingUpdate) with an apply strategy, as JSON.
@@ -23,19 +23,17 @@ async fn selects_with(
     members: Members,
     strategy: String,
 ) -> Result<(), StepError> {
-    let strategy = json!({"type": "RollingUpdate", "applyStrategy": parse(&strategy)?});
-    create_with(world.scene(), new, &name, &members.0, strategy, pick_all).await
+    let scene = world.scene();
+    let strategy = json!({"type": "RollingUpdate", "applyStrategy": scene.json(&strategy)?});
+    create_with(scene, new, &name, &members.0, strategy, pick_all).await
 }
 
 /// Gives the placement another apply strategy, as JSON.
 #[when(expr = "placement {string} applies with {string}")]
 async fn applies_with(world: &mut World, name: String, strategy: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let p = scene.placement(&name)?;
-    let kind = p.scope.placement();
-    let spec = json!({"spec": {"strategy": {"applyStrategy": parse(&strategy)?}}});
-    scene.patch(kind, p.scope.namespace(), &p.name, spec).await?;
-    scene.remedied(format!("{}/{} applies with {strategy}", kind.kind, p.name));
+    let p = patch_spec(scene, &name, json!({"strategy": {"applyStrategy": scene.json(&strategy)?}})).await?;
+    scene.remedied(format!("{p} applies with {strategy}"));
     Ok(())
 }
 
@@ -54,9 +52,7 @@ async fn is_there_already(world: &mut World, member: String, placement: String) 
         ),
     ];
     for (kind, namespace, value) in objects {
-        let object: DynamicObject = serde_json::from_value(with_type(kind, value)).unwrap_or_else(|_| unreachable!());
-        let made = kind.api(&cluster.client, namespace).create(&PostParams::default(), &object).await;
-        made.map_err(FleetError::api(&cluster.name, format!("create {}", kind.kind)))?;
+        create(&cluster, kind, namespace, value).await?;
     }
     scene.induced(format!("ConfigMap/{namespace}/{SETTINGS} created on {} by somebody", cluster.name));
     Ok(())
@@ -152,14 +148,4 @@ async fn make(
 /// The namespace whose contents a placement places.
 fn content(real: &str) -> String {
     format!("{real}-app")
-}
-
-fn with_type(kind: kinds::Kind, mut value: Value) -> Value {
-    value["apiVersion"] = kind.api_version().into();
-    value["kind"] = kind.kind.into();
-    value
-}
-
-fn parse(strategy: &str) -> Result<Value, StepError> {
-    serde_json::from_str(strategy).map_err(|e| StepError::Feature(format!("`{strategy}` is no JSON: {e}")))
 }

@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod applying;
 pub mod approval;
+mod data_table;
 pub mod deadline;
 pub mod diagnosing;
 pub mod error;

@@ -11,7 +11,7 @@ use crate::world::World;
 async fn has_logged(world: &mut World, text: String) -> Result<(), StepError> {
     let scene = world.scene();
     let wanted = scene.names.fill(&text);
-    let path = scene.fleet.keeper().log("hub-agent");
+    let path = scene.fleet.keeper().log(&fleet::agents::hub_agent_name());
     let read = tokio::fs::read(&path).await;
     let log = read.map_err(|e| StepError::Differs(format!("failed to read {}: {e}", path.display())))?;
     // The log quotes messages, and what is quoted in them once more.

@@ -103,6 +103,11 @@ impl Placement {
     pub fn condition(&self, type_: &str) -> String {
         format!("{}{type_}", self.scope.placement().kind)
     }
+
+    /// What to watch for it.
+    pub(crate) fn watched(&self) -> Watched {
+        Watched::one("hub", self.scope.placement(), self.scope.namespace(), &self.name)
+    }
 }
 
 /// An update run of a scenario.
@@ -116,6 +121,13 @@ pub struct UpdateRun {
     pub scope: Scope,
     /// Since when it waits for the cluster whose stuck threshold has passed; none before it has.
     pub waits_since: Option<Instant>,
+}
+
+impl UpdateRun {
+    /// What to watch for it.
+    pub(crate) fn watched(&self) -> Watched {
+        Watched::one("hub", self.scope.run(), self.scope.namespace(), &self.name)
+    }
 }
 
 /// An object found by its words in a feature.
@@ -202,7 +214,7 @@ impl Scene {
             }
             ObjectRef::Work { placement, member, enveloped } => {
                 let p = self.placement(placement)?;
-                let label = format!("kubernetes-fleet.io/parent-CRP={}", p.name);
+                let label = format!("{PARENT}={}", p.name);
                 let namespace = fleet::member_namespace(&self.names.get(member)?);
                 let watched = Watched::labelled("hub", kinds::WORK, Some(&namespace), &label);
                 Found { watched, kind: kinds::WORK, prefix: "", by: By::Enveloped(*enveloped) }

@@ -17,7 +17,7 @@ use crate::world::World;
 #[when(expr = "an override {string} of placement {string} with the rule {string} is made")]
 async fn is_made(world: &mut World, name: String, placement: String, rule: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let rule = parse(scene, &rule)?;
+    let rule = scene.json(&rule)?;
     let p = scene.placement(&placement)?;
     let real = scene.names.make(&name);
     let scope = if p.scope.namespace().is_some() { "Namespaced" } else { "Cluster" };
@@ -35,7 +35,7 @@ async fn is_made(world: &mut World, name: String, placement: String, rule: Strin
 #[when(expr = "the rule of override {string} of placement {string} is corrected to {string}")]
 async fn is_corrected(world: &mut World, name: String, placement: String, rule: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let rule = parse(scene, &rule)?;
+    let rule = scene.json(&rule)?;
     let (p, real) = (scene.placement(&placement)?, scene.names.get(&name)?);
     let spec = json!({"policy": {"overrideRules": [rule]}});
     scene.patch(kinds::OVERRIDE, Some(&p.content), &real, json!({"spec": spec})).await?;
@@ -62,9 +62,4 @@ async fn snapshot_exists(scene: &Scene, namespace: &str, name: &str, rule: &Valu
         })
         .await?;
     Ok(())
-}
-
-fn parse(scene: &Scene, rule: &str) -> Result<Value, StepError> {
-    let text = scene.names.fill(rule);
-    serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
 }

@@ -86,7 +86,7 @@ async fn include_envelope(world: &mut World, name: String, kind: String, object:
     let scene = world.scene();
     let p = scene.placement(&name)?;
     let (kind, namespace, envelope) = envelope(&p, &kind)?;
-    let object = parse(scene, &object)?;
+    let object = scene.json(&object)?;
     let value = json!({"metadata": {"name": envelope}, "data": {"wrapped.yaml": object}});
     scene.make(kind, namespace.as_deref(), value).await?;
     scene.induced(format!("{}/{envelope} wraps {object}", kind.kind));
@@ -99,7 +99,7 @@ async fn correct_envelope(world: &mut World, kind: String, name: String, object:
     let scene = world.scene();
     let p = scene.placement(&name)?;
     let (kind, namespace, envelope) = envelope(&p, &kind)?;
-    let object = parse(scene, &object)?;
+    let object = scene.json(&object)?;
     let data = json!({"data": {"wrapped.yaml": null, "right.yaml": object}});
     scene.patch(kind, namespace.as_deref(), &envelope, data).await?;
     scene.remedied(format!("{}/{envelope} wraps {object}", kind.kind));
@@ -112,11 +112,6 @@ fn envelope(p: &Placement, kind: &str) -> Result<(kinds::Kind, Option<String>, S
         "ClusterResourceEnvelope" => Ok((kinds::CLUSTER_ENVELOPE, None, format!("{}-{ENVELOPE}", p.name))),
         other => Err(StepError::Feature(format!("`{other}` is neither ResourceEnvelope nor ClusterResourceEnvelope"))),
     }
-}
-
-fn parse(scene: &Scene, object: &str) -> Result<Value, StepError> {
-    let text = scene.names.fill(object);
-    serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
 }
 
 /// Changes the policy in a way that makes a new policy snapshot.
@@ -147,10 +142,8 @@ async fn gets_rolling_update(world: &mut World, name: String) -> Result<(), Step
 #[when(expr = "placement {string} gets strategy External")]
 async fn gets_external(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let p = scene.placement(&name)?;
-    let (kind, spec) = (p.scope.placement(), json!({"spec": {"strategy": {"type": "External"}}}));
-    scene.patch(kind, p.scope.namespace(), &p.name, spec).await?;
-    scene.remedied(format!("{}/{}: its strategy changed to External", kind.kind, p.name));
+    let p = patch_spec(scene, &name, json!({"strategy": {"type": "External"}})).await?;
+    scene.remedied(format!("{p}: its strategy changed to External"));
     Ok(())
 }
 
@@ -182,7 +175,7 @@ async fn is_scheduled(world: &mut World, name: String, members: Members) -> Resu
     let real: Result<Vec<String>, _> = members.0.iter().map(|m| scene.names.get(m)).collect();
     let mut real = real?;
     real.sort();
-    let watched = Watched::one("hub", placement.scope.placement(), placement.scope.namespace(), &placement.name);
+    let watched = placement.watched();
     let hub = scene.hub();
     let expectation = format!("{} is scheduled to {}", placement.name, real.join(", "));
     scene
@@ -221,7 +214,7 @@ async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
     let (kind, namespace) = (p.scope.placement(), p.scope.namespace());
     scene.delete(kind, namespace, &p.name).await?;
     scene.did(format!("{}/{} deleted", kind.kind, p.name));
-    let watched = Watched::one("hub", kind, namespace, &p.name);
+    let watched = p.watched();
     let hub = scene.hub();
     let expectation = format!("{} is gone", p.name);
     scene.wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| Verdict::gone(objects, &p.name)).await?;
@@ -262,7 +255,7 @@ async fn becomes_available(world: &mut World, name: String, members: Members) ->
 async fn still_says(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let placement = scene.placement(&name)?;
-    let watched = Watched::one("hub", placement.scope.placement(), placement.scope.namespace(), &placement.name);
+    let watched = placement.watched();
     let expectation = format!("{} says that it is available", placement.name);
     let hub = scene.hub();
     scene
@@ -404,15 +397,21 @@ pub(crate) fn pick_all(label: &str) -> Value {
 }
 
 pub(crate) async fn change_spec(scene: &mut Scene, name: &str, what: &str, spec: Value) -> Result<(), StepError> {
-    let p = scene.placement(name)?;
-    let (kind, namespace) = (p.scope.placement(), p.scope.namespace());
-    scene.patch(kind, namespace, &p.name, json!({"spec": spec})).await?;
-    scene.induced(format!("{}/{}: {what}", kind.kind, p.name));
+    let p = patch_spec(scene, name, spec).await?;
+    scene.induced(format!("{p}: {what}"));
     Ok(())
 }
 
+/// Merges this into a placement's spec; gives the placement as `Kind/name`, to say so.
+pub(crate) async fn patch_spec(scene: &Scene, name: &str, spec: Value) -> Result<String, StepError> {
+    let p = scene.placement(name)?;
+    let kind = p.scope.placement();
+    scene.patch(kind, p.scope.namespace(), &p.name, json!({"spec": spec})).await?;
+    Ok(format!("{}/{}", kind.kind, p.name))
+}
+
 /// Waits for the first resource snapshot, where one comes by itself.
-async fn first_snapshot(scene: &Scene, name: &str) -> Result<(), StepError> {
+pub(crate) async fn first_snapshot(scene: &Scene, name: &str) -> Result<(), StepError> {
     if scene.placement(name)?.snapshots_by_runs { Ok(()) } else { snapshot_exists(scene, name, 0).await }
 }
 
@@ -464,7 +463,7 @@ async fn change_resources(scene: &mut Scene, name: &str) -> Result<(), StepError
 /// Waits until the placement says that it is scheduled. A run that comes sooner fails to initialize.
 pub(crate) async fn scheduled(scene: &Scene, name: &str) -> Result<(), StepError> {
     let p = scene.placement(name)?;
-    let watched = Watched::one("hub", p.scope.placement(), p.scope.namespace(), &p.name);
+    let watched = p.watched();
     let expectation = format!("{} is scheduled", p.name);
     let hub = scene.hub();
     scene
@@ -502,7 +501,7 @@ async fn available_on(scene: &Scene, name: &str, members: &[String]) -> Result<(
     let real: Result<Vec<String>, _> = members.iter().map(|m| scene.names.get(m)).collect();
     let mut real = real?;
     real.sort();
-    let watched = Watched::one("hub", placement.scope.placement(), placement.scope.namespace(), &placement.name);
+    let watched = placement.watched();
     let expectation = format!("{} becomes available on {}", placement.name, real.join(", "));
     let hub = scene.hub();
     scene

@@ -9,7 +9,7 @@ use crate::error::StepError;
 use crate::limits;
 use crate::objects::{PARENT, Scope};
 use crate::params::{Members, NewPlacement};
-use crate::placement::{affinity, create, scheduled, snapshot_exists};
+use crate::placement::{affinity, create, first_snapshot, patch_spec, scheduled};
 use crate::scene::Scene;
 use crate::world::World;
 
@@ -29,11 +29,8 @@ async fn names(world: &mut World, new: NewPlacement, name: String, members: Memb
 #[when(expr = "placement {string} names {members} instead")]
 async fn names_instead(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
     let scene = world.scene();
-    let p = scene.placement(&name)?;
-    let kind = p.scope.placement();
-    let spec = json!({"spec": {"policy": {"clusterNames": known(scene, &members)}}});
-    scene.patch(kind, p.scope.namespace(), &p.name, spec).await?;
-    scene.remedied(format!("{}/{} names {} instead", kind.kind, p.name, members.0.join(", ")));
+    let p = patch_spec(scene, &name, json!({"policy": {"clusterNames": known(scene, &members)}})).await?;
+    scene.remedied(format!("{p} names {} instead", members.0.join(", ")));
     Ok(())
 }
 
@@ -41,8 +38,8 @@ fn known(scene: &Scene, members: &Members) -> Vec<String> {
     members.0.iter().map(|m| scene.names.get(m).unwrap_or_else(|_| m.clone())).collect()
 }
 
-/// A placement with strategy External and policy PickN that asks for some of the members. Waits until it is scheduled and
-/// its first resource snapshot is there.
+/// A placement with strategy External and policy PickN that asks for some of the members. Waits until it is scheduled and,
+/// where KubeFleet takes one by itself (before v0.3), its first resource snapshot is there.
 #[given(expr = "{placement} {string} with strategy External picks {int} of {members}")]
 async fn picks(
     world: &mut World,
@@ -54,7 +51,7 @@ async fn picks(
     let scene = world.scene();
     create(scene, new, &name, &members.0, "External", pick(count)).await?;
     scheduled(scene, &name).await?;
-    snapshot_exists(scene, &name, 0).await
+    first_snapshot(scene, &name).await
 }
 
 /// A placement (strategy RollingUpdate) with policy PickN.
@@ -74,11 +71,8 @@ async fn asks(
 #[when(expr = "placement {string} asks for {int} members")]
 async fn asks_for(world: &mut World, name: String, count: usize) -> Result<(), StepError> {
     let scene = world.scene();
-    let p = scene.placement(&name)?;
-    let kind = p.scope.placement();
-    let spec = json!({"spec": {"policy": {"numberOfClusters": count}}});
-    scene.patch(kind, p.scope.namespace(), &p.name, spec).await?;
-    scene.did(format!("{}/{}: spec.policy.numberOfClusters changed to {count}", kind.kind, p.name));
+    let p = patch_spec(scene, &name, json!({"policy": {"numberOfClusters": count}})).await?;
+    scene.did(format!("{p}: spec.policy.numberOfClusters changed to {count}"));
     Ok(())
 }
 

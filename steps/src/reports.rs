@@ -8,6 +8,7 @@ use diagnosis::{Condition, Object};
 use fleet::observe::{Objects, Verdict};
 use serde_json::Value;
 
+use crate::data_table::{DataTable, Row};
 use crate::error::StepError;
 use crate::limits;
 use crate::objects::Found;
@@ -76,24 +77,12 @@ async fn goes_on(world: &mut World, object: ObjectRef, seconds: u64, step: &Step
 }
 
 fn table(scene: &Scene, step: &Step) -> Result<Vec<Expected>, StepError> {
-    let table =
-        step.table.as_ref().ok_or_else(|| StepError::Feature("this step needs a table of conditions".into()))?;
-    let [header, rows @ ..] = &table.rows[..] else {
-        return Err(StepError::Feature("the table of conditions is empty".into()));
-    };
-    if let Some(unknown) = header.iter().find(|h| !COLUMNS.contains(&h.as_str())) {
-        let columns = COLUMNS.join(", ");
-        return Err(StepError::Feature(format!("the table has a column `{unknown}`; there are: {columns}")));
-    }
-    rows.iter().map(|row| self::row(scene, header, row)).collect()
+    DataTable::of(step, "conditions", &COLUMNS)?.rows().map(|row| self::row(scene, &row)).collect()
 }
 
-fn row(scene: &Scene, header: &[String], row: &[String]) -> Result<Expected, StepError> {
-    let cell = |name: &str| {
-        let column = header.iter().position(|h| h == name)?;
-        row.get(column).map(|cell| scene.names.fill(cell)).filter(|cell| !cell.is_empty())
-    };
-    let needed = |name: &str| cell(name).ok_or_else(|| StepError::Feature(format!("a row has no `{name}`")));
+fn row(scene: &Scene, row: &Row<'_>) -> Result<Expected, StepError> {
+    let cell = |name: &str| row.cell(name).map(|cell| scene.names.fill(cell));
+    let needed = |name: &str| row.needed(name).map(|cell| scene.names.fill(cell));
     let observed_generation = match cell("observedGeneration").as_deref() {
         None => None,
         Some("stale") => Some(0),

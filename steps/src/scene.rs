@@ -160,6 +160,12 @@ impl Scene {
         telling(&self.info.progress, tell, self.stays(cluster, watched, expectation, time, check)).await
     }
 
+    /// A step's JSON, with the real names of what the scenario calls so.
+    pub(crate) fn json(&self, text: &str) -> Result<Value, StepError> {
+        let text = self.names.fill(text);
+        serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
+    }
+
     /// Creates an object on the hub and remembers to delete it at the end.
     pub(crate) async fn make(
         &mut self,
@@ -169,14 +175,8 @@ impl Scene {
     ) -> Result<(), StepError> {
         let labels = json!({"fleetdrill.dev/run": self.info.run, "fleetdrill.dev/scenario": self.info.suffix});
         merge(&mut value["metadata"]["labels"], &labels);
-        value["apiVersion"] = kind.api_version().into();
-        value["kind"] = kind.kind.into();
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let object: DynamicObject =
-            serde_json::from_value(value).map_err(|e| StepError::Feature(format!("{}/{name}: {e}", kind.kind)))?;
-        let hub = self.hub();
-        let created = kind.api(&hub.client, namespace).create(&PostParams::default(), &object).await;
-        created.map_err(FleetError::api("hub", format!("create {}/{name}", kind.kind)))?;
+        create(&self.hub(), kind, namespace, value).await?;
         self.made.push(Made { kind, namespace: namespace.map(ToOwned::to_owned), name });
         Ok(())
     }
@@ -353,6 +353,23 @@ async fn telling<T>(progress: &Progress, tell: impl Fn() -> String, what: impl F
 fn minutes(time: Duration) -> String {
     let seconds = time.as_secs();
     format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// Creates an object, given without its kind, on a cluster.
+pub(crate) async fn create(
+    cluster: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    mut value: Value,
+) -> Result<(), StepError> {
+    value["apiVersion"] = kind.api_version().into();
+    value["kind"] = kind.kind.into();
+    let name = format!("{}/{}", kind.kind, value["metadata"]["name"].as_str().unwrap_or_default());
+    let object: DynamicObject =
+        serde_json::from_value(value).map_err(|e| StepError::Feature(format!("{name}: {e}")))?;
+    let created = kind.api(&cluster.client, namespace).create(&PostParams::default(), &object).await;
+    created.map_err(FleetError::api(&cluster.name, format!("create {name}")))?;
+    Ok(())
 }
 
 fn merge(into: &mut Value, labels: &Value) {

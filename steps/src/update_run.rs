@@ -8,6 +8,7 @@ use diagnosis::{Condition, Object};
 use fleet::observe::{Objects, Verdict, Watched};
 use serde_json::{Value, json};
 
+use crate::data_table::DataTable;
 use crate::error::StepError;
 use crate::limits;
 use crate::looks;
@@ -77,21 +78,11 @@ fn stage_label(strategy: &str, stage: &str) -> String {
 }
 
 async fn stages(scene: &mut Scene, strategy: &str, step: &Step) -> Result<Vec<Value>, StepError> {
-    let table = step.table.as_ref().ok_or_else(|| StepError::Feature("this step needs a table of stages".into()))?;
-    let [header, rows @ ..] = &table.rows[..] else {
-        return Err(StepError::Feature("the table of stages is empty".into()));
-    };
-    if let Some(unknown) = header.iter().find(|h| !COLUMNS.contains(&h.as_str())) {
-        let columns = COLUMNS.join(", ");
-        return Err(StepError::Feature(format!("the table has a column `{unknown}`; there are: {columns}")));
-    }
+    let table = DataTable::of(step, "stages", &COLUMNS)?;
     let mut stages = Vec::new();
-    for row in rows {
-        let cell = |name: &str| {
-            let column = header.iter().position(|h| h == name)?;
-            row.get(column).map(String::as_str).filter(|cell| !cell.is_empty())
-        };
-        let stage = cell("stage").ok_or_else(|| StepError::Feature("a row has no `stage`".into()))?;
+    for row in table.rows() {
+        let cell = |name: &str| row.cell(name);
+        let stage = row.needed("stage")?;
         let label = stage_label(strategy, stage);
         for member in cell("members").into_iter().flat_map(|m| m.split(", ")) {
             let member = scene.names.get(member)?;
@@ -162,7 +153,7 @@ async fn state_is_set(world: &mut World, name: String, state: String) -> Result<
     let run = scene.run(&name)?;
     scene.patch(run.scope.run(), run.scope.namespace(), &run.name, json!({"spec": {"state": state}})).await?;
     scene.did(format!("{}/{}: spec.state set to {state}", run.scope.run().kind, run.name));
-    let (hub, watched) = (scene.hub(), Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name));
+    let (hub, watched) = (scene.hub(), run.watched());
     let expectation = format!("spec.state of {} is {state}", run.name);
     scene
         .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
@@ -262,7 +253,7 @@ async fn threshold_passes(world: &mut World, name: String, member: String) -> Re
     let scene = world.scene();
     let run = scene.run(&name)?;
     let member = scene.names.get(&member)?;
-    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let watched = run.watched();
     let hub = scene.hub();
     let expectation = format!("{member} is being updated");
     let updating = |objects: &Objects| match objects.get(&run.name).and_then(|o| updating_since(o, &member)) {
@@ -297,7 +288,7 @@ fn started(run: &Value, member: &str) -> Option<Condition> {
 async fn failed_later(world: &mut World, name: String, seconds: i64, member: String) -> Result<(), StepError> {
     let scene = world.scene();
     let (run, member) = (scene.run(&name)?, scene.names.get(&member)?);
-    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let watched = run.watched();
     let (hub, expectation) = (scene.hub(), format!("{} failed {seconds} s or more after its start", run.name));
     scene
         .wait(&hub, &watched, &expectation, limits::RUN, |objects| {
@@ -345,7 +336,7 @@ fn waited(run: &UpdateRun) -> Result<Duration, StepError> {
 async fn no_look(world: &mut World, name: String, seconds: u64) -> Result<(), StepError> {
     let scene = world.scene();
     let run = scene.run(&name)?;
-    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let watched = run.watched();
     let hub = scene.hub();
     loop {
         let elapsed = waited(&run)?;
@@ -374,7 +365,7 @@ async fn no_look(world: &mut World, name: String, seconds: u64) -> Result<(), St
 async fn goes_on_by_itself(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let run = scene.run(&name)?;
-    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let watched = run.watched();
     let hub = scene.hub();
     let elapsed = waited(&run)?;
     let look = looks::next(elapsed);
@@ -419,7 +410,7 @@ async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
     let run = scene.run(&name)?;
     scene.delete(run.scope.run(), run.scope.namespace(), &run.name).await?;
     scene.did(format!("{}/{} deleted", run.scope.run().kind, run.name));
-    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let watched = run.watched();
     let (hub, expectation) = (scene.hub(), format!("{} is gone", run.name));
     scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| Verdict::gone(objects, &run.name)).await?;
     Ok(())
@@ -435,7 +426,7 @@ async fn succeeds(world: &mut World, name: String) -> Result<(), StepError> {
 }
 
 async fn succeeds_within(scene: &Scene, run: &UpdateRun, limit: Duration) -> Result<(), StepError> {
-    let watched = Watched::one("hub", run.scope.run(), run.scope.namespace(), &run.name);
+    let watched = run.watched();
     let hub = scene.hub();
     let expectation = format!("{} succeeds", run.name);
     scene

@@ -9,6 +9,7 @@ use fleet::observe::{Objects, Verdict, Watched};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
+use crate::data_table::{DataTable, Row};
 use crate::error::StepError;
 use crate::limits;
 use crate::placement::{DEPLOYMENT, ENVELOPE, absent, changed};
@@ -77,7 +78,7 @@ async fn lists_as_failed(world: &mut World, name: String, step: &Step) -> Result
     let scene = world.scene();
     let placement = scene.placement(&name)?;
     let rows = rows(scene, step)?;
-    let watched = Watched::one("hub", placement.scope.placement(), placement.scope.namespace(), &placement.name);
+    let watched = placement.watched();
     let objects: Vec<&str> = rows.iter().map(|row| row[1].as_str()).collect();
     let expectation = format!("{} lists as failed: {}", placement.name, objects.join(", "));
     let hub = scene.hub();
@@ -194,24 +195,13 @@ async fn correct(scene: &mut Scene, name: &str, spec: Value, what: &str) -> Resu
 
 /// The table's rows with real names, each cell under its column of [`COLUMNS`].
 fn rows(scene: &Scene, step: &Step) -> Result<Vec<[String; COLUMNS.len()]>, StepError> {
-    let table = step.table.as_ref().and_then(|table| table.rows.split_first());
-    let Some((header, rows)) = table else {
-        return Err(StepError::Feature("this step needs a table of failed objects".into()));
-    };
-    if let Some(unknown) = header.iter().find(|h| !COLUMNS.contains(&h.as_str())) {
-        let columns = COLUMNS.join(", ");
-        return Err(StepError::Feature(format!("the table has a column `{unknown}`; there are: {columns}")));
-    }
-    let cell = |row: &[String], column: &str| {
-        let text = header.iter().position(|h| h == column).and_then(|at| row.get(at));
-        text.map(|text| scene.names.fill(text)).unwrap_or_default()
-    };
-    let named = |row: &[String]| -> Result<_, StepError> {
-        let mut cells = COLUMNS.map(|column| cell(row, column));
+    let named = |row: Row<'_>| -> Result<_, StepError> {
+        let cell = |column| row.cell(column).map(|text| scene.names.fill(text)).unwrap_or_default();
+        let mut cells = COLUMNS.map(cell);
         cells[0] = scene.names.get(&cells[0])?;
         Ok(cells)
     };
-    rows.iter().map(|row| named(row)).collect()
+    DataTable::of(step, "failed objects", &COLUMNS)?.rows().map(named).collect()
 }
 
 fn failed<'a>(placement: Object<'a>, member: &str) -> impl Iterator<Item = &'a Value> + use<'a> {

@@ -1,11 +1,12 @@
 //! docs/steps.md, written from the code: every step with its keywords and its explanation, noun by noun.
 //!
-//! `make docs` writes the page (`UPDATE=1`); without it this test compares.
+//! `make docs` writes the page (`UPDATE_EXPECT=1`); without it this test compares.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use expect_test::expect_file;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// The order in which a reader needs the nouns; what isn't named here follows by its file's name.
@@ -76,7 +77,7 @@ fn docs_steps_md_is_what_the_code_says() {
         let _ = writeln!(page, "- {seconds} s: {}", explanation.replace('\n', "\n  "));
     }
     page.push_str(END);
-    assert_written("docs/steps.md", &page);
+    expect_file!["../../docs/steps.md"].assert_eq(&page);
 }
 
 #[test]
@@ -109,19 +110,6 @@ fn the_examples_for_writers_are_defined_to_the_last_step() {
             assert!(found.is_some(), "no step is defined like this: {} {}", step.keyword, step.value);
         }
     }
-}
-
-/// Compares a page with what it should be, or writes it when `UPDATE` is set.
-fn assert_written(page: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(page);
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&path, text).expect("the page can be written");
-        return;
-    }
-    let there = fs::read_to_string(&path).unwrap_or_default();
-    let differs = there.lines().zip(text.lines()).position(|(a, b)| a != b);
-    let line = differs.unwrap_or_else(|| there.lines().count().min(text.lines().count())) + 1;
-    assert!(there == text, "{page} isn't what the code says, from line {line} on; run `make docs`");
 }
 
 fn nouns() -> Vec<Noun> {

@@ -1,6 +1,6 @@
 //! docs/failure-modes.md, written from the catalogue: every code with its cause, evidence, remedies and guide.
 //!
-//! `make docs` writes the page (`UPDATE=1`); without it this test compares.
+//! `make docs` writes the page (`UPDATE_EXPECT=1`); without it this test compares.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use diagnosis::{Entry, Severity};
+use expect_test::expect_file;
 
 const INTRODUCTION: &str = "\
 # Failure modes
@@ -42,7 +43,7 @@ fn docs_failure_modes_md_is_what_the_catalogue_says() {
         section(&mut page, entry);
     }
     page.push_str(END);
-    assert_written("docs/failure-modes.md", &page);
+    expect_file!["../../../docs/failure-modes.md"].assert_eq(&page);
 }
 
 /// The catalogue, the codes of a family together, families in the order in which they first appear.
@@ -112,17 +113,4 @@ fn features() -> BTreeMap<String, Vec<String>> {
         }
     }
     by_code
-}
-
-/// Compares a page with what it should be, or writes it when `UPDATE` is set.
-fn assert_written(page: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&path, text).expect("the page can be written");
-        return;
-    }
-    let there = fs::read_to_string(&path).unwrap_or_default();
-    let differs = there.lines().zip(text.lines()).position(|(a, b)| a != b);
-    let line = differs.unwrap_or_else(|| there.lines().count().min(text.lines().count())) + 1;
-    assert!(there == text, "{page} isn't what the catalogue says, from line {line} on; run `make docs`");
 }

@@ -14,11 +14,11 @@ use crate::kinds::CRD;
 /// fleetdrill's name as a field manager.
 pub const FIELD_MANAGER: &str = "fleetdrill";
 
-/// How long CRDs may take until they are served. It takes about a second here.
-const SERVED_LIMIT: Duration = Duration::from_secs(60);
-
 /// How an API server is asked for all groups with their versions and kinds at once.
 const AGGREGATED_DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// How long CRDs may take until they are served. It takes about a second here.
+const SERVED_LIMIT: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether they are.
 const SERVED_INTERVAL: Duration = Duration::from_millis(50);
@@ -51,34 +51,49 @@ pub(crate) async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item =
 /// Waits until discovery names the CRDs' kinds. Agents find kinds by it, and it is a little behind: a hub-agent that
 /// started at once ended because it couldn't find ClusterResourcePlacement (1 of some 40 starts, v0.1.2).
 async fn discovered(cluster: &Cluster, crds: &[&Value]) -> Result<(), FleetError> {
-    let started = Instant::now();
-    loop {
+    until(format!("{} knows KubeFleet's kinds", cluster.name), async || {
         let request = http::Request::get("/apis").header("accept", AGGREGATED_DISCOVERY).body(Vec::new());
         let answer: Result<Value, kube::Error> = cluster.client.request(request.unwrap_or_default()).await;
         let groups = answer.map_err(FleetError::api(&cluster.name, "ask for the kinds that it knows"))?;
-        let Some(missing) = crds.iter().find(|crd| !names(&groups, crd)) else { return Ok(()) };
+        let missing = crds.iter().find(|crd| !names(&groups, crd));
+        Ok(missing.map(|crd| format!("it doesn't name {}", name(crd))))
+    })
+    .await
+}
+
+/// Looks again and again until nothing is missing any more.
+async fn until(
+    expectation: String,
+    missing: impl AsyncFn() -> Result<Option<String>, FleetError>,
+) -> Result<(), FleetError> {
+    let started = Instant::now();
+    while let Some(last) = missing().await? {
         if started.elapsed() > SERVED_LIMIT {
-            return Err(FleetError::TimedOut {
-                expectation: format!("{} knows KubeFleet's kinds", cluster.name),
-                seconds: SERVED_LIMIT.as_secs_f64(),
-                last: format!("it doesn't name {}", name(missing)),
-            });
+            return Err(FleetError::TimedOut { expectation, seconds: SERVED_LIMIT.as_secs_f64(), last });
         }
         tokio::time::sleep(SERVED_INTERVAL).await;
     }
+    Ok(())
 }
 
 /// Whether an `APIGroupDiscoveryList` names all served versions of a CRD.
 fn names(groups: &Value, crd: &Value) -> bool {
-    let list = |value: &Value, path: &str| value.pointer(path).and_then(Value::as_array).cloned().unwrap_or_default();
-    let group = list(groups, "/items").into_iter().find(|g| g.pointer("/metadata/name") == crd.pointer("/spec/group"));
-    let versions = group.map(|g| list(&g, "/versions")).unwrap_or_default();
-    let names = |version: &Value| {
-        let known = versions.iter().find(|v| v.get("version") == version.get("name"));
-        let resources = known.map(|v| list(v, "/resources")).unwrap_or_default();
+    let mut all = list(groups, "/items").iter();
+    let group = all.find(|g| g.pointer("/metadata/name") == crd.pointer("/spec/group"));
+    let known = group.map(|g| list(g, "/versions")).unwrap_or_default();
+    served_versions(crd).all(|version| {
+        let version = known.iter().find(|v| v.get("version") == version.get("name"));
+        let resources = version.map(|v| list(v, "/resources")).unwrap_or_default();
         resources.iter().any(|r| r.get("resource") == crd.pointer("/spec/names/plural"))
-    };
-    list(crd, "/spec/versions").iter().filter(|v| v["served"] == true).all(names)
+    })
+}
+
+fn served_versions(crd: &Value) -> impl Iterator<Item = &Value> {
+    list(crd, "/spec/versions").iter().filter(|v| v["served"] == true)
+}
+
+fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
+    value.pointer(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 async fn apply(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
@@ -100,32 +115,21 @@ async fn apply(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
 /// of different kinds one after the other: made here, they overlap with the other CRDs' creation, and the agents, which
 /// list all kinds when they start, find that done.
 async fn served(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
-    let started = Instant::now();
     let name = name(crd);
     let text = |path: &str| crd.pointer(path).and_then(Value::as_str).unwrap_or_default();
-    let versions = crd.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
-    let Some(version) = versions.filter(|v| v["served"] == true).find_map(|v| v["name"].as_str()) else {
-        return Ok(());
-    };
+    let Some(version) = served_versions(crd).find_map(|v| v["name"].as_str()) else { return Ok(()) };
     let kind = GroupVersionKind::gvk(text("/spec/group"), version, text("/spec/names/kind"));
     let kind = ApiResource::from_gvk_with_plural(&kind, text("/spec/names/plural"));
     let objects: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &kind);
-    loop {
+    until(format!("{name} are served by {}", cluster.name), async || {
         match objects.list_metadata(&ListParams::default().limit(1)).await {
-            Ok(_) => return Ok(()),
+            Ok(_) => Ok(None),
             // In the plain words of a server that knows no such path.
-            Err(kube::Error::Api(status)) if status.code == 404 => {}
-            Err(error) => return Err(FleetError::api(&cluster.name, format!("list {name}"))(error)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Some("the CRD isn't established".to_owned())),
+            Err(error) => Err(FleetError::api(&cluster.name, format!("list {name}"))(error)),
         }
-        if started.elapsed() > SERVED_LIMIT {
-            return Err(FleetError::TimedOut {
-                expectation: format!("{name} are served by {}", cluster.name),
-                seconds: SERVED_LIMIT.as_secs_f64(),
-                last: "the CRD isn't established".into(),
-            });
-        }
-        tokio::time::sleep(SERVED_INTERVAL).await;
-    }
+    })
+    .await
 }
 
 pub(crate) fn name(object: &Value) -> &str {

@@ -36,7 +36,10 @@ pub struct Components {
 /// # Errors
 /// When it can't be had, or its name says no version.
 pub fn kubefleet(asked: Option<&str>) -> Result<KubeFleet, CommandError> {
-    let toolchain = Toolchain::open(None)?;
+    meant(&Toolchain::open(None)?, asked)
+}
+
+fn meant(toolchain: &Toolchain, asked: Option<&str>) -> Result<KubeFleet, CommandError> {
     let name = match asked {
         Some(name) => name,
         None => toolchain.default_version("kubefleet")?,
@@ -71,7 +74,7 @@ pub async fn ensure(
 ) -> Result<Components, CommandError> {
     let toolchain = Toolchain::open(None)?;
     let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
-    let kubefleet = self::kubefleet(kubefleet)?;
+    let kubefleet = meant(&toolchain, kubefleet)?;
     // The shorter build comes first: what is wrong with it is told at once, not after ten minutes.
     let agents = toolchain.ensure("kubefleet", &kubefleet.to_string(), &AGENTS, progress).await?;
     let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;

@@ -178,7 +178,7 @@ impl Suite {
     /// Parts off the scenarios that take too long in real time, tagged `@fast-forward`.
     #[must_use]
     pub fn part_off_fast_forward(&mut self) -> Self {
-        self.part(|feature, scenario| !tags(feature, scenario).iter().any(|tag| tag == "fast-forward"))
+        self.part(|feature, scenario| !has_tag(feature, scenario, "fast-forward"))
     }
 
     /// Keeps some scenarios and gives the others.
@@ -206,10 +206,11 @@ impl Suite {
     pub fn slow_first(&self) -> Vec<Feature> {
         let mut features = self.features.clone();
         for feature in &mut features {
-            let of_feature = feature.tags.clone();
-            feature.scenarios.sort_by_key(|s| !of_feature.iter().chain(&s.tags).any(|tag| tag == SLOW));
+            let mut scenarios = std::mem::take(&mut feature.scenarios);
+            scenarios.sort_by_key(|scenario| !has_tag(feature, scenario, SLOW));
+            feature.scenarios = scenarios;
         }
-        let slow = |f: &Feature| f.scenarios.first().is_some_and(|s| tags(f, s).iter().any(|tag| tag == SLOW));
+        let slow = |f: &Feature| f.scenarios.first().is_some_and(|s| has_tag(f, s, SLOW));
         features.sort_by_key(|f| !slow(f));
         features
     }
@@ -217,23 +218,20 @@ impl Suite {
     /// Whether a scenario needs members with pods.
     #[must_use]
     pub fn needs_pods(&self) -> bool {
-        self.scenarios().any(|(feature, scenario)| tags(feature, scenario).iter().any(|tag| tag == "pods"))
+        self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "pods"))
     }
 
     fn check_versions(&self) -> Result<(), SuiteError> {
         for (feature, scenario) in self.scenarios() {
-            let place = || format!("{}:{}", file(feature), scenario.position.line);
-            needed(feature, scenario).map_err(|why| SuiteError::Version { place: place(), why })?;
+            needed(feature, scenario).map_err(|why| SuiteError::Version { place: place(feature, scenario), why })?;
         }
         Ok(())
     }
 
     fn check_statements(&self) -> Result<(), SuiteError> {
         for (feature, scenario) in self.scenarios() {
-            guides::tags::named(feature, scenario).map_err(|wrong| {
-                let place = format!("{}:{}", file(feature), scenario.position.line);
-                SuiteError::Statement { place, wrong }
-            })?;
+            guides::tags::named(feature, scenario)
+                .map_err(|wrong| SuiteError::Statement { place: place(feature, scenario), wrong })?;
         }
         Ok(())
     }
@@ -277,6 +275,17 @@ pub fn file(feature: &Feature) -> String {
 #[must_use]
 pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
     feature.tags.iter().chain(&scenario.tags).cloned().collect()
+}
+
+/// Whether a scenario or its feature has a tag; it is given without `@`.
+#[must_use]
+pub fn has_tag(feature: &Feature, scenario: &Scenario, tag: &str) -> bool {
+    feature.tags.iter().chain(&scenario.tags).any(|t| t == tag)
+}
+
+/// Where a scenario is, for people: its file and line.
+fn place(feature: &Feature, scenario: &Scenario) -> String {
+    format!("{}:{}", file(feature), scenario.position.line)
 }
 
 /// The versions of KubeFleet that a scenario is for.

@@ -1,11 +1,10 @@
 //! docs/guides.md, written from the guides' statements, the scenarios' tags and what was measured.
 //!
-//! `make docs` writes the page (`UPDATE=1`); without it this test compares.
+//! `make docs` writes the page (`UPDATE_EXPECT=1`); without it this test compares.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
+use expect_test::expect_file;
 use fleetdrill::guides::coverage::Showers;
 use fleetdrill::guides::{GuideCoverage, Measured, guides};
 use fleetdrill::output::drift;
@@ -70,7 +69,7 @@ fn docs_guides_md_is_what_was_measured() {
     page.push_str("\n## What differs\n\nThe command below each difference provokes it again.\n");
     page.push_str(&drift::differences(&coverage, 3));
     page.push_str(END);
-    assert_written("docs/guides.md", &page);
+    expect_file!["../../../docs/guides.md"].assert_eq(&page);
 }
 
 /// The list becomes shorter, and is to stay empty.
@@ -85,16 +84,4 @@ fn coverage() -> Vec<GuideCoverage> {
     let showers = Showers::of_suite(&suite).expect("tags that name statements");
     let measured = Measured::all();
     guides().iter().map(|guide| GuideCoverage::of(guide, &measured, &showers)).collect()
-}
-
-fn assert_written(page: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&path, text).expect("the page can be written");
-        return;
-    }
-    let there = fs::read_to_string(&path).unwrap_or_default();
-    let differs = there.lines().zip(text.lines()).position(|(a, b)| a != b);
-    let line = differs.unwrap_or_else(|| there.lines().count().min(text.lines().count())) + 1;
-    assert!(there == text, "{page} isn't what was measured, from line {line} on; run `make docs`");
 }

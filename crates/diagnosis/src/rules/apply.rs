@@ -8,7 +8,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::draft::{Draft, Topic};
-use super::fleet::{Fleet, PlacedOn, Placement};
+use super::fleet::{Fleet, PlacedOn, Placement, full_name};
 use super::kubectl;
 use super::quote::Quote;
 use crate::{Condition, Evidence, conditions};
@@ -41,14 +41,16 @@ impl Failed<'_> {
 
     /// `Kind name` or `Kind namespace/name`.
     fn object(&self) -> String {
-        let namespace = Some(self.text("namespace")).filter(|n| !n.is_empty()).map(|n| format!("{n}/"));
-        format!("{} {}{}", self.text("kind"), namespace.unwrap_or_default(), self.text("name"))
+        format!("{} {}", self.text("kind"), full_name(self.namespace(), self.text("name")))
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        Some(self.text("namespace")).filter(|n| !n.is_empty())
     }
 
     /// How kubectl is told of it.
     fn reference(&self) -> String {
-        let namespace = Some(self.text("namespace")).filter(|n| !n.is_empty());
-        kubectl::resource(self.text("group"), self.text("kind"), namespace, self.text("name"))
+        kubectl::resource(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
     }
 }
 

@@ -8,7 +8,6 @@ use serde_json::json;
 use super::draft::Draft;
 use super::fleet::{Fleet, PLACEMENT, PlacedOn, Placement};
 use super::kubectl;
-use super::work_synchronized::symptom;
 use crate::{Condition, Object};
 
 /// How the controller refuses an envelope's content. Which envelope and key it means stands in its message only.
@@ -66,7 +65,7 @@ pub(super) fn finding(
     let (key, name, object) = (group("key"), group("envelope"), group("object"));
     let envelope = find(fleet, refusal.kind, name);
     let quote = fleet.quote();
-    let mut evidence = symptom(fleet, placement, on, failed);
+    let mut evidence = placement.symptom(fleet, on, failed);
     if let Some(envelope) = envelope {
         let content = envelope.at("/data").and_then(|d| d.get(key)).map(ToString::to_string).unwrap_or_default();
         evidence.push(quote.text(envelope, &format!("data[{key}]"), content, None));

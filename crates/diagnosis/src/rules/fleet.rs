@@ -7,7 +7,7 @@ use super::draft::Topic;
 use super::kubectl;
 use super::quote::Quote;
 use super::scope::Scope;
-use crate::{ClusterSnapshot, Condition, Object, Snapshot, Subject, conditions};
+use crate::{ClusterSnapshot, Condition, Evidence, Object, Snapshot, Subject, conditions};
 
 /// The group of placements, runs, bindings, snapshots and Works.
 pub(super) const PLACEMENT: &str = "placement.kubernetes-fleet.io";
@@ -152,6 +152,15 @@ impl<'a> Placement<'a> {
     /// `name` or `namespace/name`.
     pub fn full_name(self) -> String {
         full_name(self.object.namespace(), self.object.name())
+    }
+
+    /// What a person sees first of a condition that is False on a member: the placement's own, then the member's.
+    pub fn symptom(self, fleet: Fleet<'a>, on: PlacedOn<'a>, failed: &Condition) -> Vec<Evidence> {
+        let quote = fleet.quote();
+        let top = self.condition(&failed.type_).filter(|c| c.status == "False");
+        let mut evidence: Vec<_> = top.iter().map(|c| quote.condition(self.object, c)).collect();
+        evidence.push(quote.condition_in(self.object, &on.path(), failed));
+        evidence
     }
 
     /// Its runs, in whatever state.

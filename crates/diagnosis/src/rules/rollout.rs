@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::draft::Draft;
 use super::fleet::{Fleet, PLACEMENT, PlacedOn, Placement};
 use super::kubectl;
-use crate::{Condition, Evidence};
 
 /// For how long a rollout may be held back: members are updated one after the other, and each takes a moment.
 const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
@@ -25,7 +24,7 @@ pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
 /// KF-OV-001: an override can't be applied.
 fn override_failed(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Option<Draft> {
     let failed = on.condition("Overridden").filter(|c| c.status == "False")?;
-    let mut evidence = symptom(fleet, placement, on, "Overridden", &failed);
+    let mut evidence = placement.symptom(fleet, on, &failed);
     let mut refs = Vec::new();
     for field in ["applicableResourceOverrides", "applicableClusterResourceOverrides"] {
         for named in on.list(field) {
@@ -65,7 +64,7 @@ fn held_back(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Op
     if fleet.now().duration_since(since) < TRANSIENT {
         return None;
     }
-    let mut evidence = symptom(fleet, placement, on, "RolloutStarted", &held);
+    let mut evidence = placement.symptom(fleet, on, &held);
     evidence.push(fleet.quote().field(placement.object, "spec.strategy.rollingUpdate"));
     evidence.push(fleet.quote().field(placement.object, "spec.policy"));
     let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(Value::as_u64);
@@ -84,19 +83,4 @@ fn held_back(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Op
 
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-/// The conditions that a person sees first: the placement's own, then the one for the member.
-fn symptom(
-    fleet: Fleet<'_>,
-    placement: Placement<'_>,
-    on: PlacedOn<'_>,
-    type_: &str,
-    failed: &Condition,
-) -> Vec<Evidence> {
-    let quote = fleet.quote();
-    let top = placement.condition(type_).filter(|c| c.status == "False");
-    let mut evidence: Vec<_> = top.iter().map(|c| quote.condition(placement.object, c)).collect();
-    evidence.push(quote.condition_in(placement.object, &on.path(), failed));
-    evidence
 }

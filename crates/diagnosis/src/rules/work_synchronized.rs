@@ -69,7 +69,7 @@ fn other(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, failed: &
         LazyLock::new(|| Regex::new(r"(?i)\bis invalid: spec\.workload").expect("a valid pattern"));
     static NO_NAMESPACE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#"(?i)namespaces? "?fleet-member-\S+ not found"#).expect("a valid pattern"));
-    let mut evidence = symptom(fleet, placement, on, failed);
+    let mut evidence = placement.symptom(fleet, on, failed);
     let namespace = member_namespace(on.member);
     let member = fleet.hub.object(CLUSTER, "MemberCluster", None, on.member);
     let code = if REFUSED.is_match(&failed.message) {
@@ -149,7 +149,7 @@ fn evidence(
     works: &[Object<'_>],
 ) -> Vec<Evidence> {
     let quote = fleet.quote();
-    let mut evidence = symptom(fleet, placement, on, failed);
+    let mut evidence = placement.symptom(fleet, on, failed);
     evidence.push(quote.deletion(namespace));
     for type_ in ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"] {
         if let Some(condition) = namespace.condition(type_).filter(|c| c.status == "True") {
@@ -160,20 +160,6 @@ fn evidence(
         let finalizers = quote.field(*work, "metadata.finalizers");
         evidence.push(Evidence { at: work.deleted_at(), ..finalizers });
     }
-    evidence
-}
-
-/// The conditions that a person sees first: the placement's own, then the one for the member.
-pub(super) fn symptom(
-    fleet: Fleet<'_>,
-    placement: Placement<'_>,
-    on: PlacedOn<'_>,
-    failed: &Condition,
-) -> Vec<Evidence> {
-    let quote = fleet.quote();
-    let top = placement.condition("WorkSynchronized").filter(|c| c.status == "False");
-    let mut evidence: Vec<_> = top.iter().map(|c| quote.condition(placement.object, c)).collect();
-    evidence.push(quote.condition_in(placement.object, &on.path(), failed));
     evidence
 }
 

@@ -152,9 +152,7 @@ impl GuideCoverage {
             statements: covered,
         }
     }
-}
 
-impl GuideCoverage {
     /// What differs; statements that say the same and differ in the same way stand together.
     #[must_use]
     pub fn differences(&self) -> Vec<Vec<&Covered>> {
