@@ -29,7 +29,7 @@ const FAILURES: [&str; 4] = [
 ];
 
 /// How often each start is measured; the median counts.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 
 type Failure = Box<dyn std::error::Error>;
 
