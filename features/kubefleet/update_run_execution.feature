@@ -180,13 +180,18 @@ Feature: A staged update run fails while it executes
       | Succeeded   | False  | UpdateRunFailed                  | cannot continue the updateRun:                        |
       | Succeeded   | False  | UpdateRunFailed                  | <message>                                             |
     And the diagnosis of update run "release" is <code>
-    When update run "release" is deleted
-    And <remedy>
+    When <remedy>
     And an update run "again" of placement "web" starts with strategy "asks"
     And the approval request of update run "again" before stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on <members>
-    And the diagnosis finds nothing
+    # Its cause is repaired, and the old run doesn't go on.
+    And update run "release" reports
+      | condition   | status | reason          |
+      | Progressing | False  | UpdateRunFailed |
+      | Succeeded   | False  | UpdateRunFailed |
+    When update run "release" is deleted
+    Then the diagnosis finds nothing
 
     @KF-UR-033 @guide:staged-update-run-2025/validation/plan @guide:staged-update-run-2026/validation/plan
     Examples:

@@ -241,6 +241,7 @@ Feature: The state of a staged update run
       | a namespaced placement     |
 
   @since-v0.2.0 @KF-UR-003
+  @guide:staged-update-run-2025/abortion/not-recoverable @guide:staged-update-run-2026/abortion/not-recoverable
   Scenario Outline: A run of <placement> that failed stays so whatever its state
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -293,6 +294,7 @@ Feature: The state of a staged update run
       | a namespaced placement     |
 
   @before-v0.2.0 @KF-UR-003
+  @drift:staged-update-run-2025/abortion/not-recoverable @drift:staged-update-run-2026/abortion/not-recoverable
   Scenario Outline: A run of <placement> that failed begins anew when its state changes
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -309,6 +311,11 @@ Feature: The state of a staged update run
       | Succeeded | False  | UpdateRunFailed |
     And the diagnosis of update run "old" is KF-UR-003 for "member-1"
     And update run "new" succeeds
+    # Nothing is in its way any more, and it doesn't go on.
+    And update run "old" goes on reporting for 20 seconds
+      | condition   | status | reason          |
+      | Progressing | False  | UpdateRunFailed |
+      | Succeeded   | False  | UpdateRunFailed |
     When the state of update run "old" is set to "Execute"
     Then update run "old" succeeds
     # What the newer run had rolled out is taken back.

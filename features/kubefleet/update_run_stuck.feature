@@ -5,7 +5,7 @@ Feature: A staged update run is stuck
   over the Work to the Deployment and its Pod on the member. "After resolving the issue, you can always create a new
   updateRun to restart the rollout. Stuck updateRuns can be deleted."
 
-  @pods
+  @pods @drift:staged-update-run-2025/stuck-envelope
   Scenario Outline: An enveloped Deployment of <placement> has an image that <fault>
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"
@@ -36,7 +36,13 @@ Feature: A staged update run is stuck
       | condition | status | reason                       | message                                 |
       | Available | False  | SomeManifestsAreNotAvailable | (0 of 1 manifests are available)        |
     And the Deployment of placement "web" on "member-1" has no available replica
-    And the Pod of placement "web" on "member-1" waits with <waits>
+    And the Pod of placement "web" on "member-1" waits with "<waits>"
+    And "kubectl get deploy" on "member-1" shows of placement "web"
+      | NAME | READY | UP-TO-DATE | AVAILABLE | AGE |
+      | app  | 0/1   | 1          | 0         | *   |
+    And "kubectl get pods" on "member-1" shows of placement "web"
+      | NAME  | READY | STATUS  | RESTARTS | AGE |
+      | app-* | 0/1   | <shows> | 0        | *   |
     And the diagnosis of update run "release" is KF-UR-006 for "member-1", because of <code>
       | object                | value                        |
       | Run/                  | UpdateRunStuck               |
@@ -55,16 +61,18 @@ Feature: A staged update run is stuck
     And the diagnosis finds nothing
 
     @KF-AV-001
+    @guide:staged-update-run-2026/image-pull-failure @drift:staged-update-run-2026/image-pull-failure/deployment/namespaced
     Examples:
-      | placement                  | fault              | image           | waits              | code      |
-      | a cluster-scoped placement | has no valid name  | nginx:not a tag | "InvalidImageName" | KF-AV-001 |
-      | a namespaced placement     | has no valid name  | nginx:not a tag | "InvalidImageName" | KF-AV-001 |
+      | placement                  | fault             | image           | waits            | shows            | code      |
+      | a cluster-scoped placement | has no valid name | nginx:not a tag | InvalidImageName | InvalidImageName | KF-AV-001 |
+      | a namespaced placement     | has no valid name | nginx:not a tag | InvalidImageName | InvalidImageName | KF-AV-001 |
 
-    @KF-AV-002
+    # A kubelet goes to and fro between both: kubectl may look when it is the other one again.
+    @KF-AV-002 @guide:staged-update-run-2025/image-pull-failure
     Examples:
-      | placement                  | fault              | image                  | waits                                | code      |
-      | a cluster-scoped placement | can't be pulled    | registry.invalid/app:1 | "ErrImagePull" or "ImagePullBackOff" | KF-AV-002 |
-      | a namespaced placement     | can't be pulled    | registry.invalid/app:1 | "ErrImagePull" or "ImagePullBackOff" | KF-AV-002 |
+      | placement                  | fault           | image                  | waits        | shows                            | code      |
+      | a cluster-scoped placement | can't be pulled | registry.invalid/app:1 | ErrImagePull | ErrImagePull or ImagePullBackOff | KF-AV-002 |
+      | a namespaced placement     | can't be pulled | registry.invalid/app:1 | ErrImagePull | ErrImagePull or ImagePullBackOff | KF-AV-002 |
 
   @pods
   Scenario Outline: An enveloped Deployment of <placement> has a good image
@@ -176,12 +184,17 @@ Feature: A staged update run is stuck
 
   # Without pods the reason can't be seen, and the run's own finding comes first.
   @KF-UR-006
+  @guide:staged-update-run-2025/stuck @drift:staged-update-run-2025/stuck/applied-false
+  @guide:staged-update-run-2025/stuck-resolution
+  @guide:staged-update-run-2026/stuck @guide:staged-update-run-2026/stuck-stages
+  @guide:staged-update-run-2026/stuck-resolution @guide:staged-update-run-2026/resolution
   Scenario Outline: A Deployment of <placement> never becomes available
-    Given <placement> "web" with strategy External selects "member-2"
+    Given <placement> "web" with strategy External selects "member-2" and "member-3"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-2 |
+      | canary  | member-3 |
     When an update run "release" of placement "web" starts with strategy "all"
     And the stuck threshold of update run "release" passes on "member-2"
     Then update run "release" reports
@@ -190,7 +203,21 @@ Feature: A staged update run is stuck
       |                         | Progressing | False  | UpdateRunStuck                   | The updateRun is stuck waiting for |
       |                         | Progressing | False  | UpdateRunStuck                   | member-2 |
       |                         | Progressing | False  | UpdateRunStuck                   | in stage staging to finish updating, please check placement status for potential errors |
-      | stage staging, member-2 | Started     | True   | ClusterUpdatingStarted           |                                                                           |
+      | stage staging           | Progressing | True   | StageUpdatingStarted             | Clusters in the stage started updating |
+      | stage staging, member-2 | Started     | True   | ClusterUpdatingStarted           | Cluster update started |
+    And update run "release" has
+      | field                                        | value             |
+      | status.stagesStatus.1.stageName              | canary            |
+      | status.stagesStatus.1.clusters.0.clusterName | member-3          |
+      | status.stagesStatus.1.conditions             | absent            |
+      | status.appliedStrategy.comparisonOption      | PartialComparison |
+      | status.appliedStrategy.type                  | ClientSideApply   |
+      | status.appliedStrategy.whenToApply           | Always            |
+      | status.appliedStrategy.whenToTakeOver        | Always            |
+    And placement "web" reports
+      | on       | condition | status | reason                 |
+      | member-2 | Applied   | True   | AllWorkHaveBeenApplied |
+      | member-2 | Available | False  | NotAllWorkAreAvailable |
     And placement "web" lists as failed
       | on       | object         | condition | status | reason                  |
       | member-2 | Deployment app | Available | False  | ManifestNotAvailableYet |
@@ -202,18 +229,12 @@ Feature: A staged update run is stuck
     And the Deployment in the resources of placement "web" is scaled to zero
     And an update run "next" of placement "web" starts with strategy "all"
     Then update run "next" succeeds
-    And placement "web" becomes available on "member-2"
+    And placement "web" becomes available on "member-2" and "member-3"
     And the diagnosis finds nothing
 
-    @guide:staged-update-run-2025/stuck @drift:staged-update-run-2025/stuck/applied-false
-    @guide:staged-update-run-2026/stuck
-    @guide:staged-update-run-2025/stuck-resolution @guide:staged-update-run-2026/stuck-resolution
     Examples:
       | placement                  |
       | a cluster-scoped placement |
-
-    Examples:
-      | placement                  |
       | a namespaced placement     |
 
   @KF-UR-005
@@ -243,7 +264,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   # Looks like a workload that doesn't come up, but nothing has even been tried.
-  @disruptive @KF-MC-001
+  @disruptive @KF-MC-001 @guide:staged-update-run-2026/mirror/cluster-connectivity
   Scenario: The member's agent has stopped, and runs are stuck over it
     Given a member "east" of its own
     And a cluster-scoped placement "web" with strategy External selects "east"

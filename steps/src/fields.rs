@@ -14,8 +14,8 @@ use crate::world::World;
 
 /// Waits until the object has all these values at the same moment. Columns: `field`, a path such as
 /// `status.policySnapshotIndexUsed`, `metadata.labels.kubernetes-fleet.io/taskType` or `status.stagesStatus.0.stageName`,
-/// and `value`: `{name}` stands for the real name of what the scenario calls so, `*` at the end for anything, `absent` for
-/// no such field.
+/// and `value`: `{name}` stands for the real name of what the scenario calls so, `*` at the end for anything, `A or B` for
+/// one of both, `absent` for no such field.
 #[given(expr = "{object} has")]
 #[then(expr = "{object} has")]
 async fn has(world: &mut World, object: ObjectRef, step: &Step) -> Result<(), StepError> {

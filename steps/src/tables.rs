@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// What `kubectl get` shows of the object now, given as e.g. `"kubectl get csur"`: the table's header is all its columns,
 /// its one row the object's cells. `{name}` stands for the real name of what the scenario calls so, `*` at the end of a
-/// cell for anything.
+/// cell for anything, `A or B` for one of both.
 #[then(expr = "{string} shows {object}")]
 async fn shows(world: &mut World, command: String, object: ObjectRef, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
@@ -85,12 +85,10 @@ fn compare(scene: &Scene, command: &str, table: &Table, step: &Step) -> Result<(
     )))
 }
 
-/// Whether a value is what was wanted; `*` at the end stands for anything.
+/// Whether a value is what was wanted, or one of several (`A or B`); `*` at the end stands for anything.
 pub(crate) fn fits(is: &str, wanted: &str) -> bool {
-    match wanted.strip_suffix('*') {
-        Some(start) => is.starts_with(start),
-        None => is == wanted,
-    }
+    let one = |wanted: &str| wanted.strip_suffix('*').map_or(is == wanted, |start| is.starts_with(start));
+    one(wanted) || wanted.split(" or ").any(one)
 }
 
 #[cfg(test)]
@@ -98,8 +96,9 @@ mod tests {
     use super::{fits, word};
 
     #[test]
-    fn a_star_is_anything() {
+    fn a_star_is_anything_and_or_is_one_of_both() {
         assert!(fits("web-m-0f3c", "web-m-*") && fits("", "*") && fits("True", "True"));
+        assert!(fits("A", "A or B") && fits("B", "A or B") && fits("A or B", "A or B") && !fits("C", "A or B"));
         assert!(!fits("web", "web-m-*") && !fits("True", "") && !fits("", "True"));
     }
 

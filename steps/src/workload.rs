@@ -123,19 +123,6 @@ async fn pod_waits(world: &mut World, name: String, member: String, reason: Stri
     pod(world.scene(), &name, &member, &format!("waits with {reason}"), |pod| waiting(pod) == reason).await
 }
 
-/// The Deployment's Pod on the member waits with one of these reasons: a kubelet goes to and fro between them.
-#[then(expr = "the Pod of placement {string} on {string} waits with {string} or {string}")]
-async fn pod_waits_with_either(
-    world: &mut World,
-    name: String,
-    member: String,
-    one: String,
-    other: String,
-) -> Result<(), StepError> {
-    let what = format!("waits with {one} or {other}");
-    pod(world.scene(), &name, &member, &what, |pod| [&one, &other].contains(&&waiting(pod).to_owned())).await
-}
-
 /// The Deployment's Pod on the member runs.
 #[then(expr = "the Pod of placement {string} on {string} runs")]
 async fn pod_runs(world: &mut World, name: String, member: String) -> Result<(), StepError> {

@@ -72,11 +72,10 @@ fn docs_guides_md_is_what_was_measured() {
     expect_file!["../../../docs/guides.md"].assert_eq(&page);
 }
 
-/// The list becomes shorter, and is to stay empty.
 #[test]
 fn no_statement_is_unreached() {
     let unreached: Vec<String> = coverage().into_iter().flat_map(|guide| guide.unreached).collect();
-    insta::assert_snapshot!(unreached.join("\n"));
+    assert_eq!(unreached, [] as [String; 0], "each needs a scenario that names it, and a run that measures it");
 }
 
 fn coverage() -> Vec<GuideCoverage> {
