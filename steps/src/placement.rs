@@ -138,13 +138,13 @@ async fn gets_rolling_update(world: &mut World, name: String) -> Result<(), Step
     change_spec(world.scene(), &name, "its strategy changed from External to RollingUpdate", spec).await
 }
 
-/// Leaves the placement's rollout to update runs.
+/// Leaves the placement's rollout to update runs. Waits until the hub-agent has seen it.
 #[when(expr = "placement {string} gets strategy External")]
 async fn gets_external(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let p = patch_spec(scene, &name, json!({"strategy": {"type": "External"}})).await?;
     scene.remedied(format!("{p}: its strategy changed to External"));
-    Ok(())
+    noticed(scene, &name).await
 }
 
 /// Tries to give the placement strategy RollingUpdate. The API server has to refuse it, with this in what it says.
@@ -472,6 +472,24 @@ pub(crate) async fn scheduled(scene: &Scene, name: &str) -> Result<(), StepError
             match Object::new(value).current_condition(&p.condition("Scheduled")) {
                 Some(c) if c.status == "True" => Verdict::Holds,
                 Some(c) => Verdict::Pending(format!("Scheduled is {} {}", c.status, c.reason)),
+                None => Verdict::Pending("Scheduled isn't there at this generation".into()),
+            }
+        })
+        .await?;
+    Ok(())
+}
+
+/// Waits until the hub-agent has seen the placement's spec as it is now. A run that is made sooner may still be judged by
+/// the spec before: the hub-agent hears of runs and of placements one by one.
+pub(crate) async fn noticed(scene: &Scene, name: &str) -> Result<(), StepError> {
+    let p = scene.placement(name)?;
+    let expectation = format!("the hub-agent has seen the change of {}", p.name);
+    let (hub, watched) = (scene.hub(), p.watched());
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            let Some(value) = objects.get(&p.name) else { return absent(objects, &p.name) };
+            match Object::new(value).current_condition(&p.condition("Scheduled")) {
+                Some(_) => Verdict::Holds,
                 None => Verdict::Pending("Scheduled isn't there at this generation".into()),
             }
         })

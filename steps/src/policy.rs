@@ -9,7 +9,7 @@ use crate::error::StepError;
 use crate::limits;
 use crate::objects::{PARENT, Scope};
 use crate::params::{Members, NewPlacement};
-use crate::placement::{affinity, create, first_snapshot, patch_spec, scheduled};
+use crate::placement::{affinity, create, first_snapshot, noticed, patch_spec, scheduled};
 use crate::scene::Scene;
 use crate::world::World;
 
@@ -25,13 +25,13 @@ async fn names(world: &mut World, new: NewPlacement, name: String, members: Memb
     create(scene, new, &name, &existing, "RollingUpdate", policy).await
 }
 
-/// Changes the names in a PickFixed policy.
+/// Changes the names in a PickFixed policy. Waits until the hub-agent has seen it.
 #[when(expr = "placement {string} names {members} instead")]
 async fn names_instead(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
     let scene = world.scene();
     let p = patch_spec(scene, &name, json!({"policy": {"clusterNames": known(scene, &members)}})).await?;
     scene.remedied(format!("{p} names {} instead", members.0.join(", ")));
-    Ok(())
+    noticed(scene, &name).await
 }
 
 fn known(scene: &Scene, members: &Members) -> Vec<String> {
@@ -67,13 +67,13 @@ async fn asks(
     create(scene, new, &name, &members.0, "RollingUpdate", pick(count)).await
 }
 
-/// Changes the number of members that a PickN policy asks for.
+/// Changes the number of members that a PickN policy asks for. Waits until the hub-agent has seen it.
 #[when(expr = "placement {string} asks for {int} members")]
 async fn asks_for(world: &mut World, name: String, count: usize) -> Result<(), StepError> {
     let scene = world.scene();
     let p = patch_spec(scene, &name, json!({"policy": {"numberOfClusters": count}})).await?;
     scene.did(format!("{p}: spec.policy.numberOfClusters changed to {count}"));
-    Ok(())
+    noticed(scene, &name).await
 }
 
 fn pick(count: usize) -> impl Fn(&str) -> Value {
