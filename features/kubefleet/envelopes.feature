@@ -55,3 +55,30 @@ Feature: An enveloped object isn't well formed
       | placement                  |
       | a cluster-scoped placement |
       | a namespaced placement     |
+
+  # KubeFleet does this to itself when it is busy: docs/controllers.md.
+  @KF-WS-010
+  Scenario Outline: Two Works are of the same envelope, of <placement>
+    Given <placement> "web" has put its resources on "member-1"
+    When the resources of placement "web" include a ResourceEnvelope with '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}'
+    Then placement "web" becomes available on "member-1"
+    When a second Work of the envelope of placement "web" is made for "member-1"
+    And the resources of placement "web" change
+    Then placement "web" reports
+      | on       | condition        | status | reason                 | message                                    |
+      |          | WorkSynchronized | False  | WorkNotSynchronizedYet |                                            |
+      | member-1 | WorkSynchronized | False  | SyncWorkFailed         | 2 work objects found for the same envelope |
+    And within 60 seconds the diagnosis of placement "web" is KF-WS-010 for "member-1"
+      | object                                       | value          |
+      | ResourcePlacement/                           | 2 work objects |
+      | Work/fleet-member-member-1/                  | Applied=True   |
+      | Work/fleet-member-member-1/{web}-second-work | Applied=False  |
+    When the second Work of the envelope of placement "web" for "member-1" is deleted
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+    And a change to the resources of placement "web" arrives on "member-1"
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |

@@ -10,6 +10,7 @@ pub mod approval;
 mod data_table;
 pub mod deadline;
 pub mod diagnosing;
+pub mod envelope;
 pub mod error;
 pub mod fields;
 pub mod limits;

@@ -1,10 +1,11 @@
 //! Steps about members.
 
 use cucumber::{given, then, when};
+use fleet::FleetError;
 use fleet::faults;
 use fleet::kinds;
 use fleet::observe::{Verdict, Watched};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::StepError;
 use crate::limits;
@@ -138,15 +139,33 @@ async fn agent_stops(world: &mut World, member: String) -> Result<(), StepError>
     Ok(())
 }
 
-/// Starts the member's agent, anew where it runs.
+/// Starts the member's agent, anew where it runs, and waits until it has sent a heartbeat.
 #[when(expr = "the agent of member {string} is restarted")]
 async fn agent_restarted(world: &mut World, member: String) -> Result<(), StepError> {
     let scene = world.scene();
     let real = scene.names.get(&member)?;
+    let before = kinds::MEMBER_CLUSTER.api(&scene.hub().client, None).get(&real).await;
+    let before = before.map_err(FleetError::api("hub", format!("read MemberCluster/{real}")))?;
+    let before = heartbeat(&before.data).cloned();
     faults::stop_member_agent(&scene.fleet, &real).await?;
     faults::start_member_agent(&scene.fleet, &real).await?;
     scene.remedied(format!("member-agent of {real} restarted"));
+    let (hub, watched) = (scene.hub(), Watched::one("hub", kinds::MEMBER_CLUSTER, None, &real));
+    let expectation = format!("{real} sends a heartbeat");
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            match objects.get(&real).and_then(|o| heartbeat(o)) {
+                Some(now) if before.as_ref() != Some(now) => Verdict::Holds,
+                _ => Verdict::Pending("none since its agent was restarted".into()),
+            }
+        })
+        .await?;
     Ok(())
+}
+
+/// When the hub last heard of a member.
+fn heartbeat(member: &Value) -> Option<&Value> {
+    member.pointer("/status/agentStatus/0/lastReceivedHeartbeat")
 }
 
 /// Waits until no other scenario is on the fleet, up to the end of this one: for what all of them would feel. They go on

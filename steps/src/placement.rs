@@ -6,6 +6,7 @@ use fleet::kinds;
 use fleet::observe::{Verdict, Watched};
 use serde_json::{Value, json};
 
+use crate::envelope::ENVELOPE;
 use crate::error::StepError;
 use crate::limits;
 use crate::objects::{PARENT, Placement, Scope};
@@ -15,9 +16,6 @@ use crate::world::World;
 
 /// The ConfigMap that stands for a placement's workload.
 pub(crate) const SETTINGS: &str = "settings";
-
-/// The envelope that a placement may have too; a cluster-scoped one carries the placement's name before it.
-pub(crate) const ENVELOPE: &str = "envelope";
 
 /// The Deployment that a placement may have too.
 pub(crate) const DEPLOYMENT: &str = "app";
@@ -77,41 +75,6 @@ async fn selects_none(world: &mut World, new: NewPlacement, name: String) -> Res
     create(scene, new, &name, &[], "External", pick_all).await?;
     scheduled(scene, &name).await?;
     first_snapshot(scene, &name).await
-}
-
-/// Adds a ResourceEnvelope (in the namespace that is placed) or a ClusterResourceEnvelope with this object, as JSON, to the
-/// placement's resources. `{name}` stands for the real name of what the scenario calls so.
-#[when(expr = "the resources of placement {string} include a {word} with {string}")]
-async fn include_envelope(world: &mut World, name: String, kind: String, object: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let p = scene.placement(&name)?;
-    let (kind, namespace, envelope) = envelope(&p, &kind)?;
-    let object = scene.json(&object)?;
-    let value = json!({"metadata": {"name": envelope}, "data": {"wrapped.yaml": object}});
-    scene.make(kind, namespace.as_deref(), value).await?;
-    scene.induced(format!("{}/{envelope} wraps {object}", kind.kind));
-    changed(scene, &name).await
-}
-
-/// Gives the envelope another object, as JSON.
-#[when(expr = "the {word} of placement {string} is corrected to {string}")]
-async fn correct_envelope(world: &mut World, kind: String, name: String, object: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let p = scene.placement(&name)?;
-    let (kind, namespace, envelope) = envelope(&p, &kind)?;
-    let object = scene.json(&object)?;
-    let data = json!({"data": {"wrapped.yaml": null, "right.yaml": object}});
-    scene.patch(kind, namespace.as_deref(), &envelope, data).await?;
-    scene.remedied(format!("{}/{envelope} wraps {object}", kind.kind));
-    changed(scene, &name).await
-}
-
-fn envelope(p: &Placement, kind: &str) -> Result<(kinds::Kind, Option<String>, String), StepError> {
-    match kind {
-        "ResourceEnvelope" => Ok((kinds::ENVELOPE, Some(p.content.clone()), ENVELOPE.to_owned())),
-        "ClusterResourceEnvelope" => Ok((kinds::CLUSTER_ENVELOPE, None, format!("{}-{ENVELOPE}", p.name))),
-        other => Err(StepError::Feature(format!("`{other}` is neither ResourceEnvelope nor ClusterResourceEnvelope"))),
-    }
 }
 
 /// Changes the policy in a way that makes a new policy snapshot.

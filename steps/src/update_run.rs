@@ -270,7 +270,7 @@ async fn threshold_passes(world: &mut World, name: String, member: String) -> Re
         let left = looks::STUCK.saturating_sub(passed);
         return scene.wait_out(&hub, &watched, &expectation, left, updating).await;
     }
-    fleet::faults::fast_forward(&hub, run.scope.run(), run.scope.namespace(), &run.name, &member).await?;
+    fleet::faults::update_began_earlier(&hub, run.scope.run(), run.scope.namespace(), &run.name, &member).await?;
     scene.recorder.add(crate::record::What::FastForwarded {
         action: format!("the update of {member} by {} counts as started six minutes earlier", run.name),
     });

@@ -1,5 +1,7 @@
 //! Steps about a placement's workload: a Deployment among its resources, and what becomes of it on members.
 
+use std::time::Duration;
+
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::Object;
@@ -10,14 +12,18 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::data_table::{DataTable, Row};
+use crate::envelope::ENVELOPE;
 use crate::error::StepError;
 use crate::limits;
-use crate::placement::{DEPLOYMENT, ENVELOPE, absent, changed};
+use crate::placement::{DEPLOYMENT, absent, changed};
 use crate::scene::Scene;
 use crate::world::World;
 
 /// The columns of a table of failed placements.
 const COLUMNS: [&str; 7] = ["on", "object", "envelope", "condition", "status", "reason", "message"];
+
+/// Beyond this the diagnosis calls resources unavailable (KF-AV-003: five minutes).
+const PATIENCE: Duration = Duration::from_secs(305);
 
 /// The key in the envelope under which the Deployment stands.
 const WRAPPED: &str = "app.yaml";
@@ -246,4 +252,39 @@ async fn pod(
     };
     scene.wait(&member, &pods(&member.name, &content), &expectation, limits::REPORTED, check).await?;
     Ok(())
+}
+
+/// Lets the five minutes pass for which the diagnosis takes resources for being on their way. Moves the time since which the
+/// placement isn't available on the member six minutes into the past: only that time in the placement's status is changed.
+/// With `--real-time` they are waited out.
+#[when(expr = "placement {string} hasn't been available on {string} for five minutes")]
+async fn unavailable_for_long(world: &mut World, name: String, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let (p, member) = (scene.placement(&name)?, scene.names.get(&member)?);
+    let (hub, watched) = (scene.hub(), p.watched());
+    let expectation = format!("{name} isn't available on {member}");
+    let unavailable = |objects: &Objects| match objects.get(&p.name).and_then(|o| unavailable_since(o, &member)) {
+        Some(_) => Verdict::Holds,
+        None => Verdict::Pending("it doesn't say so".into()),
+    };
+    let held = scene.wait(&hub, &watched, &expectation, limits::AVAILABLE, unavailable).await?;
+    let since = held.objects.get(&p.name).and_then(|o| unavailable_since(o, &member));
+    if scene.real_time() {
+        let passed = since.map_or(Duration::ZERO, |since| jiff::Timestamp::now().duration_since(since).unsigned_abs());
+        let left = PATIENCE.saturating_sub(passed);
+        return scene.wait_out(&hub, &watched, &expectation, left, unavailable).await;
+    }
+    fleet::faults::was_unavailable_earlier(&hub, p.scope.placement(), p.scope.namespace(), &p.name, &member).await?;
+    scene.recorder.add(crate::record::What::FastForwarded {
+        action: format!("{} counts as unavailable on {member} since six minutes earlier", p.name),
+    });
+    Ok(())
+}
+
+/// Since when a placement isn't available on a member.
+fn unavailable_since(placement: &Value, member: &str) -> Option<jiff::Timestamp> {
+    let clusters = placement.pointer("/status/placementStatuses").and_then(Value::as_array).into_iter().flatten();
+    let on = clusters.into_iter().find(|c| c.get("clusterName").and_then(Value::as_str) == Some(member));
+    let available = diagnosis::conditions(on).into_iter().find(|c| c.type_ == "Available" && c.status == "False");
+    available?.last_transition_time
 }

@@ -10,9 +10,10 @@ use expect_test::expect_file;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// The order in which a reader needs the nouns; what isn't named here follows by its file's name.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "member",
     "placement",
+    "envelope",
     "workload",
     "policy",
     "overriding",

@@ -110,21 +110,58 @@ pub async fn answer(
 ///
 /// # Errors
 /// When the hub refuses.
-pub async fn fast_forward(
+pub async fn update_began_earlier(
     hub: &Cluster,
     kind: Kind,
     namespace: Option<&str>,
     name: &str,
     member: &str,
 ) -> Result<(), FleetError> {
+    fast_forward(hub, kind, namespace, name, "stagesStatus", |stages| {
+        for stage in stages {
+            if let Some(clusters) = stage.get_mut("clusters").and_then(Value::as_array_mut) {
+                earlier(clusters, member, "Started");
+            }
+        }
+    })
+    .await
+}
+
+/// Moves the time since which a placement isn't available on a member six minutes into the past: `lastTransitionTime` of the
+/// condition Available that it has for it, which the controller keeps (v0.1.2).
+///
+/// # Errors
+/// When the hub refuses.
+pub async fn was_unavailable_earlier(
+    hub: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    name: &str,
+    member: &str,
+) -> Result<(), FleetError> {
+    fast_forward(hub, kind, namespace, name, "placementStatuses", |clusters| earlier(clusters, member, "Available"))
+        .await
+}
+
+/// Changes a list in an object's status.
+async fn fast_forward(
+    hub: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    name: &str,
+    list: &str,
+    change: impl Fn(&mut [Value]),
+) -> Result<(), FleetError> {
     let api = kind.api(&hub.client, namespace);
     let failed = |error| FleetError::api(&hub.name, format!("fast-forward {}/{name}", kind.kind))(error);
     loop {
-        let run = api.get(name).await.map_err(failed)?;
-        let stages = started_earlier(run.data.pointer("/status/stagesStatus").cloned().unwrap_or_default(), member);
+        let object = api.get(name).await.map_err(failed)?;
+        let values = object.data.pointer("/status").and_then(|s| s.get(list)).and_then(Value::as_array);
+        let mut values = values.cloned().unwrap_or_default();
+        change(&mut values);
         // With its resourceVersion: what the controller writes in between must not be lost, so then it is read again.
-        let version = run.metadata.resource_version;
-        let patch = json!({"metadata": {"resourceVersion": version}, "status": {"stagesStatus": stages}});
+        let version = object.metadata.resource_version;
+        let patch = json!({"metadata": {"resourceVersion": version}, "status": {list: values}});
         match api.patch_status(name, &PatchParams::default(), &Patch::Merge(&patch)).await {
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
             patched => return patched.map(drop).map_err(failed),
@@ -132,20 +169,17 @@ pub async fn fast_forward(
     }
 }
 
-fn started_earlier(mut stages: Value, member: &str) -> Value {
+/// Lets a condition that clusters have count as six minutes old on one of them.
+fn earlier(clusters: &mut [Value], member: &str, type_: &str) {
     let past = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(6);
     let past = past.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let is = |v: &Value, key: &str, value: &str| v.get(key).and_then(Value::as_str) == Some(value);
-    for stage in stages.as_array_mut().into_iter().flatten() {
-        let clusters = stage.get_mut("clusters").and_then(Value::as_array_mut).into_iter().flatten();
-        for cluster in clusters.filter(|c| is(c, "clusterName", member)) {
-            let conditions = cluster.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten();
-            for started in conditions.filter(|c| is(c, "type", "Started")) {
-                started["lastTransitionTime"] = past.clone().into();
-            }
+    for cluster in clusters.iter_mut().filter(|c| is(c, "clusterName", member)) {
+        let conditions = cluster.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten();
+        for condition in conditions.filter(|c| is(c, "type", type_)) {
+            condition["lastTransitionTime"] = past.clone().into();
         }
     }
-    stages
 }
 
 /// Kills a member's agent; [`start_member_agent`] undoes it.

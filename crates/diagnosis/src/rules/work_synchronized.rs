@@ -13,6 +13,9 @@ use crate::{Condition, Evidence, Object};
 
 /// What keeps a Work in a namespace that is being deleted.
 const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
+/// The labels by which a Work names its envelope.
+const ENVELOPE_NAME: &str = "kubernetes-fleet.io/envelope-name";
+const ENVELOPE_NAMESPACE: &str = "kubernetes-fleet.io/envelope-namespace";
 /// For how long the making of a Work may fail without being a failure.
 const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
 /// For how long a namespace may be terminating before it counts as one that nobody works on.
@@ -63,20 +66,31 @@ fn losing(fleet: Fleet<'_>, placement: Placement<'_>) -> Vec<Draft> {
     drafts
 }
 
-/// KF-WS-006, 007 and 009: whatever else keeps a Work from being made.
+/// KF-WS-006, 007, 009 and 010: whatever else keeps a Work from being made.
 fn other(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, failed: &Condition) -> Option<Draft> {
     static REFUSED: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?i)\bis invalid: spec\.workload").expect("a valid pattern"));
     static NO_NAMESPACE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#"(?i)namespaces? "?fleet-member-\S+ not found"#).expect("a valid pattern"));
+    static DUPLICATE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)\bwork objects found for the same envelope (?<envelope>[^\s,]+)").expect("a valid pattern")
+    });
     let mut evidence = placement.symptom(fleet, on, failed);
     let namespace = member_namespace(on.member);
+    let mut twins = Vec::new();
     let member = fleet.hub.object(CLUSTER, "MemberCluster", None, on.member);
     let code = if REFUSED.is_match(&failed.message) {
         "KF-WS-006"
     } else if NO_NAMESPACE.is_match(&failed.message) && fleet.member_namespace(on.member).is_none() {
         evidence.push(fleet.quote().absent("Namespace", None, &namespace));
         "KF-WS-007"
+    } else if let Some(said) = DUPLICATE.captures(&failed.message) {
+        twins = works_of_envelope(fleet, placement, on, &said["envelope"]);
+        evidence.extend(twins.iter().map(|w| match w.condition("Applied") {
+            Some(applied) => fleet.quote().condition(*w, &applied),
+            None => fleet.quote().field(*w, "metadata.creationTimestamp"),
+        }));
+        "KF-WS-010"
     } else {
         // The controller tries again, and conflicts and short outages pass.
         let since = failed.last_transition_time?;
@@ -92,10 +106,27 @@ fn other(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, failed: &
         "member": on.member,
         "namespace": namespace,
         "message": failed.message,
+        "surplus": twins.iter().skip(1).map(|w| kubectl::reference(*w)).collect::<Vec<_>>(),
         "other_period": if period < 600 { period + 1 } else { period - 1 },
     });
     let draft = Draft::new(code, placement.subject(fleet, Some(on.member)), &names, evidence);
     Some(draft.about(placement.on(on.member)).follows(Topic::Member(on.member.to_owned())))
+}
+
+/// A placement's Works for a member that are made of an envelope such as `c1` or `apps/r1`. The one that is applied comes
+/// first: the objects on the member are its own, and go with it.
+fn works_of_envelope<'a>(
+    fleet: Fleet<'a>,
+    placement: Placement<'a>,
+    on: PlacedOn<'a>,
+    envelope: &str,
+) -> Vec<Object<'a>> {
+    let (namespace, name) =
+        envelope.split_once('/').map_or((None, envelope), |(namespace, name)| (Some(namespace), name));
+    let mut works = placement.works(fleet, on.member);
+    works.retain(|w| w.label(ENVELOPE_NAME) == Some(name) && w.label(ENVELOPE_NAMESPACE) == namespace);
+    works.sort_by_key(|w| w.condition("Applied").is_none_or(|c| c.status != "True"));
+    works
 }
 
 /// KF-WS-001: the member's namespace on the hub is being deleted.

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::shapes::{found, hub, in_both_scopes, member_namespace, with};
+use crate::shapes::{condition, found, hub, in_both_scopes, member_namespace, with, work};
 use crate::work_synchronized::{terminating, unsynchronized};
 
 const PREFIX: &str = "Failed to synchronize the work to the latest: ";
@@ -68,6 +68,33 @@ fn the_content_is_quoted_and_the_envelope_named() {
 fn wrong_content_is_named_even_where_the_namespace_is_terminating() {
     let objects = vec![terminating("member-1"), unsynchronized(&format!("{PREFIX}{}", REFUSED[3].1))];
     assert_eq!(found(&hub(objects)), ["KF-WS-003 ClusterResourcePlacement/web (member-1)"]);
+}
+
+#[test]
+fn of_several_works_of_one_envelope_the_one_that_is_applied_may_stay() {
+    let message =
+        format!("{PREFIX}unexpected behavior: 2 work objects found for the same envelope e2/c4, only one expected");
+    let of_envelope = |name: &str, applied: &str, envelope: &str| {
+        let mut work = work("member-1", "web");
+        work["metadata"]["name"] = name.into();
+        work["status"]["conditions"] = json!([condition("Applied", applied, "", "")]);
+        work["metadata"]["labels"]["kubernetes-fleet.io/envelope-name"] = envelope.into();
+        work["metadata"]["labels"]["kubernetes-fleet.io/envelope-namespace"] = "e2".into();
+        work
+    };
+    let objects = [
+        member_namespace("member-1"),
+        unsynchronized(&message),
+        of_envelope("a-surplus", "False", "c4"),
+        of_envelope("b-applied", "True", "c4"),
+        of_envelope("c-other", "False", "c5"),
+    ];
+    in_both_scopes(&objects, &["KF-WS-010 {c}ResourcePlacement/{ns}web (member-1)"]);
+    let findings = diagnosis::diagnose(&hub(objects.to_vec()));
+    assert_eq!(
+        findings[0].remedies[0].commands,
+        ["kubectl --context hub delete works.placement.kubernetes-fleet.io/a-surplus -n fleet-member-member-1"]
+    );
 }
 
 #[test]
