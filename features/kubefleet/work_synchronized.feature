@@ -103,7 +103,7 @@ Feature: WorkSynchronized is False
     And placement "first" reports
       | condition | status | reason                    | message            |
       | Scheduled | True   | SchedulingPolicyFulfilled | found 0 cluster(s) |
-    And the diagnosis of member "east" is KF-MC-004
+    And within 60 seconds the diagnosis of member "east" is KF-MC-004
       | object                                | value                  |
       | MemberCluster/{east}                  | membercluster-finalizer |
       | Work/fleet-member-{east}/{first}-work | work-cleanup           |

@@ -13,6 +13,7 @@ use futures::stream;
 use steps::record::{Outcome, Recorder, ScenarioRecord, Shown, What};
 use steps::{Progress, Scene, SceneInfo, Sharing, World};
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 use super::bundles::Bundles;
 use super::watcher::{BoardWriter, Key, RunReporters, SharedBoard, key};
@@ -21,6 +22,10 @@ use crate::suite::{self, Suite};
 
 /// How much longer than its limit a scenario may take before the watchdog ends the run: its own waits end first.
 const WATCHDOG_GRACE: Duration = Duration::from_secs(30);
+
+/// How far apart scenarios begin. A hub-agent that gets two dozen placements at once is so busy that its caches fall behind,
+/// and it makes mistakes that it never repairs (docs/controllers.md: two Works of one envelope, a run that isn't recorded).
+const PACE: Duration = Duration::from_millis(500);
 
 /// What a run is made of.
 pub struct Engine {
@@ -120,6 +125,9 @@ impl Engine {
         let statements = Statements::of(&self.fleet);
         let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
         let (sharing, real_time) = (Sharing::new(suite.scenarios().count(), self.jobs), self.real_time);
+        let mut pace = tokio::time::interval(PACE);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let pace = Arc::new(tokio::sync::Mutex::new(pace));
         let (in_after, strikes, keep_failed) = (board.clone(), Arc::clone(strikes), self.keep_failed);
         let ran = Cucumber::<World, Features, Vec<gherkin::Feature>, _, _>::custom(
             Features,
@@ -129,14 +137,18 @@ impl Engine {
         .steps(World::vocabulary())
         .max_concurrent_scenarios(self.jobs)
         .before(move |feature, _, scenario, world| {
-            let recorder = in_before.recorder(feature, scenario);
-            let deadline = in_before.deadline(feature, scenario);
             let suffix = suffixes.get(&key(feature, scenario)).cloned().unwrap_or_default();
             let (told, at) = (in_before.clone(), key(feature, scenario));
             let progress = Progress(Arc::new(move |text: &str| told.lock().step_waits(&at, text)));
-            let info = SceneInfo { run: run.clone(), suffix, real_time, deadline, progress };
-            let (fleet, share) = (fleet.clone(), sharing.enter());
-            Box::pin(async move { world.enter(Scene::new(fleet, share, info, recorder).await) })
+            let (fleet, share, run) = (fleet.clone(), sharing.enter(), run.clone());
+            let (board, pace) = (in_before.clone(), Arc::clone(&pace));
+            Box::pin(async move {
+                pace.lock().await.tick().await;
+                board.begins(feature, scenario);
+                let (recorder, deadline) = (board.recorder(feature, scenario), board.deadline(feature, scenario));
+                let info = SceneInfo { run, suffix, real_time, deadline, progress };
+                world.enter(Scene::new(fleet, share, info, recorder).await);
+            })
         })
         .after(move |feature, _, scenario, ended, world| {
             let recorder = in_after.recorder(feature, scenario);

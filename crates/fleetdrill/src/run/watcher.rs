@@ -66,6 +66,14 @@ impl SharedBoard {
     pub(super) fn deadline(&self, feature: &Feature, scenario: &Scenario) -> Deadline {
         self.lock().running(feature, scenario).deadline.clone()
     }
+
+    /// Takes note that a scenario's steps begin now: its time counts from here.
+    pub(super) fn begins(&self, feature: &Feature, scenario: &Scenario) {
+        let mut board = self.lock();
+        let running = board.running(feature, scenario);
+        running.started_at = Timestamp::now();
+        running.deadline = Deadline::after(limits::SCENARIO);
+    }
 }
 
 impl Board {
