@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::suite::{Selection, Suite, SuiteError};
+
 /// Breaks real fleets on purpose, asserts what the real controllers report, and names the cause with its evidence and
 /// remedy.
 #[derive(Debug, Parser)]
@@ -45,18 +47,37 @@ pub enum Command {
     Toolchain(Toolchain),
 }
 
-/// `fleetdrill run`.
+/// Which scenarios are meant.
 #[derive(Debug, Args)]
-pub struct Run {
-    /// Scenarios to run: a part of a scenario's or feature's name, or a .feature file of one's own; all by default
+pub struct Scenarios {
+    /// Scenarios: a part of a scenario's or feature's name, or a .feature file of one's own; all by default
     #[arg(value_name = "NAME|FILE")]
     pub select: Vec<String>,
-    /// Run only scenarios whose tags satisfy this, e.g. '@drill and not @disruptive'
+    /// Only scenarios whose tags satisfy this, e.g. '@drill and not @disruptive'
     #[arg(long, value_name = "EXPR")]
     pub tags: Option<String>,
     /// A directory with .feature files to use instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     pub features: Option<PathBuf>,
+}
+
+impl Scenarios {
+    /// The scenarios that are selected, or this part of them.
+    ///
+    /// # Errors
+    /// When a feature can't be used or none is selected.
+    pub fn load(&self, shard: Option<Shard>) -> Result<Suite, SuiteError> {
+        let Self { select, tags, features } = self;
+        Suite::load(&Selection { select, tags: tags.as_deref(), features: features.as_deref(), shard })
+    }
+}
+
+/// `fleetdrill run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The scenarios.
+    #[command(flatten)]
+    pub scenarios: Scenarios,
     /// KubeFleet's version; `fleetdrill toolchain list` shows them
     #[arg(long, value_name = "VERSION")]
     pub kubefleet: Option<String>,
@@ -101,15 +122,9 @@ pub struct Run {
 /// `fleetdrill list`.
 #[derive(Debug, Args)]
 pub struct List {
-    /// A part of a scenario's or feature's name, or a .feature file of one's own; all by default
-    #[arg(value_name = "NAME|FILE")]
-    pub select: Vec<String>,
-    /// Only scenarios whose tags satisfy this
-    #[arg(long, value_name = "EXPR")]
-    pub tags: Option<String>,
-    /// A directory with .feature files to use instead of the built-in ones
-    #[arg(long, value_name = "DIR")]
-    pub features: Option<PathBuf>,
+    /// The scenarios.
+    #[command(flatten)]
+    pub scenarios: Scenarios,
     /// Show the steps that features can be written in, instead
     #[arg(long)]
     pub steps: bool,

@@ -7,7 +7,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::guides::tags::statements;
 use crate::output::data;
-use crate::suite::{self, Selection, Suite};
+use crate::suite;
 
 /// A scenario, as `list -o json` shows it.
 #[derive(Debug, Serialize)]
@@ -35,9 +35,7 @@ pub(super) fn list(args: &List) -> Result<Exit, CommandError> {
         anstream::print!("{}", include_str!("../../../../docs/steps.md"));
         return Ok(Exit::Fine);
     }
-    let selection =
-        Selection { select: &args.select, tags: args.tags.as_deref(), features: args.features.as_deref(), shard: None };
-    let suite = Suite::load(&selection)?;
+    let suite = args.scenarios.load(None)?;
     let listed: Vec<Listed> = suite.scenarios().map(|(f, s)| listed(f, s)).collect();
     match args.output {
         Format::Text => text(&listed),

@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::output::style::{Look, Symbols};
 use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, Terminal};
 use crate::run::{Ended, Engine, Key, RunReporters, key, not_run};
-use crate::suite::{self, Selection, Suite};
+use crate::suite::{self, Suite};
 
 /// Warnings of ours. kube's own errors about connections that end are what a fault looks like from here.
 const DEFAULT_LOGS: &str = "warn,kube_client=off,kube_runtime=off";
@@ -33,14 +33,8 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let started_at = Timestamp::now();
     let started = Instant::now();
     let mut interrupts = Interrupts::listen();
-    let selection = Selection {
-        select: &args.select,
-        tags: args.tags.as_deref(),
-        features: args.features.as_deref(),
-        shard: args.shard,
-    };
     // Everything that can be wrong with the input is found before anything is built or started.
-    let mut suite = Suite::load(&selection)?;
+    let mut suite = args.scenarios.load(args.shard)?;
     let kubefleet = tokio::select! {
         kubefleet = kubefleet(&args) => kubefleet?,
         () = interrupts.next() => return Ok(Exit::Interrupted),
