@@ -114,7 +114,7 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-UR-032
+  @KF-UR-032 @slow
   Scenario Outline: The placement asks for another number of members while a run executes, <placement>
     Given <placement> "web" with strategy External picks 2 of "member-1", "member-2" and "member-3"
     And a staged update strategy "asks" for placement "web"

@@ -237,6 +237,40 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
+  # A busy hub-agent loses the record by itself: docs/controllers.md.
+  @KF-UR-008
+  Scenario Outline: A run of <placement> has no record that it began with a cluster
+    Given <placement> "web" with strategy External selects "member-1"
+    And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with strategy "all"
+    And placement "web" reports
+      | on       | condition | status | reason                 |
+      | member-1 | Available | False  | NotAllWorkAreAvailable |
+    And update run "release" loses the record that it began with "member-1"
+    Then update run "release" goes on reporting for 30 seconds
+      | on                      | condition   | status | reason               |
+      |                         | Progressing | True   | UpdateRunProgressing |
+      | stage staging, member-1 | Started     | absent |                      |
+    And within 90 seconds the diagnosis of update run "release" is KF-UR-008 for "member-1"
+      | object     | value                  |
+      | Run/       | UpdateRunProgressing   |
+      | Binding/   | updateRun: {release}   |
+      | Placement/ | NotAllWorkAreAvailable |
+    When update run "release" is deleted
+    And the Deployment in the resources of placement "web" is scaled to zero
+    And an update run "next" of placement "web" starts with strategy "all"
+    Then update run "next" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
   @KF-UR-005
   Scenario Outline: An old stuck run of <placement> is left beside a newer one that has succeeded
     Given <placement> "web" with strategy External selects "member-2"

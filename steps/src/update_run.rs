@@ -277,6 +277,18 @@ async fn threshold_passes(world: &mut World, name: String, member: String) -> Re
     Ok(())
 }
 
+/// Takes the record that the run began with the member, and with its stage, out of the run's status: what is left when the
+/// hub-agent's own write of it has failed. See docs/controllers.md.
+#[when(expr = "update run {string} loses the record that it began with {string}")]
+async fn start_is_lost(world: &mut World, name: String, member: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let (run, member) = (scene.run(&name)?, scene.names.get(&member)?);
+    let kind = run.scope.run();
+    fleet::faults::lose_start(&scene.hub(), kind, run.scope.namespace(), &run.name, &member).await?;
+    scene.induced(format!("{}/{} has no record any more that it began with {member}", kind.kind, run.name));
+    Ok(())
+}
+
 /// The condition Started of a cluster in whichever stage.
 fn started(run: &Value, member: &str) -> Option<Condition> {
     diagnosis::conditions(cluster_of(run, member)).into_iter().find(|c| c.type_ == "Started")

@@ -117,7 +117,7 @@ pub async fn update_began_earlier(
     name: &str,
     member: &str,
 ) -> Result<(), FleetError> {
-    fast_forward(hub, kind, namespace, name, "stagesStatus", |stages| {
+    change_status(hub, kind, namespace, name, "stagesStatus", |stages| {
         for stage in stages {
             if let Some(clusters) = stage.get_mut("clusters").and_then(Value::as_array_mut) {
                 earlier(clusters, member, "Started");
@@ -139,12 +139,38 @@ pub async fn was_unavailable_earlier(
     name: &str,
     member: &str,
 ) -> Result<(), FleetError> {
-    fast_forward(hub, kind, namespace, name, "placementStatuses", |clusters| earlier(clusters, member, "Available"))
+    change_status(hub, kind, namespace, name, "placementStatuses", |clusters| earlier(clusters, member, "Available"))
         .await
 }
 
+/// Takes away what a run has written of its beginning with a member, and with the member's stage: what is left when the
+/// controller's own write of it has failed.
+///
+/// # Errors
+/// When the hub refuses.
+pub async fn lose_start(
+    hub: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    name: &str,
+    member: &str,
+) -> Result<(), FleetError> {
+    change_status(hub, kind, namespace, name, "stagesStatus", |stages| {
+        for stage in stages {
+            let clusters = stage.get_mut("clusters").and_then(Value::as_array_mut).into_iter().flatten();
+            let of_member = clusters.filter(|c| c.get("clusterName").and_then(Value::as_str) == Some(member));
+            let there: Vec<_> = of_member.filter_map(|c| c.as_object_mut()?.remove("conditions")).collect();
+            if let (Some(stage), false) = (stage.as_object_mut(), there.is_empty()) {
+                stage.remove("conditions");
+                stage.remove("startTime");
+            }
+        }
+    })
+    .await
+}
+
 /// Changes a list in an object's status.
-async fn fast_forward(
+async fn change_status(
     hub: &Cluster,
     kind: Kind,
     namespace: Option<&str>,
@@ -153,7 +179,7 @@ async fn fast_forward(
     change: impl Fn(&mut [Value]),
 ) -> Result<(), FleetError> {
     let api = kind.api(&hub.client, namespace);
-    let failed = |error| FleetError::api(&hub.name, format!("fast-forward {}/{name}", kind.kind))(error);
+    let failed = |error| FleetError::api(&hub.name, format!("change the status of {}/{name}", kind.kind))(error);
     loop {
         let object = api.get(name).await.map_err(failed)?;
         let values = object.data.pointer("/status").and_then(|s| s.get(list)).and_then(Value::as_array);

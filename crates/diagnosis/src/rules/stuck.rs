@@ -1,5 +1,6 @@
 //! Update runs that wait for a cluster that doesn't finish.
 
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::availability::{PATIENCE, Trail};
@@ -8,6 +9,9 @@ use super::fleet::{Fleet, Placement, Run, StageCluster};
 use super::kubectl;
 use super::preemption::Taken;
 use crate::{Condition, Evidence};
+
+/// For how long a run may have given a cluster its resources without saying so.
+const UNRECORDED: SignedDuration = SignedDuration::from_secs(60);
 
 pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
     fleet.runs().filter(|run| !run.is_over()).flat_map(|run| stuck(fleet, run)).collect()
@@ -40,7 +44,25 @@ fn at_fault<'a>(fleet: Fleet<'a>, run: Run<'a>) -> Vec<StageCluster<'a>> {
     // v0.14.0 has no word for it, and later versions may say so up to 43 s late: the time tells.
     let long = |c: &StageCluster<'_>| c.started_at().is_some_and(|s| fleet.now().duration_since(s) > PATIENCE);
     let any_long = clusters.iter().any(long);
-    clusters.into_iter().filter(|c| if any_long { long(c) } else { said(run).is_some() }).collect()
+    let waits = clusters.into_iter().filter(|c| if any_long { long(c) } else { said(run).is_some() });
+    waits.chain(unrecorded(fleet, run)).collect()
+}
+
+/// The clusters that a run has given its resources without a record of it. It takes what isn't available there for an error
+/// before it writes the record, each time (v0.1.2).
+fn unrecorded<'a>(fleet: Fleet<'a>, run: Run<'a>) -> Vec<StageCluster<'a>> {
+    let Some(progressing) = run.condition("Progressing").filter(|c| c.status == "True") else { return Vec::new() };
+    if progressing.last_transition_time.is_none_or(|since| fleet.now().duration_since(since) < UNRECORDED) {
+        return Vec::new();
+    }
+    let given = |c: &StageCluster<'_>| {
+        let Some(binding) = run.binding(fleet, c.member) else { return false };
+        let is = |type_: &str, status: &str| binding.current_condition(type_).filter(|c| c.status == status);
+        is("RolloutStarted", "True").is_some_and(|c| c.message.ends_with(&format!("updateRun: {}", run.object.name())))
+            && is("Available", "False").is_some()
+    };
+    let clusters = run.stages().flat_map(|s| s.clusters().collect::<Vec<_>>());
+    clusters.filter(|c| c.started_at().is_none() && c.condition("Succeeded").is_none()).filter(given).collect()
 }
 
 fn cause(fleet: Fleet<'_>, run: Run<'_>, cluster: StageCluster<'_>, said: Option<&Condition>) -> Draft {
@@ -60,8 +82,9 @@ fn cause(fleet: Fleet<'_>, run: Run<'_>, cluster: StageCluster<'_>, said: Option
         evidence.push(fleet.quote().condition(binding, &available));
         ("KF-UR-007", Trail::default())
     } else {
+        let code = if started.is_some() { "KF-UR-006" } else { "KF-UR-008" };
         let placement = run.placement(fleet);
-        ("KF-UR-006", placement.map(|p| Trail::of(fleet, p, cluster.member)).unwrap_or_default())
+        (code, placement.map(|p| Trail::of(fleet, p, cluster.member)).unwrap_or_default())
     };
     evidence.extend(trail.evidence);
     let names = json!({
@@ -90,7 +113,14 @@ fn cause(fleet: Fleet<'_>, run: Run<'_>, cluster: StageCluster<'_>, said: Option
 fn symptom(fleet: Fleet<'_>, run: Run<'_>, cluster: StageCluster<'_>, said: Option<&Condition>) -> Vec<Evidence> {
     let quote = fleet.quote();
     let mut evidence: Vec<_> = said.iter().map(|c| quote.condition(run.object, c)).collect();
-    let started = cluster.condition("Started");
-    evidence.extend(started.map(|c| quote.condition_in(run.object, &cluster.path(), &c)));
+    if let Some(started) = cluster.condition("Started") {
+        evidence.push(quote.condition_in(run.object, &cluster.path(), &started));
+        return evidence;
+    }
+    // What it says instead, and what it has done.
+    evidence.extend(run.condition("Progressing").map(|c| quote.condition(run.object, &c)));
+    if let Some(binding) = run.binding(fleet, cluster.member) {
+        evidence.extend(binding.current_condition("RolloutStarted").map(|c| quote.condition(binding, &c)));
+    }
     evidence
 }
