@@ -19,8 +19,7 @@ fleetdrill and of KubeFleet. In a real finding the names of your own objects sta
 member.
 
 A *failure* makes `fleetdrill diagnose` exit with 1. A *notice* tells of something that waits for you; it doesn't.
-\"Provoked by\" names the features that induce the failure on real controllers; where nothing stands, the rule is tested
-only on saved objects in the shapes that the controllers write.
+\"Provoked by\" names the features that induce the failure on real controllers.
 ";
 
 const END: &str =
@@ -44,6 +43,13 @@ fn docs_failure_modes_md_is_what_the_catalogue_says() {
     }
     page.push_str(END);
     expect_file!["../../../docs/failure-modes.md"].assert_eq(&page);
+}
+
+#[test]
+fn a_feature_provokes_each_code() {
+    let features = features();
+    let missing: Vec<_> = diagnosis::catalogue().iter().filter(|e| !features.contains_key(&e.code.0)).collect();
+    assert!(missing.is_empty(), "no scenario has the tag of {missing:?}");
 }
 
 /// The catalogue, the codes of a family together, families in the order in which they first appear.
