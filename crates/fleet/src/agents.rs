@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use clusters::keeper::protocol::ProcessSpec;
 use clusters::kubeconfig::base64;
-use clusters::local::Cluster;
+use clusters::local::{Cluster, MEMBER_NICENESS};
 use serde::{Deserialize, Serialize};
 
 use crate::error::FleetError;
@@ -102,7 +102,7 @@ impl Agents {
             program: self.member_agent.clone(),
             args,
             env: env.map(|(k, v)| (k.to_owned(), v)).to_vec(),
-            ..ProcessSpec::default()
+            niceness: MEMBER_NICENESS,
         }
     }
 }

@@ -16,9 +16,10 @@ const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-control
      deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,\
      disruption-controller";
 
-/// Members' API servers stand back for the hub's: more is installed there, and all members wait for it. A fleet's start takes
-/// 1.56 times what four bare API servers take with 3, 1.47 times with 6, 1.31 times with 10 (`make bench`, two processors).
-const MEMBER_NICENESS: i32 = 10;
+/// The niceness of what belongs to members: it stands back for the hub. On a start, more is installed there, and all members
+/// wait for it: a fleet's start takes 1.56 times what four bare API servers take with 3, 1.47 times with 6, 1.31 times with 10
+/// (`make bench`, two processors). Later, a hub-agent whose caches fall behind makes mistakes (docs/controllers.md).
+pub const MEMBER_NICENESS: i32 = 10;
 
 /// etcd for the whole fleet, each cluster with a prefix of its own. It lives as long as the fleet and is never needed
 /// after a crash, so it doesn't wait for the disk.
@@ -88,7 +89,7 @@ pub(super) fn apiserver(
         name: process(cluster, "kube-apiserver"),
         program: program.to_owned(),
         args: args.to_vec(),
-        niceness: if kind == Kind::Hub { 0 } else { MEMBER_NICENESS },
+        niceness: niceness(kind),
         ..ProcessSpec::default()
     })
 }
@@ -108,8 +109,13 @@ pub(super) fn controller_manager(program: &Path, (cluster, kind): (&str, Kind), 
         name: process(cluster, "kube-controller-manager"),
         program: program.to_owned(),
         args: args.to_vec(),
+        niceness: niceness(kind),
         ..ProcessSpec::default()
     }
+}
+
+fn niceness(kind: Kind) -> i32 {
+    if kind == Kind::Hub { 0 } else { MEMBER_NICENESS }
 }
 
 /// The name of a cluster's process.

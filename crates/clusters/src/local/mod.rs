@@ -16,6 +16,7 @@ use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, watch};
 
+pub use self::control_plane::MEMBER_NICENESS;
 pub use self::pki::write_private;
 use self::pki::{Pair, Pki};
 pub use self::pods::{NODE, PodPrograms};

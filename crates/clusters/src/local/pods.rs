@@ -12,7 +12,7 @@ use kube::api::{Api, PostParams};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::control_plane::process;
+use super::control_plane::{MEMBER_NICENESS, process};
 use super::{Cluster, Local, write_private};
 use crate::error::ClusterError;
 use crate::keeper::protocol::ProcessSpec;
@@ -125,6 +125,7 @@ fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> ProcessSpec {
         name: process(cluster, SCHEDULER),
         program: program.to_owned(),
         args: args.to_vec(),
+        niceness: MEMBER_NICENESS,
         ..ProcessSpec::default()
     }
 }
@@ -145,6 +146,7 @@ fn kwok(program: &Path, cluster: &str, kubeconfig: &Path, stages: &Path) -> Proc
         name: process(cluster, KWOK),
         program: program.to_owned(),
         args: args.to_vec(),
+        niceness: MEMBER_NICENESS,
         ..ProcessSpec::default()
     }
 }
