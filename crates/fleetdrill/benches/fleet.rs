@@ -122,7 +122,10 @@ struct Ran {
 /// Runs scenarios on the fleet that is up, with names or options that select them.
 fn run(args: &[&str]) -> Result<Ran, Failure> {
     let json = std::env::temp_dir().join(format!("fleetdrill-bench-{}.json", std::process::id()));
-    let output = Command::new(program()).args(["run", "--fleet", "bench", "--json"]).arg(&json).args(args).output()?;
+    let mut command = Command::new(program());
+    // Bundles of failed scenarios go to the working directory.
+    command.args(["run", "--fleet", "bench", "--json"]).arg(&json).args(args).current_dir(std::env::temp_dir());
+    let output = command.output()?;
     if !output.status.success() {
         return Err([output.stdout, output.stderr].map(|o| String::from_utf8_lossy(&o).into_owned()).concat().into());
     }
