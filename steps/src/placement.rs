@@ -77,14 +77,15 @@ async fn selects_none(world: &mut World, new: NewPlacement, name: String) -> Res
     first_snapshot(scene, &name).await
 }
 
-/// Changes the policy in a way that makes a new policy snapshot.
+/// Changes the policy in a way that makes a new policy snapshot, and waits until the placement is scheduled by it.
 #[when(expr = "the policy of placement {string} changes")]
 async fn policy_changes(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let term = json!({"preferredDuringSchedulingIgnoredDuringExecution": [
         {"weight": 10, "preference": {"labelSelector": {"matchLabels": {"fleetdrill.dev/preferred": "true"}}}}
     ]});
-    change_spec(scene, &name, "its policy changed", json!({"policy": {"affinity": {"clusterAffinity": term}}})).await
+    change_spec(scene, &name, "its policy changed", json!({"policy": {"affinity": {"clusterAffinity": term}}})).await?;
+    scheduled(scene, &name).await
 }
 
 /// Changes how the placement applies resources.
