@@ -72,7 +72,8 @@ async fn second_work(world: &mut World, placement: String, member: String) -> Re
             }
         })
         .await?;
-    let Some(work) = found.pick(&held.objects) else { return Ok(()) };
+    let work =
+        found.pick(&held.objects).ok_or_else(|| StepError::Differs("the Work of the envelope is gone".into()))?;
     let of = |field: &str| work["metadata"][field].clone();
     let (name, namespace) = (format!("{}-{SECOND}", p.name), of("namespace"));
     let metadata = json!({

@@ -1,7 +1,7 @@
 //! Steps about placements and the resources that they put on members.
 
 use cucumber::{given, then, when};
-use diagnosis::Object;
+use diagnosis::{Condition, Object};
 use fleet::kinds;
 use fleet::observe::{Verdict, Watched};
 use serde_json::{Value, json};
@@ -46,35 +46,13 @@ async fn selects_external(
     name: String,
     members: Members,
 ) -> Result<(), StepError> {
-    let scene = world.scene();
-    create(scene, new, &name, &members.0, "External", pick_all).await?;
-    scheduled(scene, &name).await?;
-    first_snapshot(scene, &name).await
-}
-
-/// A placement with strategy External and policy PickN that asks for more members than can be had.
-#[given(expr = "{placement} {string} with strategy External asks for {int} members of {members}")]
-async fn asks_for(
-    world: &mut World,
-    new: NewPlacement,
-    name: String,
-    count: usize,
-    members: Members,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    let policy =
-        |label: &str| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(label)});
-    create(scene, new, &name, &members.0, "External", policy).await?;
-    first_snapshot(scene, &name).await
+    create_external(world.scene(), new, &name, &members.0, pick_all).await
 }
 
 /// A placement with strategy External whose policy no member satisfies.
 #[given(expr = "{placement} {string} with strategy External selects no member")]
 async fn selects_none(world: &mut World, new: NewPlacement, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    create(scene, new, &name, &[], "External", pick_all).await?;
-    scheduled(scene, &name).await?;
-    first_snapshot(scene, &name).await
+    create_external(world.scene(), new, &name, &[], pick_all).await
 }
 
 /// Changes the policy in a way that makes a new policy snapshot, and waits until the placement is scheduled by it.
@@ -277,6 +255,20 @@ pub(crate) async fn create(
     create_with(scene, new, name, members, json!({"type": strategy}), policy).await
 }
 
+/// With strategy External. Waits until it is scheduled and, where KubeFleet takes one by itself, its first resource snapshot
+/// is there.
+pub(crate) async fn create_external(
+    scene: &mut Scene,
+    new: NewPlacement,
+    name: &str,
+    members: &[String],
+    policy: impl Fn(&str) -> Value,
+) -> Result<(), StepError> {
+    create(scene, new, name, members, "External", policy).await?;
+    scheduled(scene, name).await?;
+    first_snapshot(scene, name).await
+}
+
 /// With a whole strategy, and a policy made from the label that the members get.
 pub(crate) async fn create_with(
     scene: &mut Scene,
@@ -426,34 +418,30 @@ async fn change_resources(scene: &mut Scene, name: &str) -> Result<(), StepError
 
 /// Waits until the placement says that it is scheduled. A run that comes sooner fails to initialize.
 pub(crate) async fn scheduled(scene: &Scene, name: &str) -> Result<(), StepError> {
-    let p = scene.placement(name)?;
-    let watched = p.watched();
-    let expectation = format!("{} is scheduled", p.name);
-    let hub = scene.hub();
-    scene
-        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
-            let Some(value) = objects.get(&p.name) else { return absent(objects, &p.name) };
-            match Object::new(value).current_condition(&p.condition("Scheduled")) {
-                Some(c) if c.status == "True" => Verdict::Holds,
-                Some(c) => Verdict::Pending(format!("Scheduled is {} {}", c.status, c.reason)),
-                None => Verdict::Pending("Scheduled isn't there at this generation".into()),
-            }
-        })
-        .await?;
-    Ok(())
+    says_scheduled(scene, name, |p| format!("{p} is scheduled"), |c| c.status == "True").await
 }
 
 /// Waits until the hub-agent has seen the placement's spec as it is now. A run that is made sooner may still be judged by
 /// the spec before: the hub-agent hears of runs and of placements one by one.
 pub(crate) async fn noticed(scene: &Scene, name: &str) -> Result<(), StepError> {
+    says_scheduled(scene, name, |p| format!("the hub-agent has seen the change of {p}"), |_| true).await
+}
+
+async fn says_scheduled(
+    scene: &Scene,
+    name: &str,
+    expectation: impl Fn(&str) -> String,
+    fits: impl Fn(&Condition) -> bool,
+) -> Result<(), StepError> {
     let p = scene.placement(name)?;
-    let expectation = format!("the hub-agent has seen the change of {}", p.name);
     let (hub, watched) = (scene.hub(), p.watched());
+    let expectation = expectation(&p.name);
     scene
         .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
             let Some(value) = objects.get(&p.name) else { return absent(objects, &p.name) };
             match Object::new(value).current_condition(&p.condition("Scheduled")) {
-                Some(_) => Verdict::Holds,
+                Some(c) if fits(&c) => Verdict::Holds,
+                Some(c) => Verdict::Pending(format!("Scheduled is {} {}", c.status, c.reason)),
                 None => Verdict::Pending("Scheduled isn't there at this generation".into()),
             }
         })

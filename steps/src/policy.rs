@@ -9,7 +9,7 @@ use crate::error::StepError;
 use crate::limits;
 use crate::objects::{PARENT, Scope};
 use crate::params::{Members, NewPlacement};
-use crate::placement::{affinity, create, first_snapshot, noticed, patch_spec, scheduled};
+use crate::placement::{affinity, create, create_external, first_snapshot, noticed, patch_spec};
 use crate::scene::Scene;
 use crate::world::World;
 
@@ -48,9 +48,20 @@ async fn picks(
     count: usize,
     members: Members,
 ) -> Result<(), StepError> {
+    create_external(world.scene(), new, &name, &members.0, pick(count)).await
+}
+
+/// A placement with strategy External and policy PickN that asks for more members than can be had.
+#[given(expr = "{placement} {string} with strategy External asks for {int} members of {members}")]
+async fn asks_too_much(
+    world: &mut World,
+    new: NewPlacement,
+    name: String,
+    count: usize,
+    members: Members,
+) -> Result<(), StepError> {
     let scene = world.scene();
     create(scene, new, &name, &members.0, "External", pick(count)).await?;
-    scheduled(scene, &name).await?;
     first_snapshot(scene, &name).await
 }
 

@@ -22,9 +22,6 @@ use crate::world::World;
 /// The columns of a table of failed placements.
 const COLUMNS: [&str; 7] = ["on", "object", "envelope", "condition", "status", "reason", "message"];
 
-/// Beyond this the diagnosis calls resources unavailable (KF-AV-003: five minutes).
-const PATIENCE: Duration = Duration::from_secs(305);
-
 /// The key in the envelope under which the Deployment stands.
 const WRAPPED: &str = "app.yaml";
 
@@ -271,7 +268,8 @@ async fn unavailable_for_long(world: &mut World, name: String, member: String) -
     let since = held.objects.get(&p.name).and_then(|o| unavailable_since(o, &member));
     if scene.real_time() {
         let passed = since.map_or(Duration::ZERO, |since| jiff::Timestamp::now().duration_since(since).unsigned_abs());
-        let left = PATIENCE.saturating_sub(passed);
+        // The diagnosis speaks once it is beyond its patience, by times in whole seconds.
+        let left = (diagnosis::PATIENCE.unsigned_abs() + Duration::from_secs(5)).saturating_sub(passed);
         return scene.wait_out(&hub, &watched, &expectation, left, unavailable).await;
     }
     fleet::faults::was_unavailable_earlier(&hub, p.scope.placement(), p.scope.namespace(), &p.name, &member).await?;

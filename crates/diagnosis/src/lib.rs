@@ -15,5 +15,5 @@ pub use catalogue::{Entry, Guide, RenderError, Texts, catalogue, entry};
 pub use finding::{Code, Evidence, Finding, Remedy, Severity, Subject};
 pub use kinds::{HUB_KINDS, Kind, MEMBER_KINDS};
 pub use object::{Condition, Object, conditions};
-pub use rules::diagnose;
+pub use rules::{PATIENCE, diagnose};
 pub use snapshot::{ClusterSnapshot, Role, Snapshot};

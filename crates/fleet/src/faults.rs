@@ -119,9 +119,8 @@ pub async fn update_began_earlier(
 ) -> Result<(), FleetError> {
     change_status(hub, kind, namespace, name, "stagesStatus", |stages| {
         for stage in stages {
-            if let Some(clusters) = stage.get_mut("clusters").and_then(Value::as_array_mut) {
-                earlier(clusters, member, "Started");
-            }
+            let clusters = stage.get_mut("clusters").and_then(Value::as_array_mut).into_iter().flatten();
+            earlier(clusters, member, "Started");
         }
     })
     .await
@@ -158,8 +157,8 @@ pub async fn lose_start(
     change_status(hub, kind, namespace, name, "stagesStatus", |stages| {
         for stage in stages {
             let clusters = stage.get_mut("clusters").and_then(Value::as_array_mut).into_iter().flatten();
-            let of_member = clusters.filter(|c| c.get("clusterName").and_then(Value::as_str) == Some(member));
-            let there: Vec<_> = of_member.filter_map(|c| c.as_object_mut()?.remove("conditions")).collect();
+            let there: Vec<_> =
+                of_member(clusters, member).filter_map(|c| c.as_object_mut()?.remove("conditions")).collect();
             if let (Some(stage), false) = (stage.as_object_mut(), there.is_empty()) {
                 stage.remove("conditions");
                 stage.remove("startTime");
@@ -196,16 +195,23 @@ async fn change_status(
 }
 
 /// Lets a condition that clusters have count as six minutes old on one of them.
-fn earlier(clusters: &mut [Value], member: &str, type_: &str) {
+fn earlier<'a>(clusters: impl IntoIterator<Item = &'a mut Value>, member: &str, type_: &str) {
     let past = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(6);
     let past = past.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let is = |v: &Value, key: &str, value: &str| v.get(key).and_then(Value::as_str) == Some(value);
-    for cluster in clusters.iter_mut().filter(|c| is(c, "clusterName", member)) {
+    for cluster in of_member(clusters, member) {
         let conditions = cluster.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten();
-        for condition in conditions.filter(|c| is(c, "type", type_)) {
+        for condition in conditions.filter(|c| c.get("type").and_then(Value::as_str) == Some(type_)) {
             condition["lastTransitionTime"] = past.clone().into();
         }
     }
+}
+
+/// Those of a status's clusters that are the member.
+fn of_member<'a>(
+    clusters: impl IntoIterator<Item = &'a mut Value>,
+    member: &str,
+) -> impl Iterator<Item = &'a mut Value> {
+    clusters.into_iter().filter(move |c| c.get("clusterName").and_then(Value::as_str) == Some(member))
 }
 
 /// Kills a member's agent; [`start_member_agent`] undoes it.

@@ -11,7 +11,7 @@ use super::stuck;
 use crate::{ClusterSnapshot, Evidence, Object, conditions};
 
 /// For how long resources may be on their way before it counts as a failure: `KubeFleet`'s own limit for update runs.
-pub(super) const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
+pub const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
 pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
     let mut drafts = Vec::new();

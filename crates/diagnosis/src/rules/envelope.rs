@@ -10,6 +10,10 @@ use super::fleet::{Fleet, PLACEMENT, PlacedOn, Placement};
 use super::kubectl;
 use crate::{Condition, Object};
 
+/// The labels by which a Work names its envelope.
+const ENVELOPE_NAME: &str = "kubernetes-fleet.io/envelope-name";
+const ENVELOPE_NAMESPACE: &str = "kubernetes-fleet.io/envelope-namespace";
+
 /// How the controller refuses an envelope's content. Which envelope and key it means stands in its message only.
 struct Refusal {
     code: &'static str,
@@ -82,9 +86,29 @@ pub(super) fn finding(
     Some(draft.about(placement.on(on.member)))
 }
 
+/// A placement's Works for a member that are made of an envelope such as `c1` or `apps/r1`. The one that is applied comes
+/// first: the objects on the member are its own, and go with it.
+pub(super) fn works<'a>(
+    fleet: Fleet<'a>,
+    placement: Placement<'a>,
+    on: PlacedOn<'a>,
+    envelope: &str,
+) -> Vec<Object<'a>> {
+    let (namespace, name) = split(envelope);
+    let mut works = placement.works(fleet, on.member);
+    works.retain(|w| w.label(ENVELOPE_NAME) == Some(name) && w.label(ENVELOPE_NAMESPACE) == namespace);
+    works.sort_by_key(|w| w.condition("Applied").is_none_or(|c| c.status != "True"));
+    works
+}
+
+/// The namespace and name in a full name such as `c1` or `apps/r1`.
+fn split(full_name: &str) -> (Option<&str>, &str) {
+    full_name.split_once('/').map_or((None, full_name), |(namespace, name)| (Some(namespace), name))
+}
+
 /// The envelope of a name such as `c1` or `apps/r1`.
 fn find<'a>(fleet: Fleet<'a>, kind: &str, name: &str) -> Option<Object<'a>> {
-    let (namespace, name) = name.split_once('/').map_or((None, name), |(namespace, name)| (Some(namespace), name));
+    let (namespace, name) = split(name);
     match (kind, namespace) {
         ("ConfigMap", namespace) => fleet.hub.object("", "ConfigMap", namespace, name),
         (_, Some(_)) => fleet.hub.object(PLACEMENT, "ResourceEnvelope", namespace, name),

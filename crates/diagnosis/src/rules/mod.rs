@@ -23,6 +23,8 @@ mod state;
 mod stuck;
 mod work_synchronized;
 
+pub use availability::PATIENCE;
+
 use draft::{Draft, arrange};
 use fleet::Fleet;
 

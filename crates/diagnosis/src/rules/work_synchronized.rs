@@ -13,9 +13,6 @@ use crate::{Condition, Evidence, Object};
 
 /// What keeps a Work in a namespace that is being deleted.
 const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
-/// The labels by which a Work names its envelope.
-const ENVELOPE_NAME: &str = "kubernetes-fleet.io/envelope-name";
-const ENVELOPE_NAMESPACE: &str = "kubernetes-fleet.io/envelope-namespace";
 /// For how long the making of a Work may fail without being a failure.
 const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
 /// For how long a namespace may be terminating before it counts as one that nobody works on.
@@ -85,7 +82,7 @@ fn other(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, failed: &
         evidence.push(fleet.quote().absent("Namespace", None, &namespace));
         "KF-WS-007"
     } else if let Some(said) = DUPLICATE.captures(&failed.message) {
-        twins = works_of_envelope(fleet, placement, on, &said["envelope"]);
+        twins = envelope::works(fleet, placement, on, &said["envelope"]);
         evidence.extend(twins.iter().map(|w| match w.condition("Applied") {
             Some(applied) => fleet.quote().condition(*w, &applied),
             None => fleet.quote().field(*w, "metadata.creationTimestamp"),
@@ -111,22 +108,6 @@ fn other(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, failed: &
     });
     let draft = Draft::new(code, placement.subject(fleet, Some(on.member)), &names, evidence);
     Some(draft.about(placement.on(on.member)).follows(Topic::Member(on.member.to_owned())))
-}
-
-/// A placement's Works for a member that are made of an envelope such as `c1` or `apps/r1`. The one that is applied comes
-/// first: the objects on the member are its own, and go with it.
-fn works_of_envelope<'a>(
-    fleet: Fleet<'a>,
-    placement: Placement<'a>,
-    on: PlacedOn<'a>,
-    envelope: &str,
-) -> Vec<Object<'a>> {
-    let (namespace, name) =
-        envelope.split_once('/').map_or((None, envelope), |(namespace, name)| (Some(namespace), name));
-    let mut works = placement.works(fleet, on.member);
-    works.retain(|w| w.label(ENVELOPE_NAME) == Some(name) && w.label(ENVELOPE_NAMESPACE) == namespace);
-    works.sort_by_key(|w| w.condition("Applied").is_none_or(|c| c.status != "True"));
-    works
 }
 
 /// KF-WS-001: the member's namespace on the hub is being deleted.

@@ -144,8 +144,7 @@ impl Engine {
             let (board, pace) = (in_before.clone(), Arc::clone(&pace));
             Box::pin(async move {
                 pace.lock().await.tick().await;
-                board.begins(feature, scenario);
-                let (recorder, deadline) = (board.recorder(feature, scenario), board.deadline(feature, scenario));
+                let (deadline, recorder) = (board.begins(feature, scenario), board.recorder(feature, scenario));
                 let info = SceneInfo { run, suffix, real_time, deadline, progress };
                 world.enter(Scene::new(fleet, share, info, recorder).await);
             })

@@ -62,17 +62,13 @@ impl SharedBoard {
         self.lock().running(feature, scenario).recorder.clone()
     }
 
-    /// When a scenario has to have ended; the same for all who ask.
-    pub(super) fn deadline(&self, feature: &Feature, scenario: &Scenario) -> Deadline {
-        self.lock().running(feature, scenario).deadline.clone()
-    }
-
-    /// Takes note that a scenario's steps begin now: its time counts from here.
-    pub(super) fn begins(&self, feature: &Feature, scenario: &Scenario) {
+    /// Takes note that a scenario's steps begin now: its time counts from here. Gives the time when it has to have ended.
+    pub(super) fn begins(&self, feature: &Feature, scenario: &Scenario) -> Deadline {
         let mut board = self.lock();
         let running = board.running(feature, scenario);
         running.started_at = Timestamp::now();
         running.deadline = Deadline::after(limits::SCENARIO);
+        running.deadline.clone()
     }
 }
 
