@@ -3,7 +3,7 @@ Feature: An approval that counts for nothing
   The guide "Staged Update Run TSG", section "ClusterApprovalRequest Troubleshooting": the request was approved, but the
   run doesn't go on, since the approval's observedGeneration isn't the request's generation. Nothing says so.
 
-  @KF-UR-004
+  @takes-60s @KF-UR-004
   Scenario Outline: The approval <when> a stage of <placement> carries a stale observedGeneration
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"

@@ -1,4 +1,4 @@
-@kubefleet @slow
+@kubefleet @takes-130s
 Feature: A member that looks healthy and does nothing
   No guide describes it. Whatever keeps a member-agent from the hub, placements say "being applied" for ever, with no
   failed placements, and the MemberCluster stays Joined; only its heartbeat ages (measured on v0.1.2).

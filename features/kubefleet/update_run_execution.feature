@@ -1,4 +1,4 @@
-@kubefleet
+@kubefleet @takes-90s
 Feature: A staged update run fails while it executes
   The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun execution failure", first scenario: at each
   look the run validates its placement and plan anew, and fails with the validation's error. A run that waits for an
@@ -114,7 +114,7 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-UR-032 @slow
+  @KF-UR-032 @takes-170s
   Scenario Outline: The placement asks for another number of members while a run executes, <placement>
     Given <placement> "web" with strategy External picks 2 of "member-1", "member-2" and "member-3"
     And a staged update strategy "asks" for placement "web"

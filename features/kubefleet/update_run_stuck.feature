@@ -1,4 +1,4 @@
-@kubefleet @slow
+@kubefleet @takes-60s
 Feature: A staged update run is stuck
   The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun rollout stuck": a cluster isn't done five
   minutes after its update started. The run names it, the placement lists what failed on it, and from there the way leads
@@ -93,7 +93,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @pods @KF-AV-002
+  @pods @takes-130s @KF-AV-002
   Scenario Outline: What keeps a run of <placement> stuck is mended on the member, and a new run succeeds
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"
@@ -120,7 +120,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   # After five minutes, the hub-agent's looks are more than five minutes apart.
-  @pods @fast-forward @KF-AV-002
+  @pods @fast-forward @takes-100s @KF-AV-002
   Scenario Outline: What keeps a run of <placement> stuck is mended on the member, and the run goes on by itself
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"
@@ -144,9 +144,10 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @pods @KF-AV-002
+  @pods @takes-130s @KF-AV-002
   Scenario: What keeps runs stuck is mended on the member, and a restarted hub-agent notices at once
-    Given member "member-1" has pods
+    Given a fleet of its own with 1 member
+    And member "member-1" has pods
     And a cluster-scoped placement "web" with strategy External selects "member-1"
     And the resources of placement "web" include a Deployment with image "nginx:unpullable"
     And a staged update strategy "all" for placement "web"
@@ -167,8 +168,7 @@ Feature: A staged update run is stuck
     And update run "shop-release" reports
       | condition   | status | reason         |
       | Progressing | False  | UpdateRunStuck |
-    When no other scenario is on the fleet
-    And the hub-agent won't look at update run "web-release" for 40 seconds
+    When the hub-agent won't look at update run "web-release" for 40 seconds
     And the hub-agent won't look at update run "shop-release" for 40 seconds
     And the Pod of placement "web" on "member-1" gets image "nginx:1.29"
     And the Pod of placement "shop" on "member-1" gets image "nginx:1.29"
@@ -238,7 +238,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   # A busy hub-agent loses the record by itself: docs/controllers.md. Without pods the run's own finding comes first.
-  @KF-UR-008
+  @takes-90s @KF-UR-008
   Scenario Outline: A run of <placement> has no record that it began with a cluster
     Given <placement> "web" with strategy External selects "member-2"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
@@ -271,7 +271,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-UR-005
+  @takes-140s @KF-UR-005
   Scenario Outline: An old stuck run of <placement> is left beside a newer one that has succeeded
     Given <placement> "web" with strategy External selects "member-2"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
@@ -298,7 +298,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   # Looks like a workload that doesn't come up, but nothing has even been tried.
-  @disruptive @KF-MC-001 @guide:staged-update-run-2026/mirror/cluster-connectivity
+  @disruptive @takes-170s @KF-MC-001 @guide:staged-update-run-2026/mirror/cluster-connectivity
   Scenario: The member's agent has stopped, and runs are stuck over it
     Given a member "east" of its own
     And a cluster-scoped placement "web" with strategy External selects "east"

@@ -127,7 +127,7 @@ Feature: WorkSynchronized is False
     And the diagnosis finds nothing
 
   @disruptive @KF-WS-007 @KF-WS-001
-  @guide:work-synchronized/resolution/wait @guide:azure-work-synchronized/resolution/wait
+  @takes-110s @guide:work-synchronized/resolution/wait @guide:azure-work-synchronized/resolution/wait
   Scenario: The member's namespace is deleted by force, then in a way that completes by itself
     Given a member "east" of its own
     And a placement "first" has put its resources on "east"

@@ -19,16 +19,6 @@ impl Deadline {
         *self.at() += by;
     }
 
-    /// Does something whose time doesn't count.
-    pub async fn not_counting<T>(&self, what: impl Future<Output = T>) -> T {
-        const NEVER: Duration = Duration::from_hours(24);
-        let left = self.remaining();
-        self.put_off(NEVER);
-        let done = what.await;
-        *self.at() = Instant::now() + left;
-        done
-    }
-
     /// How long until then.
     #[must_use]
     pub fn remaining(&self) -> Duration {
@@ -43,24 +33,5 @@ impl Deadline {
 
     fn at(&self) -> MutexGuard<'_, Instant> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Deadline, Duration};
-
-    #[tokio::test]
-    async fn what_does_not_count_neither_ends_the_time_nor_adds_to_it() {
-        let deadline = Deadline::after(Duration::from_millis(50));
-        let watched = deadline.clone();
-        let slept = tokio::time::sleep(Duration::from_millis(100));
-        deadline
-            .not_counting(async {
-                slept.await;
-                assert!(watched.overdue().is_zero());
-            })
-            .await;
-        assert!(deadline.remaining() <= Duration::from_millis(50));
     }
 }

@@ -13,6 +13,16 @@ use crate::params::ObjectRef;
 use crate::placement::absent;
 use crate::world::World;
 
+/// Starts a fleet that no other scenario uses, with a hub and this many members, for what all of them would feel. It ends
+/// with the scenario. Must be the first step.
+#[given(expr = "a fleet of its own with {int} member(s)")]
+async fn fleet_of_its_own(world: &mut World, members: usize) -> Result<(), StepError> {
+    let scene = world.scene();
+    scene.move_to_own_fleet(members).await?;
+    scene.did(format!("fleet {} started", scene.fleet.name()));
+    Ok(())
+}
+
 /// Joins a member that no other scenario uses, for faults that would disturb others. It leaves at the end.
 #[given(expr = "a member {string} of its own")]
 async fn of_its_own(world: &mut World, name: String) -> Result<(), StepError> {
@@ -168,16 +178,8 @@ fn heartbeat(member: &Value) -> Option<&Value> {
     member.pointer("/status/agentStatus/0/lastReceivedHeartbeat")
 }
 
-/// Waits until no other scenario is on the fleet, up to the end of this one: for what all of them would feel. They go on
-/// meanwhile, so put it where this scenario has waited for everything else.
-#[given("no other scenario is on the fleet")]
-#[when("no other scenario is on the fleet")]
-async fn alone(world: &mut World) {
-    world.scene().alone().await;
-}
-
 /// Kills the hub-agent and starts it again, as `kubectl rollout restart` does. All scenarios on the fleet would feel it:
-/// see that there is no other one.
+/// have a fleet of its own.
 #[when("the hub-agent is restarted")]
 async fn hub_agent_restarted(world: &mut World) -> Result<(), StepError> {
     let scene = world.scene();

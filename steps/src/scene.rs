@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clusters::local::Cluster;
 use diagnosis::{Finding, Snapshot};
-use fleet::kinds::Kind;
+use fleet::kinds::{self, Kind};
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
 use fleet::{Fleet, FleetError};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
@@ -17,7 +17,6 @@ use crate::error::StepError;
 use crate::names::Names;
 use crate::objects::{Placement, UpdateRun};
 use crate::record::{Recorder, What};
-use crate::sharing::Share;
 
 /// What tells a scenario from the others of a run.
 #[derive(Clone, Debug)]
@@ -59,7 +58,8 @@ pub struct Scene {
     made: Vec<Made>,
     labels: BTreeMap<String, BTreeSet<String>>,
     own_members: Vec<String>,
-    share: Share,
+    /// Whether the fleet is this scenario's own.
+    owns_fleet: bool,
     /// When the last remedy was applied.
     remedied_at: Mutex<Option<Instant>>,
 }
@@ -79,21 +79,18 @@ impl std::fmt::Debug for Scene {
 }
 
 impl Scene {
-    /// A scene on `fleet`, of which it has `share`, that records into `recorder`.
-    pub async fn new(fleet: Fleet, share: Share, info: SceneInfo, recorder: Recorder) -> Self {
-        let shared: Vec<String> = fleet.members().await.into_keys().collect();
-        let into = recorder.clone();
-        let observer = Observer::new(fleet.first_exit(), Arc::new(move |t| into.add(What::Transition(t))));
+    /// A scene on `fleet`, which it shares with others, that records into `recorder`.
+    pub async fn new(fleet: Fleet, info: SceneInfo, recorder: Recorder) -> Self {
         Self {
-            names: Names::new(&info.suffix, shared),
-            observer: Arc::new(observer),
+            names: Names::new(&info.suffix, fleet.members().await.into_keys()),
+            observer: observer(&fleet, &recorder),
             placements: BTreeMap::new(),
             runs: BTreeMap::new(),
             made: Vec::new(),
             labels: BTreeMap::new(),
             own_members: Vec::new(),
             remedied_at: Mutex::default(),
-            share,
+            owns_fleet: false,
             fleet,
             recorder,
             info,
@@ -131,17 +128,31 @@ impl Scene {
         self.info.real_time
     }
 
-    /// Waits until no other scenario is on the fleet, and has it alone up to the end.
-    pub(crate) async fn alone(&mut self) {
-        let since = Instant::now();
-        let progress = self.info.progress.clone();
-        let others = self.share.others();
-        let alone = self.share.alone();
-        let tell = || format!("waits for {} others to end", others());
-        // The others have limits of their own.
-        self.info.deadline.not_counting(telling(&progress, tell, alone)).await;
-        let seconds = since.elapsed().as_secs_f64();
-        self.recorder.add(What::Held { expectation: "no other scenario is on the fleet".into(), seconds });
+    /// Leaves the shared fleet for one that is made for this scenario and ends with it.
+    pub(crate) async fn move_to_own_fleet(&mut self, members: usize) -> Result<(), StepError> {
+        if self.owns_fleet || !self.made.is_empty() || !self.own_members.is_empty() || !self.labels.is_empty() {
+            return Err(StepError::Feature("a fleet of its own has to be a scenario's first step".into()));
+        }
+        let name = format!("{}-{}", self.fleet.name(), self.info.suffix);
+        self.fleet = self.fleet.beside(name, members).await?;
+        self.owns_fleet = true;
+        self.names = Names::new(&self.info.suffix, self.fleet.members().await.into_keys());
+        self.observer = observer(&self.fleet, &self.recorder);
+        Ok(())
+    }
+
+    /// The fleet that the scenario is on.
+    #[must_use]
+    pub fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    /// Lets what the scenario made outlive it, for a look.
+    ///
+    /// # Errors
+    /// When its own fleet's keeper doesn't answer.
+    pub async fn keep(&self) -> Result<(), FleetError> {
+        if self.owns_fleet { self.fleet.keep().await } else { Ok(()) }
     }
 
     /// Watches that something stays as it is while a controller's threshold passes. The scenario's limit isn't about
@@ -191,7 +202,7 @@ impl Scene {
     ) -> Result<(), StepError> {
         let api = kind.api(&self.hub().client, namespace);
         let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
-        patched.map_err(FleetError::api("hub", format!("change {}/{name}", kind.kind)))?;
+        self.observer.wrote("hub", &patched.map_err(FleetError::api("hub", format!("change {}/{name}", kind.kind)))?);
         Ok(())
     }
 
@@ -300,12 +311,20 @@ impl Scene {
             || finding.consequences.iter().any(|c| self.is_ours(c))
     }
 
-    /// Deletes everything that this scenario made, in the order in which an operator would: runs and placements first,
+    /// Deletes what this scenario made, in the order in which an operator would: runs and placements first,
     /// so that members are emptied, then members of its own. What can't be deleted is logged and left; the fleet's end
-    /// takes it.
-    pub async fn strike(&mut self) {
+    /// takes it. Where the fleet doesn't stay, so are namespaces with what they hold, once no placement selects them: to empty
+    /// one takes an API server some hundred requests.
+    pub async fn strike(&mut self, fleet_stays: bool) {
+        if self.owns_fleet {
+            if let Err(error) = self.fleet.end().await {
+                tracing::warn!(%error, fleet = self.fleet.name(), "failed to end a scenario's own fleet");
+            }
+            return;
+        }
         let strike = async {
-            for made in self.made.iter().rev() {
+            let costly = [kinds::NAMESPACE, kinds::CONFIG_MAP];
+            for made in self.made.iter().rev().filter(|made| fleet_stays || !costly.contains(&made.kind)) {
                 if let Err(error) = self.delete(made.kind, made.namespace.as_deref(), &made.name).await {
                     tracing::warn!(%error, kind = made.kind.kind, name = made.name, "failed to clean up");
                 }
@@ -333,6 +352,11 @@ impl Scene {
             tracing::warn!(scenario = self.info.suffix, "cleaning up took more than 60 s and was given up");
         }
     }
+}
+
+fn observer(fleet: &Fleet, recorder: &Recorder) -> Arc<Observer> {
+    let into = recorder.clone();
+    Arc::new(Observer::new(fleet.first_exit(), Arc::new(move |t| into.add(What::Transition(t)))))
 }
 
 /// Does something that takes long and tells meanwhile how far it is.

@@ -101,9 +101,24 @@ fn holder(dir: &Path) -> Holder {
 /// How long a keeper may take from the making of its directory until it has its lock.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
-/// Waits until nothing is left of the fleet `name`, for at most ten seconds: its keeper ends it when its owner has let
-/// go.
+/// Waits until nothing is left of the fleet `name` and of those beside it ([`beside`]), for at most ten seconds each:
+/// keepers end them when their owner has let go.
 pub async fn wait_until_gone(name: &str) {
+    for name in beside(name) {
+        one_is_gone(&name).await;
+    }
+    one_is_gone(name).await;
+}
+
+/// The fleets that were started beside the fleet `name`, whose names begin with its name and a hyphen.
+#[must_use]
+pub fn beside(name: &str) -> Vec<String> {
+    let mut fleets = fleets().unwrap_or_default();
+    fleets.retain(|other| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('-')));
+    fleets
+}
+
+async fn one_is_gone(name: &str) {
     let Ok(dir) = fleet(name) else { return };
     let end = End::of(&dir);
     for _ in 0..200 {

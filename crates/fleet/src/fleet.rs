@@ -125,6 +125,24 @@ impl Fleet {
         Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, starts })))
     }
 
+    /// Starts another fleet of the same components, beside this one.
+    ///
+    /// # Errors
+    /// As [`Fleet::create`].
+    pub async fn beside(&self, name: String, members: usize) -> Result<Self, FleetError> {
+        // The semaphore lives as long as the fleet and is never closed.
+        let _turn = self.0.starts.acquire().await;
+        let options = Options {
+            name,
+            members,
+            programs: self.0.local.programs().clone(),
+            agents: self.0.agents.clone(),
+            pods: self.0.pods.read().await.clone(),
+            keeper: Program::this()?,
+        };
+        Self::create(options, Arc::new(|_| ())).await
+    }
+
     /// The fleet's name.
     #[must_use]
     pub fn name(&self) -> &str {

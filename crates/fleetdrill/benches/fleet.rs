@@ -136,18 +136,10 @@ fn run(args: &[&str]) -> Result<Ran, Failure> {
     let ran: Vec<_> = scenarios.iter().filter(|s| s["outcome"] != "not_run").collect();
     let first = ran.iter().filter_map(|s| time(s)).min().ok_or("no start in the report")?;
     let ends = ran.iter().filter_map(|s| Some(time(s)?.duration_since(first).as_secs_f64() + s["seconds"].as_f64()?));
-    let each =
-        || ran.iter().filter_map(|s| Some((s["seconds"].as_f64()? - waited(s), s["scenario"].as_str()?.to_owned())));
+    let each = || ran.iter().filter_map(|s| Some((s["seconds"].as_f64()?, s["scenario"].as_str()?.to_owned())));
     let longest = each().max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no scenario in the report")?;
     let sum = each().map(|(seconds, _)| seconds).sum();
     Ok(Ran { seconds: ends.fold(0.0, f64::max), scenarios: ran.len(), sum, longest })
-}
-
-/// The seconds for which a scenario waited to have the fleet alone.
-fn waited(scenario: &Value) -> f64 {
-    let entries = scenario["entries"].as_array().into_iter().flatten();
-    let alone = entries.filter(|e| e["expectation"] == "no other scenario is on the fleet");
-    alone.filter_map(|e| e["seconds"].as_f64()).sum()
 }
 
 /// Adds up the memory of all of a fleet's processes once a second: members come and go.

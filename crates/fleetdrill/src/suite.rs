@@ -1,5 +1,6 @@
 //! Features: reading them, checking them before anything is started, and selecting scenarios.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -19,8 +20,12 @@ use crate::versions::Needed;
 /// The built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 
-/// The tag of scenarios that take longer than most.
-const SLOW: &str = "slow";
+/// What begins a tag that says how long a scenario takes about, such as `@takes-150s`.
+const TAKES: &str = "takes-";
+
+/// The seconds that most scenarios take less than; with a member of its own, whose cluster has to start.
+const USUAL: u32 = 30;
+const USUAL_DISRUPTIVE: u32 = 60;
 
 /// Features that can't be used.
 #[derive(Debug, Error)]
@@ -53,9 +58,9 @@ pub enum SuiteError {
         /// Why.
         why: String,
     },
-    /// A tag that should say for which versions of KubeFleet a scenario is, and doesn't.
+    /// A tag that should say for which versions of KubeFleet a scenario is, or how long it takes, and doesn't.
     #[error("{place}: {why}")]
-    Version {
+    Tag {
         /// The scenario's file and line.
         place: String,
         /// What is wrong.
@@ -112,7 +117,7 @@ impl SuiteError {
             Self::Statement { .. } => Some("`fleetdrill guides GUIDE` shows the statements there are".into()),
             Self::Empty { nearest: Some(nearest), .. } => Some(format!("did you mean \"{nearest}\"?")),
             Self::Empty { .. } => Some("`fleetdrill list` shows the scenarios there are".into()),
-            Self::Read { .. } | Self::Syntax { .. } | Self::Version { .. } => None,
+            Self::Read { .. } | Self::Syntax { .. } | Self::Tag { .. } => None,
         }
     }
 }
@@ -163,7 +168,7 @@ impl Suite {
         if suite.scenarios().next().is_none() {
             return Err(empty(selection, &names, &all_names));
         }
-        suite.check_versions()?;
+        suite.check_tags()?;
         suite.check_steps()?;
         suite.check_statements()?;
         Ok(suite)
@@ -200,19 +205,20 @@ impl Suite {
         self.features.iter().flat_map(|f| f.scenarios.iter().map(move |s| (f, s)))
     }
 
-    /// The features, those with scenarios tagged `@slow` first, and these first in each: a run takes as long as its longest
-    /// scenario if that doesn't have to wait for a place.
+    /// The features, with the scenarios that take longest first: a run takes as long as its longest scenario if that doesn't
+    /// have to wait for a place. A feature is there once for each length that its scenarios have.
     #[must_use]
-    pub fn slow_first(&self) -> Vec<Feature> {
-        let mut features = self.features.clone();
-        for feature in &mut features {
-            let mut scenarios = std::mem::take(&mut feature.scenarios);
-            scenarios.sort_by_key(|scenario| !has_tag(feature, scenario, SLOW));
-            feature.scenarios = scenarios;
-        }
-        let slow = |f: &Feature| f.scenarios.first().is_some_and(|s| has_tag(f, s, SLOW));
-        features.sort_by_key(|f| !slow(f));
-        features
+    pub fn longest_first(&self) -> Vec<Feature> {
+        let seconds = |f: &Feature, s: &Scenario| takes(&tags(f, s)).unwrap_or(USUAL);
+        let lengths: BTreeSet<u32> = self.scenarios().map(|(f, s)| seconds(f, s)).collect();
+        let of_length = |length: u32| {
+            let part = move |f: &Feature| {
+                let scenarios: Vec<_> = f.scenarios.iter().filter(|s| seconds(f, s) == length).cloned().collect();
+                (!scenarios.is_empty()).then(|| Feature { scenarios, ..f.clone() })
+            };
+            self.features.iter().filter_map(part)
+        };
+        lengths.into_iter().rev().flat_map(of_length).collect()
     }
 
     /// Whether a scenario needs members with pods.
@@ -221,9 +227,11 @@ impl Suite {
         self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "pods"))
     }
 
-    fn check_versions(&self) -> Result<(), SuiteError> {
+    fn check_tags(&self) -> Result<(), SuiteError> {
         for (feature, scenario) in self.scenarios() {
-            needed(feature, scenario).map_err(|why| SuiteError::Version { place: place(feature, scenario), why })?;
+            let takes = takes(&tags(feature, scenario)).map(drop);
+            let checked = needed(feature, scenario).map(drop).and(takes);
+            checked.map_err(|why| SuiteError::Tag { place: place(feature, scenario), why })?;
         }
         Ok(())
     }
@@ -275,6 +283,14 @@ pub fn file(feature: &Feature) -> String {
 #[must_use]
 pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
     feature.tags.iter().chain(&scenario.tags).cloned().collect()
+}
+
+/// About how many seconds a scenario takes, as its tags say: the last one that does, which stands nearest to it.
+fn takes(tags: &[String]) -> Result<u32, String> {
+    let usual = if tags.iter().any(|t| t == "disruptive") { USUAL_DISRUPTIVE } else { USUAL };
+    let Some(time) = tags.iter().rev().find_map(|t| t.strip_prefix(TAKES)) else { return Ok(usual) };
+    let seconds = time.strip_suffix('s').and_then(|n| n.parse().ok());
+    seconds.ok_or_else(|| format!("tag @{TAKES}{time} says no time: write it like @{TAKES}150s"))
 }
 
 /// Whether a scenario or its feature has a tag; it is given without `@`.
@@ -415,13 +431,24 @@ mod tests {
     }
 
     #[test]
-    fn slow_scenarios_begin_first() {
+    fn the_longest_scenarios_begin_first() {
         let text = |name: &str, tag: &str| {
             format!("Feature: {name}\n  Scenario: {name}1\n    Given a\n  {tag}\n  Scenario: {name}2\n    Given a\n")
         };
         let parse = |name: &str, tag: &str| parse(Path::new(name), &text(name, tag)).expect("a feature");
-        let suite = Suite { features: vec![parse("a", "@quick"), parse("b", "@slow")] };
-        assert_eq!(scenario_names(&suite.slow_first()), ["b2", "b1", "a1", "a2"]);
+        let suite =
+            Suite { features: vec![parse("a", "@quick"), parse("b", "@disruptive"), parse("c", "@takes-150s")] };
+        assert_eq!(scenario_names(&suite.longest_first()), ["c2", "b2", "a1", "a2", "b1", "c1"]);
+    }
+
+    #[test]
+    fn the_nearest_tag_says_how_long_a_scenario_takes() {
+        let takes = |tags: &[&str]| super::takes(&tags.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(takes(&["takes-90s", "disruptive", "takes-150s"]), Ok(150));
+        assert_eq!(takes(&["disruptive"]), Ok(USUAL_DISRUPTIVE));
+        assert_eq!(takes(&["pods"]), Ok(USUAL));
+        let error = takes(&["takes-2m"]).expect_err("minutes");
+        assert_eq!(error, "tag @takes-2m says no time: write it like @takes-150s");
     }
 
     #[test]

@@ -33,6 +33,7 @@ async fn a_wait_ends_in_one_of_four_ways() {
     it_can_no_longer_hold(&cluster, &observer).await;
     its_time_is_up(&cluster, &observer).await;
     it_stays_or_does_not(&cluster, &observer).await;
+    what_was_written_is_not_seen_as_it_was_before(&cluster, &observer).await;
     assert!(seen.lock().expect("unpoisoned").contains(&"ConfigMap/default/held (deletion)".to_owned()));
 
     the_fleet_breaks(&local, &cluster, &observer).await;
@@ -103,6 +104,29 @@ async fn it_stays_or_does_not(cluster: &Cluster, observer: &Observer) {
         None => Verdict::Pending("not yet".into()),
     };
     observer.until(cluster, &watched, "it is being deleted", LIMIT, deleting).await.expect("it is being deleted");
+}
+
+/// A watch is behind a write by a moment, in which a wait would take the past for the outcome.
+async fn what_was_written_is_not_seen_as_it_was_before(cluster: &Cluster, observer: &Observer) {
+    create(cluster, "written", "0").await;
+    let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "written");
+    observer
+        .until(cluster, &watched, "it says 0", LIMIT, |objects| says(objects, "written", "0"))
+        .await
+        .expect("it does");
+    for n in 1..=50 {
+        let (before, now) = ((n - 1).to_string(), n.to_string());
+        let api = CONFIG_MAP.api(&cluster.client, Some("default"));
+        let patch = Patch::Merge(json!({"data": {"says": now}}));
+        observer.wrote("hub", &api.patch("written", &PatchParams::default(), &patch).await.expect("patched"));
+        let held = observer.until(cluster, &watched, "it says what was written", LIMIT, |objects| {
+            match says(objects, "written", &before) {
+                Verdict::Holds => Verdict::Never("it is seen as it was".into()),
+                _ => says(objects, "written", &now),
+            }
+        });
+        held.await.expect("it is seen as it is");
+    }
 }
 
 async fn the_fleet_breaks(local: &Local, cluster: &Cluster, observer: &Observer) {

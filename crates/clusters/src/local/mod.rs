@@ -116,6 +116,12 @@ impl Local {
         &self.keeper
     }
 
+    /// What its control planes are made of.
+    #[must_use]
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
     /// The first process that ended without having been stopped, when one has.
     #[must_use]
     pub fn first_exit(&self) -> watch::Receiver<Option<Exit>> {

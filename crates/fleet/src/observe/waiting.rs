@@ -60,7 +60,10 @@ impl Observer {
             }
             let objects = state.borrow_and_update().clone();
             if let Some(objects) = objects {
-                match check(&objects) {
+                let outdated = self.outdated(&watched.cluster, &objects);
+                let unseen =
+                    outdated.map(|name| Verdict::Pending(format!("{name} is seen as it was before its change")));
+                match unseen.unwrap_or_else(|| check(&objects)) {
                     Verdict::Holds => return Ok(Held { after: started.elapsed(), objects }),
                     Verdict::Pending(what) => last = with_objects(&what, &objects),
                     Verdict::Never(why) => {

@@ -83,7 +83,12 @@ pub struct Observer {
     on_transition: OnTransition,
     pub(super) first_exit: watch::Receiver<Option<Exit>>,
     watches: Mutex<HashMap<Watched, Watch>>,
+    /// The resource versions of what was written, by cluster, kind, namespace and name.
+    written: Mutex<HashMap<Identity, u64>>,
 }
+
+/// A cluster, and an object on it.
+type Identity = (String, String, Option<String>, String);
 
 struct Watch {
     objects: watch::Receiver<Option<Objects>>,
@@ -101,7 +106,7 @@ impl Observer {
     /// [`crate::Fleet::first_exit`]).
     #[must_use]
     pub fn new(first_exit: watch::Receiver<Option<Exit>>, on_transition: OnTransition) -> Self {
-        Self { on_transition, first_exit, watches: Mutex::default() }
+        Self { on_transition, first_exit, watches: Mutex::default(), written: Mutex::default() }
     }
 
     /// An observer that records nothing.
@@ -115,6 +120,30 @@ impl Observer {
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         let begin = || begin(client, watched, Arc::clone(&self.on_transition));
         watches.entry(watched.clone()).or_insert_with(begin).objects.clone()
+    }
+
+    /// Takes note of an object as an API server gave it back from a write. Watches are a little behind: until they have
+    /// come so far, the object as they see it counts for nothing.
+    pub fn wrote(&self, cluster: &str, object: &DynamicObject) {
+        let meta = &object.metadata;
+        let kind = object.types.as_ref().map(|t| t.kind.clone()).unwrap_or_default();
+        let identity = (cluster.to_owned(), kind, meta.namespace.clone(), meta.name.clone().unwrap_or_default());
+        if let Some(version) = meta.resource_version.as_ref().and_then(|v| v.parse().ok()) {
+            self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(identity, version);
+        }
+    }
+
+    /// The first of the objects that is seen as it was before it was written.
+    pub(super) fn outdated<'a>(&self, cluster: &str, objects: &'a Objects) -> Option<&'a str> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut outdated = objects.iter().filter(|(_, value)| {
+            let object = diagnosis::Object::new(value);
+            let (kind, namespace) = (object.kind().to_owned(), object.namespace().map(ToOwned::to_owned));
+            let wrote = written.get(&(cluster.to_owned(), kind, namespace, object.name().to_owned()));
+            let seen: Option<u64> = object.str("/metadata/resourceVersion").and_then(|v| v.parse().ok());
+            wrote.is_some_and(|wrote| seen.is_some_and(|seen| seen < *wrote))
+        });
+        outdated.next().map(|(name, _)| name.as_str())
     }
 }
 

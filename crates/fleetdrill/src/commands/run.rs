@@ -247,6 +247,9 @@ async fn end_fleet(args: &Run, fleet: &Fleet, ended: &Ended) -> Result<(), Comma
         eprintln!("  kubectl --kubeconfig {} --context hub get crp", fleet.kubeconfig_file().display());
         eprintln!("  fleetdrill diagnose --fleet {}", fleet.name());
         eprintln!("  fleetdrill down {}", fleet.name());
+        for beside in clusters::state_dir::beside(fleet.name()) {
+            eprintln!("and {beside}, which a scenario had for itself: fleetdrill down {beside}");
+        }
     } else if args.fleet.is_none() {
         if ended.broken.as_ref().is_none_or(|e| e.name != "keeper") {
             fleet.end().await?;

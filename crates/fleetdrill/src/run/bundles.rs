@@ -18,25 +18,24 @@ const READ_AT_ONCE: usize = 4;
 /// How many are packed at the same time, which takes a processor each while other scenarios still run.
 const PACKED_AT_ONCE: usize = 2;
 
-/// Makes bundles of one fleet. Clones share their limits.
+/// Makes bundles of fleets. Clones share their limits.
 #[derive(Clone)]
 pub(super) struct Bundles {
     dir: PathBuf,
-    fleet: Fleet,
     reading: Arc<Semaphore>,
     packing: Arc<Semaphore>,
 }
 
 impl Bundles {
-    pub(super) fn new(dir: &Path, fleet: Fleet) -> Self {
+    pub(super) fn new(dir: &Path) -> Self {
         let limited = |to| Arc::new(Semaphore::new(to));
-        Self { dir: dir.to_owned(), fleet, reading: limited(READ_AT_ONCE), packing: limited(PACKED_AT_ONCE) }
+        Self { dir: dir.to_owned(), reading: limited(READ_AT_ONCE), packing: limited(PACKED_AT_ONCE) }
     }
 
-    /// Reads the fleet as it is now.
-    pub(super) async fn take(&self, about: String) -> Bundle {
+    /// Reads a fleet as it is now.
+    pub(super) async fn take(&self, fleet: &Fleet, about: String) -> Bundle {
         let _permit = self.reading.acquire().await;
-        let bundle = Bundle::collect(&Source::of(&self.fleet).await, LIMIT).await;
+        let bundle = Bundle::collect(&Source::of(fleet).await, LIMIT).await;
         Bundle { about: Some(about), ..bundle }
     }
 

@@ -11,7 +11,7 @@ use cucumber::{Cucumber, cli, parser};
 use fleet::Fleet;
 use futures::stream;
 use steps::record::{Outcome, Recorder, ScenarioRecord, Shown, What};
-use steps::{Progress, Scene, SceneInfo, Sharing, World};
+use steps::{Progress, Scene, SceneInfo, World};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
@@ -62,7 +62,7 @@ impl Engine {
     pub async fn run(&self, suite: &Suite, reporters: RunReporters, interrupt: impl Future<Output = ()>) -> Ended {
         let board = SharedBoard::new(reporters);
         let strikes = Arc::new(tokio::sync::Mutex::new(JoinSet::new()));
-        let bundles = Bundles::new(&self.bundles, self.fleet.clone());
+        let bundles = Bundles::new(&self.bundles);
         let mut exits = self.fleet.first_exit();
         let broken = async {
             match exits.wait_for(Option::is_some).await {
@@ -108,7 +108,7 @@ impl Engine {
     /// Leaves a bundle for the scenarios that still ran when the run came to its end.
     async fn leave_one_for_all(&self, bundles: &Bundles, board: &SharedBoard, reason: &str) {
         let recorders = board.lock().recorders();
-        let bundle = bundles.take(reason.to_owned()).await;
+        let bundle = bundles.take(&self.fleet, reason.to_owned()).await;
         bundles.keep(bundle, &format!("run-{}", self.run), &recorders).await;
     }
 
@@ -124,11 +124,12 @@ impl Engine {
         let (suffixes_after, bundles) = (suffixes.clone(), bundles.clone());
         let statements = Statements::of(&self.fleet);
         let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
-        let (sharing, real_time) = (Sharing::new(suite.scenarios().count(), self.jobs), self.real_time);
+        let (shared, real_time) = (self.fleet.clone(), self.real_time);
         let mut pace = tokio::time::interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let pace = Arc::new(tokio::sync::Mutex::new(pace));
-        let (in_after, strikes, keep_failed) = (board.clone(), Arc::clone(strikes), self.keep_failed);
+        let (in_after, strikes) = (board.clone(), Arc::clone(strikes));
+        let (keep_failed, fleet_stays) = (self.keep_failed, self.fleet_stays);
         let ran = Cucumber::<World, Features, Vec<gherkin::Feature>, _, _>::custom(
             Features,
             cucumber::runner::Basic::default(),
@@ -140,13 +141,13 @@ impl Engine {
             let suffix = suffixes.get(&key(feature, scenario)).cloned().unwrap_or_default();
             let (told, at) = (in_before.clone(), key(feature, scenario));
             let progress = Progress(Arc::new(move |text: &str| told.lock().step_waits(&at, text)));
-            let (fleet, share, run) = (fleet.clone(), sharing.enter(), run.clone());
+            let (fleet, run) = (fleet.clone(), run.clone());
             let (board, pace) = (in_before.clone(), Arc::clone(&pace));
             Box::pin(async move {
                 pace.lock().await.tick().await;
                 let (deadline, recorder) = (board.begins(feature, scenario), board.recorder(feature, scenario));
                 let info = SceneInfo { run, suffix, real_time, deadline, progress };
-                world.enter(Scene::new(fleet, share, info, recorder).await);
+                world.enter(Scene::new(fleet, info, recorder).await);
             })
         })
         .after(move |feature, _, scenario, ended, world| {
@@ -158,7 +159,7 @@ impl Engine {
                 failed = shown.is_err();
                 in_after.lock().shows(feature, scenario, shown);
             }
-            let (strikes, bundles) = (Arc::clone(&strikes), bundles.clone());
+            let (strikes, bundles, shared) = (Arc::clone(&strikes), bundles.clone(), shared.clone());
             let (about, name) = (about(feature, scenario, &suffix), bundle_name(feature, scenario, &suffix));
             if failed {
                 in_after.lock().leaves(feature, scenario);
@@ -167,7 +168,7 @@ impl Engine {
                 let scene = world.and_then(World::leave);
                 if failed {
                     // The fleet and what the diagnosis says of it, before anything is cleaned up.
-                    let bundle = bundles.take(about).await;
+                    let bundle = bundles.take(scene.as_ref().map_or(&shared, Scene::fleet), about).await;
                     match (&scene, bundle.lacks()) {
                         (Some(scene), None) => {
                             let findings = scene.findings_in(&bundle.snapshot);
@@ -184,12 +185,14 @@ impl Engine {
                 }
                 let Some(mut scene) = scene else { return };
                 if !(failed && keep_failed) {
-                    strikes.lock().await.spawn(async move { scene.strike().await });
+                    strikes.lock().await.spawn(async move { scene.strike(fleet_stays).await });
+                } else if let Err(error) = scene.keep().await {
+                    tracing::warn!(%error, "failed to keep a scenario's own fleet");
                 }
             })
         })
         .with_cli(cli::Opts::<cli::Empty, cucumber::runner::basic::Cli, cli::Empty>::default())
-        .run(suite.slow_first())
+        .run(suite.longest_first())
         .await;
         drop(ran);
     }
