@@ -288,10 +288,7 @@ impl Scene {
     /// # Errors
     /// When the fleet can't be read.
     pub async fn diagnose(&self) -> Result<Vec<Finding>, StepError> {
-        let members = self.fleet.members().await;
-        let clients = members.into_iter().map(|(name, member)| (name, member.cluster.client)).collect();
-        let snapshot = fleet::snapshot::take(&self.hub().client, &clients).await?;
-        Ok(self.findings_in(&snapshot))
+        Ok(self.findings_in(&*self.fleet.snapshot().await?))
     }
 
     /// What the diagnosis says of this scenario's own objects in a snapshot that was taken already.

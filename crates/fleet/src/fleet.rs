@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use clusters::keeper::protocol::Exit;
 use clusters::keeper::{Keeper, Program};
 use clusters::kubeconfig;
 use clusters::local::{Cluster, Kind, Local, PodPrograms, Programs, write_private};
+use diagnosis::Snapshot;
 use futures::future::try_join;
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::{RwLock, Semaphore, watch};
+use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
 use crate::agents::{Agents, hub_agent_name, member_agent_name};
 use crate::error::FleetError;
@@ -54,6 +56,8 @@ struct Inner {
     /// Clusters that may start at the same time beside what runs: each start takes several seconds of processor time,
     /// and more of them at once make everything else wait.
     starts: Semaphore,
+    /// The last snapshot that was taken, and when it was begun.
+    snapshot: Mutex<Option<(Instant, Arc<Snapshot>)>>,
 }
 
 /// What another command must know of a fleet that is up.
@@ -97,8 +101,9 @@ impl Fleet {
         let start = Start { local: &local, agents: &options.agents, crds: &crds, progress: &progress };
         let (hub, members) = start.all(options.members).await?;
         let (members, pods) = (RwLock::new(members), RwLock::new(options.pods));
+        let (starts, snapshot) = (starts(), Mutex::default());
         let inner =
-            Inner { name: options.name, agents: options.agents, local, hub, crds, members, pods, starts: starts() };
+            Inner { name: options.name, agents: options.agents, local, hub, crds, members, pods, starts, snapshot };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
         Ok(fleet)
@@ -122,7 +127,7 @@ impl Fleet {
         }
         let (members, pods) = (RwLock::new(members), RwLock::new(saved.pods));
         let (name, agents, starts) = (saved.name, saved.agents, starts());
-        Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, starts })))
+        Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, starts, snapshot: Mutex::default() })))
     }
 
     /// Starts another fleet of the same components, beside this one.
@@ -173,6 +178,24 @@ impl Fleet {
     pub async fn member(&self, name: &str) -> Result<Member, FleetError> {
         let members = self.0.members.read().await;
         members.get(name).cloned().ok_or_else(|| FleetError::NoSuchMember(name.to_owned()))
+    }
+
+    /// What the diagnosis reads, as it is from now on. Scenarios that ask while a snapshot is taken share the next one: dozens
+    /// of them side by side would keep the API servers from everything else.
+    ///
+    /// # Errors
+    /// When the hub can't be asked.
+    pub async fn snapshot(&self) -> Result<Arc<Snapshot>, FleetError> {
+        let asked = Instant::now();
+        let mut last = self.0.snapshot.lock().await;
+        if let Some((_, snapshot)) = last.as_ref().filter(|(begun, _)| *begun >= asked) {
+            return Ok(Arc::clone(snapshot));
+        }
+        let begun = Instant::now();
+        let members = self.members().await.into_iter().map(|(name, member)| (name, member.cluster.client)).collect();
+        let snapshot = Arc::new(crate::snapshot::take(&self.hub().client, &members).await?);
+        *last = Some((begun, Arc::clone(&snapshot)));
+        Ok(snapshot)
     }
 
     /// The first process of the fleet that ended without having been stopped.
