@@ -34,7 +34,9 @@ const HUB_FLAGS: &[(&str, &str)] = &[
 
 /// Flags for the member-agent, as far as it knows them.
 ///
-/// With the default backoff of v0.1.2 a change of availability may be seen up to 15 min late.
+/// With the default backoff of v0.1.2 a change of availability may be seen up to 15 min late. Each look at a Work writes its
+/// status anew, changed or not, and the hub-agent looks at the placement each time: what is available already is looked at
+/// less often.
 const MEMBER_FLAGS: &[(&str, &str)] = &[
     ("leader-elect", "false"),
     ("tls-insecure", "false"),
@@ -44,7 +46,7 @@ const MEMBER_FLAGS: &[(&str, &str)] = &[
     ("hub-metrics-bind-address", "0"),
     ("health-probe-bind-address", "127.0.0.1:0"),
     ("hub-health-probe-bind-address", "127.0.0.1:0"),
-    ("work-applier-requeue-rate-limiter-max-fast-backoff-delay-seconds", "5"),
+    ("work-applier-requeue-rate-limiter-max-fast-backoff-delay-seconds", "20"),
     ("work-applier-requeue-rate-limiter-max-slow-backoff-delay-seconds", "5"),
 ];
 
