@@ -165,7 +165,7 @@ Feature: A staged update run fails while it executes
   Scenario Outline: <change> while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members  | before   |
+      | stage   | labelled | before   |
       | staging | member-1 | Approval |
       | canary  | member-2 |          |
     And an update run "release" of placement "web" starts with strategy "asks"

@@ -111,7 +111,7 @@ async fn without_namespace(world: &mut World, name: String, members: Members) ->
 async fn namespace_placed(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let p = scene.placement(&name)?;
-    place_namespace(scene, &p.name, &p.content, &format!("fleetdrill.dev/{}", p.name)).await?;
+    place_namespace(scene, &p.name, &p.content, &p.choice).await?;
     scene.remedied(format!("a ClusterResourcePlacement places namespace {}", p.content));
     Ok(())
 }
@@ -126,13 +126,14 @@ async fn make(
     members: &Members,
 ) -> Result<(), StepError> {
     selector["group"] = "".into();
-    let label = choose(scene, real, &members.0).await?;
+    let choice = choose(scene, real, &members.0)?;
     let spec =
-        json!({"resourceSelectors": [selector], "policy": pick_all(&label), "strategy": {"type": "RollingUpdate"}});
+        json!({"resourceSelectors": [selector], "policy": pick_all(&choice), "strategy": {"type": "RollingUpdate"}});
     let (kind, namespace) = (scope.placement(), scope.namespace().map(ToOwned::to_owned));
     scene.make(kind, namespace.as_deref(), json!({"metadata": {"name": real}, "spec": spec})).await?;
     scene.induced(format!("{}/{real} selects what is in namespace {content}", kind.kind));
     let placement = Placement {
+        choice,
         name: real.to_owned(),
         scope,
         content,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::error::StepError;
 use crate::params::ObjectRef;
+use crate::placement::Choice;
 use crate::scene::Scene;
 
 /// The label by which a placement's bindings, snapshots and Works name it.
@@ -86,6 +87,8 @@ pub struct Placement {
     pub scope: Scope,
     /// The namespace whose contents it places.
     pub content: String,
+    /// The members that it selected at first.
+    pub(crate) choice: Choice,
     /// How often its ConfigMap has been changed.
     pub revision: u32,
     /// How many resource snapshots there should be.

@@ -104,7 +104,8 @@ async fn rolling_update_is_refused(world: &mut World, name: String, why: String)
 async fn selects_too(world: &mut World, name: String, member: String) -> Result<(), StepError> {
     let scene = world.scene();
     let placement = scene.placement(&name)?;
-    choose(scene, &placement.name, std::slice::from_ref(&member)).await?;
+    let real = scene.names.get(&member)?;
+    scene.label_member(&real, json!({ label(&placement.name): "true" })).await?;
     scene.induced(format!("{member} got the label that {} selects by", placement.name));
     Ok(())
 }
@@ -135,8 +136,8 @@ async fn is_scheduled(world: &mut World, name: String, members: Members) -> Resu
 async fn selects_instead(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
     let scene = world.scene();
     let placement = scene.placement(&name)?;
-    let label = choose(scene, &format!("{}-instead", placement.name), &members.0).await?;
-    let patch = json!({"spec": {"policy": {"affinity": affinity(&label)}}});
+    let choice = choose(scene, &format!("{}-instead", placement.name), &members.0)?;
+    let patch = json!({"spec": {"policy": {"affinity": affinity(&choice)}}});
     let (kind, namespace) = (placement.scope.placement(), placement.scope.namespace());
     if namespace.is_some() {
         // Its namespace has to be there first.
@@ -250,7 +251,7 @@ pub(crate) async fn create(
     name: &str,
     members: &[String],
     strategy: &str,
-    policy: impl Fn(&str) -> Value,
+    policy: impl Fn(&Choice) -> Value,
 ) -> Result<(), StepError> {
     create_with(scene, new, name, members, json!({"type": strategy}), policy).await
 }
@@ -262,7 +263,7 @@ pub(crate) async fn create_external(
     new: NewPlacement,
     name: &str,
     members: &[String],
-    policy: impl Fn(&str) -> Value,
+    policy: impl Fn(&Choice) -> Value,
 ) -> Result<(), StepError> {
     create(scene, new, name, members, "External", policy).await?;
     scheduled(scene, name).await?;
@@ -276,7 +277,7 @@ pub(crate) async fn create_with(
     name: &str,
     members: &[String],
     strategy: Value,
-    policy: impl Fn(&str) -> Value,
+    policy: impl Fn(&Choice) -> Value,
 ) -> Result<(), StepError> {
     let real = scene.names.make(name);
     let content = format!("{real}-app");
@@ -284,10 +285,10 @@ pub(crate) async fn create_with(
     scene
         .make(kinds::CONFIG_MAP, Some(&content), json!({"metadata": {"name": SETTINGS}, "data": {"revision": "0"}}))
         .await?;
-    let label = choose(scene, &real, members).await?;
+    let choice = choose(scene, &real, members)?;
     let scope = if new.namespaced { Scope::Namespace(content.clone()) } else { Scope::Cluster };
     if new.namespaced {
-        place_namespace(scene, &real, &content, &label).await?;
+        place_namespace(scene, &real, &content, &choice).await?;
     }
     let (kind, namespace) = (scope.placement(), scope.namespace().map(ToOwned::to_owned));
     let hub = scene.hub();
@@ -312,7 +313,7 @@ pub(crate) async fn create_with(
             namespace.as_deref(),
             json!({
                 "metadata": {"name": real},
-                "spec": {"resourceSelectors": selectors, "policy": policy(&label), "strategy": strategy},
+                "spec": {"resourceSelectors": selectors, "policy": policy(&choice), "strategy": strategy},
             }),
         )
         .await?;
@@ -321,8 +322,16 @@ pub(crate) async fn create_with(
     scene.did(format!("{}/{real} (strategy {type_}) selects what is in namespace {content} for {on}", kind.kind));
     let snapshots_by_runs = type_ == "External" && scene.fleet.version().runs_take_snapshots();
     let snapshots = u32::from(!snapshots_by_runs);
-    let placement =
-        Placement { name: real.clone(), scope, content, revision: 0, snapshots, snapshots_by_runs, enveloped: false };
+    let placement = Placement {
+        name: real.clone(),
+        scope,
+        content,
+        choice,
+        revision: 0,
+        snapshots,
+        snapshots_by_runs,
+        enveloped: false,
+    };
     scene.placements.insert(name.to_owned(), placement);
     Ok(())
 }
@@ -332,13 +341,13 @@ pub(crate) async fn place_namespace(
     scene: &mut Scene,
     real: &str,
     content: &str,
-    label: &str,
+    choice: &Choice,
 ) -> Result<(), StepError> {
     let selector = json!({
         "group": "", "version": "v1", "kind": "Namespace", "name": content, "selectionScope": "NamespaceOnly",
     });
     let spec =
-        json!({"resourceSelectors": [selector], "policy": pick_all(label), "strategy": {"type": "RollingUpdate"}});
+        json!({"resourceSelectors": [selector], "policy": pick_all(choice), "strategy": {"type": "RollingUpdate"}});
     let name = namespace_placement(real);
     scene.make(kinds::CLUSTER_RESOURCE_PLACEMENT, None, json!({"metadata": {"name": name}, "spec": spec})).await
 }
@@ -348,8 +357,8 @@ fn namespace_placement(real: &str) -> String {
     format!("{real}-ns")
 }
 
-pub(crate) fn pick_all(label: &str) -> Value {
-    json!({"placementType": "PickAll", "affinity": affinity(label)})
+pub(crate) fn pick_all(choice: &Choice) -> Value {
+    json!({"placementType": "PickAll", "affinity": affinity(choice)})
 }
 
 pub(crate) async fn change_spec(scene: &mut Scene, name: &str, what: &str, spec: Value) -> Result<(), StepError> {
@@ -390,20 +399,33 @@ fn clusters(object: Object<'_>) -> Vec<&str> {
     on
 }
 
-/// Gives the members a label by which a policy can select them.
-pub(crate) async fn choose(scene: &mut Scene, label: &str, members: &[String]) -> Result<String, StepError> {
-    let key = format!("fleetdrill.dev/{label}");
-    for member in members {
-        let member = scene.names.get(member)?;
-        scene.label_member(&member, json!({ &key: "true" })).await?;
-    }
-    Ok(key)
+/// The members that a policy selects: these, and those that get its label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    label: String,
+    members: Vec<String>,
 }
 
-pub(crate) fn affinity(label: &str) -> Value {
-    json!({"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [
-        {"labelSelector": {"matchLabels": {label: "true"}}}
-    ]}}})
+fn label(name: &str) -> String {
+    format!("fleetdrill.dev/{name}")
+}
+
+pub(crate) fn choose(scene: &Scene, name: &str, members: &[String]) -> Result<Choice, StepError> {
+    let members = members.iter().map(|m| scene.names.get(m)).collect::<Result<_, _>>()?;
+    Ok(Choice { label: label(name), members })
+}
+
+pub(crate) fn affinity(choice: &Choice) -> Value {
+    let mut terms = vec![json!({"labelSelector": {"matchLabels": {&choice.label: "true"}}})];
+    if !choice.members.is_empty() {
+        terms.push(json!({"labelSelector": named(&choice.members)}));
+    }
+    json!({"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}}})
+}
+
+/// A label selector of members by their real names.
+pub(crate) fn named(members: &[String]) -> Value {
+    json!({"matchExpressions": [{"key": fleet::MEMBER_LABEL, "operator": "In", "values": members}]})
 }
 
 async fn change_resources(scene: &mut Scene, name: &str) -> Result<(), StepError> {

@@ -9,7 +9,7 @@ use crate::error::StepError;
 use crate::limits;
 use crate::objects::{PARENT, Scope};
 use crate::params::{Members, NewPlacement};
-use crate::placement::{affinity, create, create_external, first_snapshot, noticed, patch_spec};
+use crate::placement::{Choice, affinity, create, create_external, first_snapshot, noticed, patch_spec};
 use crate::scene::Scene;
 use crate::world::World;
 
@@ -21,7 +21,7 @@ async fn names(world: &mut World, new: NewPlacement, name: String, members: Memb
     let scene = world.scene();
     let named = known(scene, &members);
     let existing: Vec<String> = members.0.iter().filter(|m| scene.names.get(m).is_ok()).cloned().collect();
-    let policy = |_: &str| json!({"placementType": "PickFixed", "clusterNames": named});
+    let policy = |_: &Choice| json!({"placementType": "PickFixed", "clusterNames": named});
     create(scene, new, &name, &existing, "RollingUpdate", policy).await
 }
 
@@ -87,8 +87,8 @@ async fn asks_for(world: &mut World, name: String, count: usize) -> Result<(), S
     noticed(scene, &name).await
 }
 
-fn pick(count: usize) -> impl Fn(&str) -> Value {
-    move |label| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(label)})
+fn pick(count: usize) -> impl Fn(&Choice) -> Value {
+    move |choice| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(choice)})
 }
 
 /// Deletes the placement's policy snapshots, as somebody may who takes them for leftovers, and waits until they are gone.

@@ -311,7 +311,8 @@ impl Scene {
     /// Deletes what this scenario made, in the order in which an operator would: runs and placements first,
     /// so that members are emptied, then members of its own. What can't be deleted is logged and left; the fleet's end
     /// takes it. Where the fleet doesn't stay, so are namespaces with what they hold, once no placement selects them: to empty
-    /// one takes an API server some hundred requests.
+    /// one takes an API server some hundred requests. So are members' labels, each of which lets the hub-agent schedule all
+    /// placements anew.
     pub async fn strike(&mut self, fleet_stays: bool) {
         if self.owns_fleet {
             if let Err(error) = self.fleet.end().await {
@@ -327,7 +328,7 @@ impl Scene {
                 }
             }
             for (member, keys) in &self.labels {
-                if self.own_members.contains(member) {
+                if !fleet_stays || self.own_members.contains(member) {
                     continue;
                 }
                 let labels = Value::Object(keys.iter().map(|key| (key.clone(), Value::Null)).collect());

@@ -13,14 +13,15 @@ use crate::error::StepError;
 use crate::limits;
 use crate::looks;
 use crate::objects::{Placement, Scope, UpdateRun};
-use crate::placement::{absent, snapshot_exists};
+use crate::placement::{absent, named, snapshot_exists};
 use crate::scene::Scene;
 use crate::world::World;
 
 /// The columns of a table of stages.
-const COLUMNS: [&str; 6] = ["stage", "members", "before", "after", "sorted by", "selector"];
+const COLUMNS: [&str; 7] = ["stage", "members", "labelled", "before", "after", "sorted by", "selector"];
 
-/// A strategy for a placement's runs. Columns: `stage`, `members` (separated by commas), and where wanted `before` and
+/// A strategy for a placement's runs. Columns: `stage`; `members` (separated by commas), or `labelled` with those that the
+/// stage selects by a label of its own, which can be taken from them and given to others; and where wanted `before` and
 /// `after`, each tasks separated by commas: `Approval` or `TimedWait 5s`; `sorted by`, a label's key; `selector`, a label
 /// selector as JSON instead of one that fits the members.
 #[given(expr = "a staged update strategy {string} for placement {string}")]
@@ -84,11 +85,14 @@ async fn stages(scene: &mut Scene, strategy: &str, step: &Step) -> Result<Vec<Va
         let cell = |name: &str| row.cell(name);
         let stage = row.needed("stage")?;
         let label = stage_label(strategy, stage);
-        for member in cell("members").into_iter().flat_map(|m| m.split(", ")) {
-            let member = scene.names.get(member)?;
+        let names = |column| cell(column).into_iter().flat_map(|m| m.split(", ")).map(|m| scene.names.get(m));
+        let (members, labelled) =
+            (names("members").collect::<Result<Vec<_>, _>>()?, names("labelled").collect::<Result<Vec<_>, _>>()?);
+        for member in labelled {
             scene.label_member(&member, json!({ &label: "true" })).await?;
         }
-        let mut value = json!({"name": stage, "labelSelector": {"matchLabels": {label: "true"}}});
+        let selector = if members.is_empty() { json!({"matchLabels": {label: "true"}}) } else { named(&members) };
+        let mut value = json!({"name": stage, "labelSelector": selector});
         if let Some(selector) = cell("selector") {
             value["labelSelector"] = serde_json::from_str(selector)
                 .map_err(|e| StepError::Feature(format!("the selector of stage {stage} is no JSON: {e}")))?;

@@ -21,5 +21,5 @@ pub mod version;
 
 pub use crate::error::FleetError;
 pub use crate::fleet::{Fleet, Options};
-pub use crate::member::{Member, SYSTEM, identity, member_namespace};
+pub use crate::member::{MEMBER_LABEL, Member, SYSTEM, identity, member_namespace};
 pub use crate::start::{Progress, Stage};

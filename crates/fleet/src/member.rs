@@ -12,6 +12,10 @@ use crate::install::FIELD_MANAGER;
 use crate::kinds::{CONFIG_MAP, Kind, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
 use crate::observe::{Observer, Verdict, Watched};
 
+/// The label that has each MemberCluster's name as its value, from its making on. What selects members by it needs no label of
+/// its own: each change of a MemberCluster's labels lets the hub-agent schedule all placements anew (v0.1.2).
+pub const MEMBER_LABEL: &str = "fleetdrill.dev/member";
+
 /// The namespace of KubeFleet's own objects on hub and members.
 pub const SYSTEM: &str = "fleet-system";
 
@@ -85,6 +89,8 @@ pub(crate) async fn register(
     let token = token(hub, &identity).await?;
     let file = dir.join(format!("{name}.token"));
     clusters::local::write_private(&file, &token).map_err(FleetError::Cluster)?;
+    let mut labels = labels.clone();
+    labels[MEMBER_LABEL] = name.into();
     let member = json!({
         "apiVersion": MEMBER_CLUSTER.api_version(), "kind": "MemberCluster",
         "metadata": {"name": name, "labels": labels},

@@ -88,7 +88,7 @@ pub struct Run {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     pub members: u8,
     /// How many scenarios run at the same time
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u8).range(1..))]
     pub jobs: u8,
     /// Wait out controllers' thresholds of minutes instead of moving a start time into the past
     #[arg(long)]
