@@ -293,7 +293,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @before-v0.2.0 @KF-UR-003
+  @before-v0.2.0 @takes-50s @KF-UR-003
   @drift:staged-update-run-2025/abortion/not-recoverable @drift:staged-update-run-2026/abortion/not-recoverable
   Scenario Outline: A run of <placement> that failed begins anew when its state changes
     Given <placement> "web" with strategy External selects "member-1"
