@@ -9,6 +9,7 @@ use diagnosis::{Finding, Snapshot};
 use fleet::kinds::Kind;
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
 use fleet::{Fleet, FleetError};
+use fleet::snapshot::Asked;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
@@ -278,8 +279,8 @@ impl Scene {
     /// When the fleet can't be read.
     pub async fn diagnose(&self) -> Result<Vec<Finding>, StepError> {
         let members = self.fleet.members().await;
-        let clients = members.into_iter().map(|(name, member)| (name, member.cluster.client)).collect();
-        let snapshot = fleet::snapshot::take(&self.hub().client, &clients).await?;
+        let members = members.into_iter().map(|(name, member)| (name, Asked::of(&member.cluster))).collect();
+        let snapshot = fleet::snapshot::take(&Asked::of(&self.hub()), &members).await?;
         Ok(self.findings_in(&snapshot))
     }
 

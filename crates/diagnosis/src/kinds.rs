@@ -32,6 +32,9 @@ const fn admission(kind: &'static str) -> Kind {
 /// Argo CD's applications. What else is read where there is one: [`DESTINATION_KINDS`].
 pub const APPLICATION: Kind = Kind { group: "argoproj.io", kind: "Application" };
 
+/// Argo CD's projects, which say what applications may do and as whom. Read from the hub where there is an [`APPLICATION`].
+pub const PROJECT: Kind = Kind { group: "argoproj.io", kind: "AppProject" };
+
 /// What to read from the hub, in all namespaces. A kind that the installed version doesn't have is left out.
 ///
 /// Of `ServiceAccount`, `RoleBinding` and `Role`, reading none at all counts as not having been allowed to, and so does

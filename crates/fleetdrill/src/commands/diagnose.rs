@@ -49,7 +49,7 @@ async fn live(args: &Diagnose) -> Result<Snapshot, CommandError> {
     progress.say("reading the fleet");
     let reached = target::reach(&args.target, Whole::Required).await?;
     reached.hub.check().await?;
-    let snapshot = fleet::snapshot::take(&reached.hub.client, &reached.member_clients()).await?;
+    let snapshot = fleet::snapshot::take(&reached.hub.asked(), &reached.members()).await?;
     progress.finish();
     Ok(snapshot)
 }

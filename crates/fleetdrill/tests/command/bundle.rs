@@ -29,7 +29,14 @@ fn broken_hub() -> Vec<Value> {
 }
 
 fn bundle() -> Bundle {
-    let cluster = |name: &str, role, objects| ClusterSnapshot { name: name.into(), role, objects, unreachable: None };
+    let cluster = |name: &str, role, objects| ClusterSnapshot {
+        name: name.into(),
+        role,
+        server: None,
+        objects,
+        logs: Vec::new(),
+        unreachable: None,
+    };
     Bundle {
         fleet: "prod".into(),
         kubefleet: None,

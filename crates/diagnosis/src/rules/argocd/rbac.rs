@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::application::{Application, Outcome};
 use super::names::{objects, sentence};
-use crate::Evidence;
 use crate::rules::draft::Draft;
+use crate::{Evidence, PROJECT};
 
 /// The rest of what Argo CD needs of a kind that it manages: with the verb that was refused alone, the next one would be.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
@@ -72,7 +72,7 @@ pub(super) fn of_operation(application: Application<'_>) -> Option<Draft> {
     }
     let project = application.object.str("/spec/project").unwrap_or("default");
     let namespace = application.object.namespace();
-    let object = application.fleet.hub.object("argoproj.io", "AppProject", namespace, project);
+    let object = application.fleet.hub.object(PROJECT.group, PROJECT.kind, namespace, project);
     evidence.extend(object.map(|p| application.quote().field(p, "spec.destinationServiceAccounts")));
     let names = json!({
         "project": project,
