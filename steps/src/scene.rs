@@ -8,8 +8,8 @@ use clusters::local::Cluster;
 use diagnosis::{Finding, Snapshot};
 use fleet::kinds::Kind;
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
-use fleet::{Fleet, FleetError};
 use fleet::snapshot::Asked;
+use fleet::{Fleet, FleetError};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 

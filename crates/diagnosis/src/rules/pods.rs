@@ -59,7 +59,8 @@ pub(super) fn of_workload(cluster: &ClusterSnapshot, workload: Object<'_>) -> Lo
 /// A workload's Pods by name; a Pod is its own.
 pub(super) fn pods<'a>(cluster: &'a ClusterSnapshot, workload: Object<'_>) -> Vec<Object<'a>> {
     let of_it = |pod: &Object<'_>| {
-        let itself = workload.kind() == "Pod" && (pod.namespace(), pod.name()) == (workload.namespace(), workload.name());
+        let itself =
+            workload.kind() == "Pod" && (pod.namespace(), pod.name()) == (workload.namespace(), workload.name());
         itself || belongs(*pod, workload)
     };
     let mut pods: Vec<_> = cluster.of_kind("", "Pod").filter(of_it).collect();
@@ -83,7 +84,8 @@ pub(super) fn failed_containers(pod: Object<'_>) -> Vec<Ended<'_>> {
         for status in pod.list(&format!("/status/{list}")) {
             let Some(container) = status.get("name").and_then(Value::as_str) else { continue };
             let ended = ["state", "lastState"].into_iter().find_map(|state| {
-                let code = status.pointer(&format!("/{state}/terminated/exitCode"))?.as_i64().filter(|code| *code != 0)?;
+                let code =
+                    status.pointer(&format!("/{state}/terminated/exitCode"))?.as_i64().filter(|code| *code != 0)?;
                 Some(Ended { container, code, path: format!("status.{list}[{container}].{state}.terminated.exitCode") })
             });
             all.extend(ended);

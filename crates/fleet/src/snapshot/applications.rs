@@ -10,12 +10,7 @@ use super::take::{Asked, addressed, objects};
 use crate::bundle::Redactor;
 
 /// Adds it to a snapshot: projects, what the destinations have, and the logs of what failed there.
-pub(super) async fn add(
-    snapshot: &mut Snapshot,
-    hub: &Asked,
-    members: &BTreeMap<String, Asked>,
-    redactor: &Redactor,
-) {
+pub(super) async fn add(snapshot: &mut Snapshot, hub: &Asked, members: &BTreeMap<String, Asked>, redactor: &Redactor) {
     let application = diagnosis::APPLICATION;
     let any = snapshot.hub().is_some_and(|hub| hub.of_kind(application.group, application.kind).next().is_some());
     if !any {

@@ -8,5 +8,5 @@ mod applications;
 mod logs;
 mod take;
 
-pub(crate) use take::{is_needed, list};
 pub use take::{Asked, Taken, take, take_what_can_be_had};
+pub(crate) use take::{is_needed, list};

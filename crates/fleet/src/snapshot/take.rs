@@ -91,13 +91,7 @@ pub(crate) fn is_needed(kind: Kind, error: &FleetError) -> bool {
     !(refused && [SERVICE_ACCOUNT, ROLE, ROLE_BINDING, APPLICATION].contains(&kind))
 }
 
-fn cluster(
-    name: &str,
-    role: Role,
-    asked: &Asked,
-    objects: Vec<Value>,
-    error: Option<&FleetError>,
-) -> ClusterSnapshot {
+fn cluster(name: &str, role: Role, asked: &Asked, objects: Vec<Value>, error: Option<&FleetError>) -> ClusterSnapshot {
     let (name, server) = (name.to_owned(), asked.server.clone());
     ClusterSnapshot { name, role, server, objects, logs: Vec::new(), unreachable: error.map(|e| in_full(e)) }
 }

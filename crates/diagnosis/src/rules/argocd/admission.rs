@@ -197,9 +197,11 @@ mod tests {
     fn webhooks_and_policies_are_told_apart_and_so_is_one_that_is_down() {
         let denied = r#"admission webhook "w.example.com" denied the request: no: latest"#;
         assert_eq!(denial(denied), Some(Denial::Webhook { name: "w.example.com", why: "no: latest" }));
-        let policy = "deployments.apps \"web\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no";
+        let policy =
+            "deployments.apps \"web\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no";
         assert_eq!(denial(policy), Some(Denial::Policy { name: "p", binding: "b", why: "no" }));
-        let down = r#"Internal error occurred: failed calling webhook "w": failed to call webhook: Post "https://x": refused"#;
+        let down =
+            r#"Internal error occurred: failed calling webhook "w": failed to call webhook: Post "https://x": refused"#;
         let why = r#"failed to call webhook: Post "https://x": refused"#;
         assert_eq!(denial(down), Some(Denial::Unreachable { name: "w", why }));
         assert_eq!(denial("Deployment.apps \"web\" is invalid"), None);

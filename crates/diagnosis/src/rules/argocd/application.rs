@@ -3,18 +3,19 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::destination::Destination;
+use super::destination::{Destination, Owners};
 use crate::rules::draft::{Draft, Topic};
 use crate::rules::fleet::{Fleet, full_name};
 use crate::rules::kubectl;
 use crate::rules::quote::Quote;
-use crate::{APPLICATION, Evidence, Object, Subject};
+use crate::{APPLICATION, ClusterSnapshot, Evidence, Object, Subject};
 
 /// An Application that isn't being deleted.
 #[derive(Clone, Copy)]
 pub(super) struct Application<'a> {
     pub fleet: Fleet<'a>,
     pub object: Object<'a>,
+    cluster: Option<&'a ClusterSnapshot>,
 }
 
 /// What the last operation is doing.
@@ -43,8 +44,14 @@ pub(super) struct Outcome<'a>(&'a Value);
 impl<'a> Application<'a> {
     /// All of the hub's.
     pub fn all(fleet: Fleet<'a>) -> impl Iterator<Item = Self> {
-        let objects = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind);
-        objects.filter(|o| o.deleted_at().is_none()).map(move |object| Self { fleet, object })
+        let objects: Vec<_> =
+            fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).filter(|o| o.deleted_at().is_none()).collect();
+        // Where there is none, nothing needs to know who owns what.
+        let owners = (!objects.is_empty()).then(|| Owners::of(fleet));
+        objects.into_iter().map(move |object| {
+            let cluster = owners.as_ref().and_then(|owners| owners.cluster(fleet, object));
+            Self { fleet, object, cluster }
+        })
     }
 
     /// `namespace/name`.
@@ -134,7 +141,7 @@ impl<'a> Application<'a> {
 
     /// Where its resources are to go.
     pub fn destination(self) -> Destination<'a> {
-        Destination::of(self)
+        Destination { application: self.object, cluster: self.cluster }
     }
 
     /// Which side failed: what the last operation says of itself.

@@ -1,8 +1,9 @@
 //! The cluster that an Application's resources are to go to. Argo CD's cluster Secrets would say it; no Secret is read.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
-use super::application::Application;
 use crate::rules::fleet::Fleet;
 use crate::rules::quote::Quote;
 use crate::{APPLICATION, ClusterSnapshot, Object, Role, Snapshot};
@@ -17,18 +18,12 @@ pub(super) const TRACKING_ID: &str = "argocd.argoproj.io/tracking-id";
 /// Where an Application's resources are to go.
 #[derive(Clone, Copy)]
 pub(super) struct Destination<'a> {
-    application: Application<'a>,
+    pub(super) application: Object<'a>,
     /// The cluster, when it is part of the snapshot.
     pub cluster: Option<&'a ClusterSnapshot>,
 }
 
 impl<'a> Destination<'a> {
-    pub(super) fn of(application: Application<'a>) -> Self {
-        let fleet = application.fleet;
-        let cluster = named(fleet, application.object).or_else(|| tracking(fleet, application));
-        Self { application, cluster }
-    }
-
     /// The member's name, when it is one.
     pub fn member(self) -> Option<&'a str> {
         self.cluster.filter(|c| c.role == Role::Member).map(|c| c.name.as_str())
@@ -36,7 +31,7 @@ impl<'a> Destination<'a> {
 
     /// What to call it: the cluster's name in the fleet, or else the application's own words.
     pub fn name(self) -> &'a str {
-        let text = |field| self.application.object.str(field).filter(|t| !t.is_empty());
+        let text = |field| self.application.str(field).filter(|t| !t.is_empty());
         let named = self.cluster.map(|c| c.name.as_str());
         named.or(text("/spec/destination/name")).or(text("/spec/destination/server")).unwrap_or("(unknown)")
     }
@@ -48,7 +43,7 @@ impl<'a> Destination<'a> {
 
     /// The namespace of what doesn't say one.
     pub fn namespace(self) -> &'a str {
-        self.application.object.str("/spec/destination/namespace").unwrap_or_default()
+        self.application.str("/spec/destination/namespace").unwrap_or_default()
     }
 
     /// Whether its objects could be read.
@@ -82,6 +77,7 @@ pub fn hub_is_destination(snapshot: &Snapshot) -> bool {
     hub.of_kind(APPLICATION.group, APPLICATION.kind).any(|application| is_hub(application, hub))
 }
 
+/// The cluster that an application names.
 fn named<'a>(fleet: Fleet<'a>, application: Object<'_>) -> Option<&'a ClusterSnapshot> {
     if is_hub(application, fleet.hub) {
         return Some(fleet.hub);
@@ -96,14 +92,31 @@ fn is_at(cluster: &ClusterSnapshot, server: &str) -> bool {
     !server.is_empty() && cluster.server.as_deref().is_some_and(|s| plain(s) == plain(server))
 }
 
-/// The cluster on which something says that it is this application's.
-fn tracking<'a>(fleet: Fleet<'a>, application: Application<'_>) -> Option<&'a ClusterSnapshot> {
-    let qualified = format!("{}_{}", application.object.namespace().unwrap_or_default(), application.object.name());
-    let of_it = |object: Object<'_>| {
-        let owner = owner(object);
-        !owner.is_empty() && (owner == application.object.name() || owner == qualified)
-    };
-    fleet.snapshot.clusters.iter().find(|c| c.objects().any(of_it))
+/// The clusters on which something says that it is an application's, by what it calls that.
+pub(super) struct Owners<'a>(HashMap<&'a str, &'a ClusterSnapshot>);
+
+impl<'a> Owners<'a> {
+    pub fn of(fleet: Fleet<'a>) -> Self {
+        let owned =
+            fleet.snapshot.clusters.iter().flat_map(|cluster| cluster.objects().map(move |o| (owner(o), cluster)));
+        let mut all = HashMap::new();
+        for (owner, cluster) in owned.filter(|(owner, _)| !owner.is_empty()) {
+            // The first one counts, in the snapshot's order.
+            all.entry(owner).or_insert(cluster);
+        }
+        Self(all)
+    }
+
+    /// The cluster that an application names, or else the one that has something of it.
+    pub fn cluster(&self, fleet: Fleet<'a>, application: Object<'_>) -> Option<&'a ClusterSnapshot> {
+        let owned = |name: &str| self.0.get(name).copied();
+        named(fleet, application).or_else(|| owned(application.name())).or_else(|| owned(&instance(application)))
+    }
+}
+
+/// What an application outside of Argo CD's namespace is called in tracking ids.
+pub(super) fn instance(application: Object<'_>) -> String {
+    format!("{}_{}", application.namespace().unwrap_or_default(), application.name())
 }
 
 /// The application that an object says it is of: `name`, or `namespace_name`. Empty where it says none.

@@ -48,12 +48,7 @@ pub(super) fn rule(application: Application<'_>) -> Option<Draft> {
     }
     let evidence = vec![
         application.quote_operation(),
-        application.quote().text(
-            application.object,
-            "status.conditions[ComparisonError]",
-            "(absent)".to_owned(),
-            None,
-        ),
+        application.quote().text(application.object, "status.conditions[ComparisonError]", "(absent)".to_owned(), None),
     ];
     let draft = draft(application, message, true, evidence);
     Some(if application.is_well() { draft.as_notice() } else { draft })

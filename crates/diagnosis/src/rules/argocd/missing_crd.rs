@@ -19,9 +19,8 @@ static MISSING: LazyLock<Regex> = LazyLock::new(|| {
     )
     .expect("a valid pattern")
 });
-static INSTALLED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)version "([^"]+)" of \S+ is installed"#).expect("a valid pattern")
-});
+static INSTALLED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"(?i)version "([^"]+)" of \S+ is installed"#).expect("a valid pattern"));
 
 pub(super) fn is(message: &str) -> bool {
     MISSING.is_match(message)

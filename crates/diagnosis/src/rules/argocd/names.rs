@@ -13,10 +13,14 @@ pub(super) fn with(application: Application<'_>, more: &Value) -> Value {
     let destination = application.destination();
     let object = application.object;
     let name = application.full_name();
-    let patch = |patch: Value| format!("kubectl --context hub patch {} --type=merge -p {}", application.reference(), kubectl::quoted(&patch));
+    let patch = |patch: Value| {
+        format!("kubectl --context hub patch {} --type=merge -p {}", application.reference(), kubectl::quoted(&patch))
+    };
     let cli = |command: &str| format!("argocd app {command} # the same with the argocd CLI");
-    let annotate =
-        format!("kubectl --context hub annotate {} argocd.argoproj.io/refresh=hard --overwrite", application.reference());
+    let annotate = format!(
+        "kubectl --context hub annotate {} argocd.argoproj.io/refresh=hard --overwrite",
+        application.reference()
+    );
     let mut names = json!({
         "app": name,
         "app_ref": application.reference(),

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::application::{Application, Operation};
-use super::destination::owner;
+use super::destination::{instance, owner};
 use super::wave;
 use crate::rules::draft::Draft;
 use crate::rules::fleet::Placement;
@@ -21,8 +21,7 @@ pub(super) fn rule(application: Application<'_>) -> Vec<Draft> {
 
 fn is_of(application: Application<'_>, placement: Placement<'_>) -> bool {
     let owner = owner(placement.object);
-    let qualified = format!("{}_{}", application.object.namespace().unwrap_or_default(), application.object.name());
-    owner == application.object.name() || owner == qualified
+    owner == application.object.name() || owner == instance(application.object)
 }
 
 /// It stands only below what is wrong with the placement.

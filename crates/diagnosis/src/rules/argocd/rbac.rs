@@ -169,8 +169,7 @@ mod tests {
         };
         assert_eq!(refusal(in_namespace), Some(expected));
         let everywhere = r#"deployments.apps is forbidden: User "jane" cannot list resource "deployments" in API group "apps" at the cluster scope"#;
-        let expected =
-            Refusal { user: "jane", verb: "list", resource: "deployments", group: "apps", namespace: None };
+        let expected = Refusal { user: "jane", verb: "list", resource: "deployments", group: "apps", namespace: None };
         assert_eq!(refusal(everywhere), Some(expected));
         assert_eq!(refusal("pods \"x\" is forbidden: exceeded quota: q, requested: pods=1"), None);
     }
