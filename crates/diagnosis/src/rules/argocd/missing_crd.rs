@@ -19,8 +19,10 @@ static MISSING: LazyLock<Regex> = LazyLock::new(|| {
     )
     .expect("a valid pattern")
 });
-static INSTALLED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"(?i)version "([^"]+)" of \S+ is installed"#).expect("a valid pattern"));
+static INSTALLED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?i)version "(?<version>[^"]+)" of (?:(?<group>[^\s/]*)/)?\S+ is installed"#)
+        .expect("a valid pattern")
+});
 
 pub(super) fn is(message: &str) -> bool {
     MISSING.is_match(message)
@@ -30,7 +32,11 @@ pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> D
     let destination = application.destination();
     let first = outcomes[0];
     let (group, kind) = (first.text("group"), first.text("kind"));
-    let installed = INSTALLED.captures(first.message()).and_then(|c| c.get(1)).map_or("", |v| v.as_str());
+    let found = INSTALLED.captures(first.message());
+    let part = |name: &str| found.as_ref().and_then(|c| c.name(name)).map_or("", |m| m.as_str());
+    // Argo CD looks for the kind alone, and calls one of another group another version.
+    let elsewhere = Some(part("group")).filter(|g| !part("version").is_empty() && *g != group);
+    let installed = if elsewhere.is_some() { "" } else { part("version") };
     // A name is all that is known of it: PLURAL.GROUP.
     let crd = format!("{}.{group}", plural(kind));
     let there = destination.object(CRD.0, CRD.1, None, &crd);
@@ -49,6 +55,7 @@ pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> D
         "group": group,
         "version": first.text("version"),
         "installed": installed,
+        "elsewhere": elsewhere.unwrap_or_default(),
         "crd": crd,
         "there": installed.is_empty() && there.is_some_and(|crd| came_later(crd, application)),
     });

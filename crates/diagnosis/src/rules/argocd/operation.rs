@@ -32,7 +32,9 @@ pub(super) fn rule(application: Application<'_>) -> Vec<Draft> {
 /// One finding for each reason, with all the resources that failed for it.
 fn failed(application: Application<'_>) -> Vec<Draft> {
     let mut by_cause: BTreeMap<Cause, Vec<Outcome<'_>>> = BTreeMap::new();
-    for outcome in application.outcomes().filter(|o| o.has_failed()) {
+    // What it was ended for may have been anything; its resources stand as they were then.
+    let failed = application.outcomes().filter(|o| o.has_failed() && !other::is_terminated(application));
+    for outcome in failed {
         by_cause.entry(cause(outcome)).or_default().push(outcome);
     }
     if by_cause.is_empty() {

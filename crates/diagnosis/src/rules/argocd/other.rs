@@ -18,16 +18,26 @@ pub(super) fn of_resources(application: Application<'_>, outcomes: &[Outcome<'_>
     let mut evidence = vec![application.quote_operation()];
     evidence.extend(outcomes.iter().map(|o| application.quote_outcome(*o)));
     let message = sentence(outcomes.first().map_or("", |o| o.message()));
-    let names = json!({"objects": objects(outcomes), "message": message, "project": project(application)});
+    let names = json!({
+        "objects": objects(outcomes), "message": message, "project": project(application), "terminated": false,
+    });
     application.draft("AR-SF-013", &names, evidence)
 }
 
-/// An operation that ended without a word about any resource.
+/// An operation that ended without a word about any resource, or that somebody ended, which is no failure.
 pub(super) fn of_operation(application: Application<'_>) -> Draft {
+    let terminated = is_terminated(application);
     let names = json!({
         "objects": "", "message": sentence(application.state("message")), "project": project(application),
+        "terminated": terminated,
     });
-    application.draft("AR-SF-013", &names, vec![application.quote_operation()])
+    let draft = application.draft("AR-SF-013", &names, vec![application.quote_operation()]);
+    if terminated { draft.as_notice() } else { draft }
+}
+
+/// Whether somebody ended the operation: nothing but its message tells.
+pub(super) fn is_terminated(application: Application<'_>) -> bool {
+    application.state("message").starts_with("Operation terminated")
 }
 
 fn project(application: Application<'_>) -> &str {

@@ -86,6 +86,10 @@ fn a_kind_that_is_missing_is_told_from_a_version() {
     let version = with(without_crd(version), "/status/operationState/syncResult/resources/0/version", "v2");
     let version = cause(&fleet(vec![version], vec![]));
     assert!(version.contains("doesn't know version v2 of Rollout (argoproj.io), only v1alpha1, which"), "{version}");
+    let group = r#"The Kubernetes API could not find version "v1alpha1" of argoproj.io/Rollout for requested resource web/api. Version "v1" of example.com/Rollout is installed on the destination cluster."#;
+    let group = cause(&alone(without_crd(group)));
+    assert!(group.ends_with("is of. There is a Rollout of the group example.com."), "{group}");
+    assert!(group.contains("doesn't know the kind Rollout (argoproj.io), which"), "{group}");
     for text in [
         r#"resource mapping not found for name: "api" namespace: "web" from "/dev/shm/1": no matches for kind "Rollout" in version "argoproj.io/v1alpha1" ensure CRDs are installed first"#,
         "the server could not find the requested resource",
@@ -126,6 +130,15 @@ fn each_reason_has_a_finding_and_what_has_none_is_quoted() {
         "{nothing}"
     );
     assert_eq!(cause(&alone(failing("web", refused("Service", "x", "")))).matches("it gives no reason").count(), 1);
+}
+
+#[test]
+fn what_somebody_ended_is_a_notice() {
+    let resources = json!([{"group": "apps", "kind": "Deployment", "namespace": "web", "name": "api", "status": "Synced", "hookPhase": "Running"}]);
+    let ended = alone(operated(application("web"), operation("Failed", "Operation terminated", resources)));
+    assert_eq!(found(&ended), ["AR-SF-013 Application/argocd/web"]);
+    assert!(!diagnosis::diagnose(&ended)[0].is_failure());
+    assert!(cause(&ended).starts_with("The apply was ended before it was through"), "{}", cause(&ended));
 }
 
 #[test]
