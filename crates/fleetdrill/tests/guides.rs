@@ -14,8 +14,8 @@ const INTRODUCTION: &str = "\
 # The guides, statement by statement
 
 The troubleshooting guides of KubeFleet and of Argo CD say what failures look like. fleetdrill has every statement of them that
-can be checked in [guides/](../guides): each condition of each example with its text, each way to look, each delay and each remedy. Scenarios
-name the statements that they show; on every run each is compared with what the real controllers wrote.
+can be checked in [guides/](../guides): each condition of each example with its text, each way to look, each delay and each
+remedy. Scenarios name the statements that they show; on every run each is compared with what the real controllers wrote.
 
 ```sh
 fleetdrill guides                                  # what differs, and what no scenario reaches
@@ -31,12 +31,15 @@ A statement *holds*, or it *differs*: then the text that the controllers wrote i
 ## How it is checked
 
 `guides/GUIDE.yaml` has the statements. One about a condition has its object, type, status, reason and message as in the
-guide's example; names of the example stand in holes (`in stage {stage=staging}`) and may be others, `{...}` is what the guide
-leaves out itself. Of an Argo CD Application `sync`, `health` and `operation` count as conditions, whose status is the phase, and so
-does each resource of its last sync (`result`; its hookPhase counts as the reason). A statement about a condition holds when a scenario
-that names it has seen such a transition. When only another reason or message of that condition was seen, it differs, and the
-text that is nearest to the guide's is kept. When nothing of it was seen, the scenario fails: it names what it doesn't show.
-Any other statement (`says`, `check`) is a behaviour: the steps of the scenario that names it assert it.
+guide's example; names of the example stand in holes (`in stage {stage=staging}`) and may be others, and `{...}` is what the
+guide itself leaves out. It holds when a scenario that names it has seen such a transition. When only another reason or message of
+that condition was seen, it differs, and the text that is nearest to the guide's is kept. When nothing of it was seen, the
+scenario fails: it names what it doesn't show. Any other statement (`says`, `check`) is a behaviour: the steps of the scenario that
+names it assert it.
+
+Of an Argo CD Application `sync`, `health` and `operation` count as conditions, with the phase as their status, and so does the
+`result` of each resource of its last sync, with its hookPhase as the reason. Its own conditions have no status: one that is there
+counts as True.
 
 `guides/measured/VERSION.yaml` has what was measured on a version of KubeFleet, `guides/measured/argocd-VERSION.yaml` on one of
 Argo CD. When a later run of that version sees something else, the scenario fails with both texts. The files are never written by
