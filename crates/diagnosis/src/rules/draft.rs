@@ -67,7 +67,7 @@ impl Draft {
     }
 
     /// Tells of it without calling it a failure, where a code stands for both.
-    pub fn as_notice(mut self) -> Self {
+    pub fn noticed(mut self) -> Self {
         self.finding.severity = Severity::Notice;
         self
     }

@@ -78,7 +78,7 @@ fn a_bundle_is_diagnosed_like_the_fleet_it_was_taken_from() {
     }
 }
 
-/// An application for member-1 whose PreSync hook failed, and what its Job left there.
+/// An application for member-1 whose `PreSync` hook failed, and what its Job left there.
 fn failed_hook() -> Bundle {
     let hook = json!({"group": "batch", "version": "v1", "kind": "Job", "namespace": "web", "name": "migrate",
         "hookType": "PreSync", "hookPhase": "Failed", "message": "Job has reached the specified backoff limit"});

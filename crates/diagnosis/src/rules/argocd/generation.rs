@@ -51,7 +51,7 @@ pub(super) fn rule(application: Application<'_>) -> Option<Draft> {
         application.quote().text(application.object, "status.conditions[ComparisonError]", "(absent)".to_owned(), None),
     ];
     let draft = draft(application, message, true, evidence);
-    Some(if application.is_well() { draft.as_notice() } else { draft })
+    Some(if application.is_well() { draft.noticed() } else { draft })
 }
 
 fn draft(application: Application<'_>, message: &str, gone: bool, evidence: Vec<Evidence>) -> Draft {

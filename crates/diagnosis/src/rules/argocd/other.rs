@@ -32,7 +32,7 @@ pub(super) fn of_operation(application: Application<'_>) -> Draft {
         "terminated": terminated,
     });
     let draft = application.draft("AR-SF-013", &names, vec![application.quote_operation()]);
-    if terminated { draft.as_notice() } else { draft }
+    if terminated { draft.noticed() } else { draft }
 }
 
 /// Whether somebody ended the operation: nothing but its message tells.

@@ -36,7 +36,7 @@ pub(super) fn warning(application: Application<'_>) -> Option<Draft> {
     if application.operation() == super::application::Operation::Failed && SHARED.is_match(message) {
         return None;
     }
-    Some(draft(application, false).as_notice())
+    Some(draft(application, false).noticed())
 }
 
 fn draft(application: Application<'_>, failed: bool) -> Draft {

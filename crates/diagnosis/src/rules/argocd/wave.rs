@@ -40,7 +40,7 @@ pub(super) fn waiting(application: Application<'_>) -> Option<Draft> {
     }
     let draft = draft(application, &outcomes, &look, is_hook);
     // A hook may take its time: a migration of an hour is none that has failed.
-    Some(if is_hook && !never { draft.as_notice() } else { draft })
+    Some(if is_hook && !never { draft.noticed() } else { draft })
 }
 
 /// Whether an operation has run for longer than resources take.
