@@ -1,5 +1,5 @@
-//! Taking what the diagnosis reads, read-only. Beside the lists of [`take`], where there are Argo CD applications: what
-//! their destinations have ([`applications`]) and the ends of some logs ([`logs`]).
+//! Taking what the diagnosis reads, read-only. Beside the lists that every fleet has, where there are Argo CD applications:
+//! what their destinations have, and the ends of some logs.
 //!
 //! Secrets are taken out of the objects as they come ([`crate::bundle::Redactor`]), so that no finding can quote one, and a
 //! diagnosis of a bundle says the same as a live one.
