@@ -78,7 +78,7 @@ kinds! {
         "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false;
     ADMISSION_POLICY_BINDING =
         "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false;
-    VALIDATING_WEBHOOK =
+    WEBHOOK_CONFIGURATION =
         "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false;
     MUTATING_WEBHOOK =
         "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false;
