@@ -8,6 +8,7 @@ use clusters::local::Cluster;
 use diagnosis::{Finding, Snapshot};
 use fleet::kinds::{self, Kind};
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
+use fleet::snapshot::Asked;
 use fleet::{Fleet, FleetError};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};

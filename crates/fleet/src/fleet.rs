@@ -21,6 +21,7 @@ use crate::error::FleetError;
 use crate::install::read_crds;
 use crate::member::{self, Member};
 use crate::observe::Observer;
+use crate::snapshot::{self, Asked};
 use crate::start::{HUB, Progress, Start};
 use crate::version::KubeFleet;
 
@@ -192,8 +193,8 @@ impl Fleet {
             return Ok(Arc::clone(snapshot));
         }
         let begun = Instant::now();
-        let members = self.members().await.into_iter().map(|(name, member)| (name, member.cluster.client)).collect();
-        let snapshot = Arc::new(crate::snapshot::take(&self.hub().client, &members).await?);
+        let members = self.members().await.into_iter().map(|(name, member)| (name, Asked::of(&member.cluster))).collect();
+        let snapshot = Arc::new(snapshot::take(&Asked::of(self.hub()), &members).await?);
         *last = Some((begun, Arc::clone(&snapshot)));
         Ok(snapshot)
     }

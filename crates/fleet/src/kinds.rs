@@ -78,6 +78,13 @@ kinds! {
         "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false;
     ADMISSION_POLICY_BINDING =
         "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false;
+    WEBHOOK_CONFIGURATION =
+        "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false;
+    MUTATING_WEBHOOK =
+        "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false;
+    JOB = "batch", "v1", "Job", "jobs", true;
+    APPLICATION = "argoproj.io", "v1alpha1", "Application", "applications", true;
+    APP_PROJECT = "argoproj.io", "v1alpha1", "AppProject", "appprojects", true;
     CRD = "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false;
 }
 

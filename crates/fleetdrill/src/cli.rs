@@ -175,9 +175,13 @@ pub struct Down {
 /// `fleetdrill diagnose`.
 #[derive(Debug, Args)]
 pub struct Diagnose {
-    /// One object, e.g. `clusterresourceplacement/web`, `csur/release-7` or `sur/apps/release-7`; all by default
+    /// One object, e.g. `clusterresourceplacement/web`, `csur/release-7`, `sur/apps/release-7` or `application/web`; all by
+    /// default
     #[arg(value_name = "KIND/NAME")]
     pub object: Option<String>,
+    /// The object's namespace; any by default
+    #[arg(long, short, value_name = "NAMESPACE", requires = "object")]
+    pub namespace: Option<String>,
     /// The fleet.
     #[command(flatten)]
     pub target: Target,
