@@ -221,6 +221,12 @@ impl Suite {
         self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "pods"))
     }
 
+    /// Whether a scenario needs Argo CD.
+    #[must_use]
+    pub fn needs_argocd(&self) -> bool {
+        self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "argocd"))
+    }
+
     fn check_versions(&self) -> Result<(), SuiteError> {
         for (feature, scenario) in self.scenarios() {
             needed(feature, scenario).map_err(|why| SuiteError::Version { place: place(feature, scenario), why })?;
