@@ -16,12 +16,13 @@ use std::path::PathBuf;
 use clusters::local::{Cluster, Local};
 use futures::future::{try_join, try_join_all};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub use self::destinations::{limit_rights, restore_rights};
 pub use self::install::NAMESPACE;
 pub use self::processes::Component;
 pub use self::repository::Repository;
-pub use self::sync::{Request, refresh, sync, terminate};
+pub use self::sync::{REFRESH, Request, refresh, sync, terminate, version};
 use crate::error::FleetError;
 
 /// The programs that Argo CD is made of and renders with.
@@ -82,4 +83,11 @@ pub(crate) async fn add_destination(hub: &Cluster, member: &Cluster) -> Result<(
 /// When the hub refuses.
 pub(crate) async fn remove_destination(hub: &Cluster, member: &str) -> Result<(), FleetError> {
     destinations::remove(hub, member).await
+}
+
+/// The conditions of an Application: type and message. They have no status: one that is there holds.
+#[must_use]
+pub fn conditions<'a>(application: &diagnosis::Object<'a>) -> Vec<(&'a str, &'a str)> {
+    let text = |condition: &'a Value, key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
+    application.list("/status/conditions").iter().map(|c| (text(c, "type"), text(c, "message"))).collect()
 }

@@ -1,6 +1,10 @@
 //! What a [`Fleet`] can do with Argo CD.
 
-use super::{Component, Programs, Repository, start};
+use std::path::PathBuf;
+
+use clusters::error::ClusterError;
+
+use super::{Component, Programs, Repository, processes, start};
 use crate::Fleet;
 use crate::error::FleetError;
 
@@ -54,6 +58,22 @@ impl Fleet {
         let repositories = self.keeper().dir().join("repositories");
         clusters::state_dir::make_private(&repositories)?;
         Repository::create(&git, repositories.join(name)).await
+    }
+
+    /// Where the repo-server would have a tool of this name.
+    #[must_use]
+    pub fn tool_of_argocd(&self, name: &str) -> PathBuf {
+        processes::tools(self.keeper().dir()).join(name)
+    }
+
+    /// Gives the repo-server kustomize under another name too.
+    ///
+    /// # Errors
+    /// When the fleet has no Argo CD, or the link can't be made.
+    pub async fn install_kustomize(&self, name: &str) -> Result<(), FleetError> {
+        let (program, link) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
+        let linked = tokio::fs::symlink(program, &link).await;
+        Ok(linked.map_err(|source| ClusterError::Io { action: "write", path: link, source })?)
     }
 
     async fn argocd_programs(&self) -> Result<Programs, FleetError> {

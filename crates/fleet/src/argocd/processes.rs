@@ -45,6 +45,14 @@ impl Component {
 }
 
 /// Argo CD's own directory in the fleet's.
+const ROOT: &str = "argocd";
+
+/// Where the repo-server's tools are, in the fleet's directory.
+pub(super) fn tools(fleet: &Path) -> PathBuf {
+    fleet.join(ROOT).join("bin")
+}
+
+/// Argo CD's own directory.
 pub(super) struct Place {
     root: PathBuf,
     redis: PathBuf,
@@ -55,7 +63,7 @@ impl Place {
     pub fn prepare(local: &Local, programs: &Programs) -> Result<Self, FleetError> {
         let fleet = local.keeper().dir();
         // Beside the keeper's own socket: a socket's path can't be long.
-        let place = Self { root: fleet.join("argocd"), redis: fleet.join("redis.sock") };
+        let place = Self { root: fleet.join(ROOT), redis: fleet.join("redis.sock") };
         for dir in ["", "bin", "conf", "conf/reposerver", "conf/reposerver/tls", "conf/controller"] {
             state_dir::make_private(&place.root.join(dir))?;
         }

@@ -62,6 +62,15 @@ impl Repository {
         self.head().await
     }
 
+    /// Commits the opposite of the latest commit.
+    ///
+    /// # Errors
+    /// When there is none before it, or git refuses.
+    pub async fn revert(&self) -> Result<String, FleetError> {
+        self.run(&["revert", "--no-edit", "HEAD"]).await?;
+        self.head().await
+    }
+
     /// The latest commit.
     ///
     /// # Errors
@@ -151,6 +160,9 @@ mod tests {
         let second = web.commit(&[("a.yaml", None)]).await.expect("a commit");
         assert_ne!(first, second);
         assert_eq!(web.head().await.expect("a commit"), second);
+        assert_ne!(web.revert().await.expect("a commit"), second);
+        assert!(dir.path().join("web/a.yaml").exists());
+        web.commit(&[("a.yaml", None)]).await.expect("a commit");
         assert!(!dir.path().join("web/a.yaml").exists() && dir.path().join("web/base/b.yaml").exists());
         let error = web.commit(&[("base/b.yaml", Some("b"))]).await.expect_err("nothing changes").to_string();
         assert!(error.contains("nothing to commit"), "{error}");

@@ -8,6 +8,9 @@ use super::NAMESPACE;
 use crate::error::FleetError;
 use crate::kinds::APPLICATION;
 
+/// The annotation that asks for a comparison. The controller takes it away when that is done.
+pub const REFRESH: &str = "argocd.argoproj.io/refresh";
+
 /// A sync that a user asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
@@ -30,9 +33,11 @@ pub struct Request {
 /// The result of the last one is taken away in the same change, as Argo CD's API server does. Without that the old
 /// `syncResult` stays, and what a hook said then counts for this run (v3.2.12).
 ///
+/// Returns the Application's resource version from which on it shows this sync and no earlier one.
+///
 /// # Errors
 /// When there is no such Application, an operation is in progress, or the hub refuses.
-pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result<(), FleetError> {
+pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result<u64, FleetError> {
     let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
     let failed = |action: &str| FleetError::api(&hub.name, format!("{action} Application/{application}"));
     let there = api.get(application).await.map_err(failed("read"))?;
@@ -48,16 +53,23 @@ pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result
         None => drop(patch.as_object_mut().and_then(|p| p.remove("status"))),
     }
     let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
-    patched.map(drop).map_err(failed("sync"))
+    Ok(version(patched.map_err(failed("sync"))?.metadata.resource_version.as_deref()))
 }
 
-/// Asks for a comparison now: `hard` renders the manifests anew as well.
+/// An object's resource version, which grows with each change of it.
+#[must_use]
+pub fn version(resource_version: Option<&str>) -> u64 {
+    resource_version.and_then(|version| version.parse().ok()).unwrap_or_default()
+}
+
+/// Asks for a comparison now: `hard` renders the manifests anew as well. Returns the resource version from which on the
+/// Application shows that it was asked for; it is done when the annotation is gone.
 ///
 /// # Errors
 /// When there is no such Application or the hub refuses.
-pub async fn refresh(hub: &Cluster, application: &str, hard: bool) -> Result<(), FleetError> {
+pub async fn refresh(hub: &Cluster, application: &str, hard: bool) -> Result<u64, FleetError> {
     let how = if hard { "hard" } else { "normal" };
-    let patch = json!({"metadata": {"annotations": {"argocd.argoproj.io/refresh": how}}});
+    let patch = json!({"metadata": {"annotations": {REFRESH: how}}});
     change(hub, application, "refresh", patch).await
 }
 
@@ -65,14 +77,15 @@ pub async fn refresh(hub: &Cluster, application: &str, hard: bool) -> Result<(),
 ///
 /// # Errors
 /// When there is no such Application or the hub refuses.
-pub async fn terminate(hub: &Cluster, application: &str) -> Result<(), FleetError> {
+pub async fn terminate(hub: &Cluster, application: &str) -> Result<u64, FleetError> {
     change(hub, application, "terminate the sync of", json!({"status": {"operationState": {"phase": "Terminating"}}})).await
 }
 
-async fn change(hub: &Cluster, application: &str, action: &str, patch: Value) -> Result<(), FleetError> {
+async fn change(hub: &Cluster, application: &str, action: &str, patch: Value) -> Result<u64, FleetError> {
     let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
     let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
-    patched.map(drop).map_err(FleetError::api(&hub.name, format!("{action} Application/{application}")))
+    let patched = patched.map_err(FleetError::api(&hub.name, format!("{action} Application/{application}")))?;
+    Ok(version(patched.metadata.resource_version.as_deref()))
 }
 
 /// The operation, with what the Application's own sync policy says where the request says nothing.

@@ -7,6 +7,9 @@ use diagnosis::{Condition, Object};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::argocd;
+use crate::kinds::APPLICATION;
+
 /// A condition's change, with the time at which it was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
@@ -82,10 +85,37 @@ pub(super) fn flatten(value: &Value) -> Conditions {
             add(Some(format!("{stage_name}, {}", name(cluster, "clusterName"))), Some(cluster));
         }
     }
+    if object.kind() == APPLICATION.kind {
+        all.extend(of_application(object));
+    }
     if object.deleted_at().is_some() {
         let message = "metadata.deletionTimestamp is set".to_owned();
         let state = State { status: "True".into(), reason: "Terminating".into(), message, observed_generation: 0 };
         all.insert((None, "(deletion)".into()), state);
+    }
+    all
+}
+
+/// What an Application says of itself, as if it were conditions. Its own conditions have no status: they are there or not.
+fn of_application(object: Object<'_>) -> Conditions {
+    let state = |status: &str, message: &str| State {
+        status: status.to_owned(),
+        reason: String::new(),
+        message: message.to_owned(),
+        observed_generation: 0,
+    };
+    let mut all = Conditions::new();
+    for (name, pointer) in [("sync", "/status/sync"), ("health", "/status/health")] {
+        if let Some(status) = object.str(&format!("{pointer}/status")) {
+            all.insert((None, name.into()), state(status, ""));
+        }
+    }
+    if let Some(phase) = object.str("/status/operationState/phase") {
+        let message = object.str("/status/operationState/message").unwrap_or_default();
+        all.insert((None, "operation".into()), state(phase, message));
+    }
+    for (type_, message) in argocd::conditions(&object) {
+        all.insert((None, type_.to_owned()), state("True", message));
     }
     all
 }
