@@ -1,5 +1,5 @@
 @argocd
-Feature: Automated sync tries again, and what
+Feature: What automated sync tries again, and what it does not
   Argo CD syncs an automated Application by itself when its repository has a new commit. A sync that fails is tried again five
   times, with the commit that it began with.
 
@@ -12,6 +12,7 @@ Feature: Automated sync tries again, and what
         name: web
       spec:
         clusterIP: None
+        selector: {app: web}
         ports: [{port: 80}]
       """
     And an application "web" of repository "web" for "member-1" with '{"syncPolicy": {"automated": {}}}'
@@ -24,6 +25,7 @@ Feature: Automated sync tries again, and what
         name: web
       spec:
         clusterIP: 10.0.0.87
+        selector: {app: web}
         ports: [{port: 80}]
       """
     And application "web" is refreshed
@@ -55,6 +57,7 @@ Feature: Automated sync tries again, and what
         name: web
       spec:
         clusterIP: None
+        selector: {app: web}
         ports: [{port: 80}]
       """
     And an application "web" of repository "web" for "member-1" with '{"syncPolicy": {"automated": {}, "retry": {"limit": 0}}}'
@@ -67,6 +70,7 @@ Feature: Automated sync tries again, and what
         name: web
       spec:
         clusterIP: 10.0.0.88
+        selector: {app: web}
         ports: [{port: 80}]
       """
     And application "web" is refreshed

@@ -76,7 +76,24 @@ Feature: Argo CD's bad days
     And the <component> of Argo CD is started again
     Then the sync of application "web" succeeds
     And "ConfigMap/settings" is on "member-1"
-    When application "web" syncs
+    When "deployment.yaml" of repository "web" is corrected to
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        selector:
+          matchLabels: {app: web}
+        template:
+          metadata:
+            labels: {app: web}
+          spec:
+            containers:
+              - name: web
+                image: registry.example/web:2
+      """
+    And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
 

@@ -140,10 +140,7 @@ Feature: A sync ends in an error because no manifests could be rendered
         - settings.yaml
       """
     And an application "web" of repository "web" for "member-1"
-    When application "web" is refreshed
-    And application "web" is refreshed
-    And application "web" is refreshed
-    And application "web" is refreshed
+    When application "web" is refreshed until it reports "Manifest generation error (cached)"
     Then application "web" reports
       | field           | value                              |
       | ComparisonError | Manifest generation error (cached) |
@@ -180,10 +177,7 @@ Feature: A sync ends in an error because no manifests could be rendered
         name: settings
       """
     And an application "web" of repository "web" for "member-1" with '{"source": {"kustomize": {"version": "{custom}"}}}'
-    When application "web" is refreshed
-    And application "web" is refreshed
-    And application "web" is refreshed
-    And application "web" is refreshed
+    When application "web" is refreshed until it reports "Manifest generation error (cached)"
     Then application "web" reports
       | field           | value                              |
       | sync            | Unknown                            |

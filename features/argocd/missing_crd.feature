@@ -204,4 +204,6 @@ Feature: A sync fails because the cluster doesn't know a kind
     And an application "web" of repository "web" for "member-1"
     When application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    # Argo CD begins to watch a new kind a moment after its objects are there, and may not have seen them.
+    When application "web" is refreshed
+    Then application "web" is Synced and Healthy

@@ -2,7 +2,6 @@
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
-use diagnosis::Object;
 use fleet::FleetError;
 use fleet::argocd;
 use fleet::kinds::{self, Kind};
@@ -210,36 +209,21 @@ async fn apply(scene: &mut Scene, member: &str, manifest: Value) -> Result<Strin
         let text = format!("{what} would be everybody's: put {{suffix}} into its name");
         return Err(StepError::Feature(text));
     }
-    let params = PatchParams::apply(FIELD_MANAGER).force();
-    let applied = target.api.patch(&target.name, &params, &Patch::Apply(manifest)).await;
-    applied.map_err(FleetError::api(member, format!("apply {what}")))?;
+    let cluster = scene.fleet.member(member).await?.cluster;
     if target.resource.kind == kinds::CRD.kind {
-        established(scene, member, &target.name).await?;
+        // Argo CD looks kinds up as others do, and one that was just made isn't known at once.
+        fleet::apply_crds(&cluster, [&manifest]).await?;
+    } else {
+        let params = PatchParams::apply(FIELD_MANAGER).force();
+        let applied = target.api.patch(&target.name, &params, &Patch::Apply(manifest)).await;
+        applied.map_err(FleetError::api(member, format!("apply {what}")))?;
     }
     if target.namespace.is_none() {
         let kind = kinds::ALL.iter().find(|k| k.kind == target.resource.kind && k.group == target.resource.group);
         let kind = *kind.ok_or_else(|| StepError::Feature(format!("{what} can't be deleted at the end")))?;
-        let cluster = scene.fleet.member(member).await?.cluster;
         scene.remember(&cluster, kind, None, target.name);
     }
     Ok(what)
-}
-
-/// Waits until a CRD is served.
-async fn established(scene: &Scene, member: &str, name: &str) -> Result<(), StepError> {
-    let cluster = scene.fleet.member(member).await?.cluster;
-    let watched = Watched::one(member, kinds::CRD, None, name);
-    let expectation = format!("CustomResourceDefinition/{name} is established on {member}");
-    scene
-        .wait(&cluster, &watched, &expectation, limits::REPORTED, |objects| {
-            let condition = objects.get(name).and_then(|crd| Object::new(crd).condition("Established"));
-            match condition {
-                Some(condition) if condition.status == "True" => Verdict::Holds,
-                _ => Verdict::Pending("it isn't established".into()),
-            }
-        })
-        .await?;
-    Ok(())
 }
 
 /// A member, and an object there of a kind that is known here.

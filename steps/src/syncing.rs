@@ -93,6 +93,28 @@ async fn is_refreshed(world: &mut World, name: String) -> Result<(), StepError> 
     refresh(world.scene(), &name, false).await
 }
 
+/// How often a user asks before giving up: three failures of a commit count, and two questions may get one answer.
+const REFRESHES: usize = 10;
+
+/// Asks for comparisons, one after another, until one of the Application's conditions has this text; ten at most.
+#[when(expr = "application {string} is refreshed until it reports {string}")]
+async fn is_refreshed_until(world: &mut World, name: String, text: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let mut last = Vec::new();
+    for _ in 0..REFRESHES {
+        refresh(scene, &name, false).await?;
+        wait(scene, &name, "it is seen", limits::SYNCED, |object| {
+            last = argocd::conditions(&object).into_iter().map(|(_, message)| message.to_owned()).collect();
+            Verdict::Holds
+        })
+        .await?;
+        if last.iter().any(|message| message.contains(&text)) {
+            return Ok(());
+        }
+    }
+    Err(StepError::Differs(format!("after {REFRESHES} comparisons it reports {}", last.join("; "))))
+}
+
 /// Asks for a comparison with manifests that are rendered anew, as `argocd app get --hard-refresh` does, and waits until it
 /// is done.
 #[when(expr = "application {string} is hard-refreshed")]

@@ -40,20 +40,25 @@ pub struct Request {
 pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result<u64, FleetError> {
     let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
     let failed = |action: &str| FleetError::api(&hub.name, format!("{action} Application/{application}"));
-    let there = api.get(application).await.map_err(failed("read"))?;
-    if there.data.get("operation").is_some() {
-        return Err(FleetError::Busy(application.to_owned()));
+    loop {
+        let there = api.get(application).await.map_err(failed("read"))?;
+        if there.data.get("operation").is_some() {
+            return Err(FleetError::Busy(application.to_owned()));
+        }
+        // Read and written as one. When the controller has written its status in between, an operation of its own may be
+        // there now: it is looked at again, as Argo CD's API server does.
+        let mut patch = json!({
+            "metadata": {"resourceVersion": there.metadata.resource_version},
+            "operation": operation(request, there.data.pointer("/spec/syncPolicy")),
+        });
+        if there.data.get("status").is_some() {
+            patch["status"] = json!({"operationState": null});
+        }
+        match api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await {
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            patched => return Ok(version(patched.map_err(failed("sync"))?.metadata.resource_version.as_deref())),
+        }
     }
-    let policy = there.data.pointer("/spec/syncPolicy");
-    let mut patch = json!({"operation": operation(request, policy), "status": null});
-    // Read and written as one: another change in between is refused.
-    patch["metadata"] = json!({"resourceVersion": there.metadata.resource_version});
-    match there.data.get("status") {
-        Some(_) => patch["status"] = json!({"operationState": null}),
-        None => drop(patch.as_object_mut().and_then(|p| p.remove("status"))),
-    }
-    let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
-    Ok(version(patched.map_err(failed("sync"))?.metadata.resource_version.as_deref()))
 }
 
 /// An object's resource version, which grows with each change of it.
