@@ -1,14 +1,17 @@
 //! The vocabulary that features are written in: the [`World`] and the step definitions.
 //!
-//! One file per noun ([`placement`], [`workload`], [`update_run`], [`approval`], [`member`], [`diagnosing`] and so on); [`reports`] holds the one
+//! One file per noun ([`placement`], [`workload`], [`update_run`], [`approval`], [`member`], [`diagnosing`], for Argo CD
+//! [`repository`], [`application`], [`syncing`] and [`destination`], and so on); [`reports`] holds the one
 //! step that asserts conditions, whatever the object. A World leases the fleet for one scenario ([`Scene`]): it gives
 //! names, remembers what was made and undoes it at the end. [`record`] is what comes out.
 
 pub mod admission;
+pub mod application;
 pub mod applying;
 pub mod approval;
 mod data_table;
 pub mod deadline;
+pub mod destination;
 pub mod diagnosing;
 pub mod envelope;
 pub mod error;
@@ -25,7 +28,10 @@ pub mod placement;
 pub mod policy;
 pub mod record;
 pub mod reports;
+pub mod repository;
 mod scene;
+pub mod settings;
+pub mod syncing;
 pub mod tables;
 pub mod update_run;
 pub mod workload;

@@ -1,0 +1,209 @@
+@argocd @AR-SF-003
+Feature: A sync fails because the cluster doesn't know a kind
+  Before it applies anything, Argo CD looks up each kind of the manifests on the destination. One that isn't there fails the
+  sync as a whole, unless the manifests bring its CustomResourceDefinition themselves.
+
+  Scenario: The CustomResourceDefinition is missing
+    Given a repository "web" with "gadget.yaml"
+      """
+      apiVersion: example-{suffix}.io/v1
+      kind: Gadget
+      metadata:
+        name: blue
+      """
+    And repository "web" also has "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And an application "web" of repository "web" for "member-1"
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And application "web" reports
+      | field   | value                                            |
+      | sync    | OutOfSync                                        |
+      | phase   | Failed                                           |
+      | message | one or more synchronization tasks are not valid  |
+    And the sync of application "web" reports of its resources
+      | resource    | status     | phase | message                                                                             |
+      | Gadget/blue | SyncFailed | empty | The Kubernetes API could not find example-{suffix}.io/Gadget for requested resource {apps}/blue. Make sure the "Gadget" CRD is installed on the destination cluster. |
+    And "ConfigMap/settings" is not on "member-1"
+    When the administrator of "member-1" applies
+      """
+      apiVersion: apiextensions.k8s.io/v1
+      kind: CustomResourceDefinition
+      metadata:
+        name: gadgets.example-{suffix}.io
+      spec:
+        group: example-{suffix}.io
+        names: {kind: Gadget, plural: gadgets}
+        scope: Namespaced
+        versions:
+          - name: v1
+            served: true
+            storage: true
+            schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+
+  Scenario: A kind of that name is there, in another group
+    Given the administrator of "member-1" applies
+      """
+      apiVersion: apiextensions.k8s.io/v1
+      kind: CustomResourceDefinition
+      metadata:
+        name: trinkets.other-{suffix}.io
+      spec:
+        group: other-{suffix}.io
+        names: {kind: Trinket, plural: trinkets}
+        scope: Namespaced
+        versions:
+          - name: v1
+            served: true
+            storage: true
+            schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+      """
+    And a repository "web" with "trinket.yaml"
+      """
+      apiVersion: example-{suffix}.io/v1
+      kind: Trinket
+      metadata:
+        name: blue
+      """
+    And an application "web" of repository "web" for "member-1"
+    When application "web" syncs
+    Then the sync of application "web" fails
+    # It speaks of a version, although the group is what isn't there.
+    And the sync of application "web" reports of its resources
+      | resource     | status     | phase | message                                                              |
+      | Trinket/blue | SyncFailed | empty | could not find version "v1" of example-{suffix}.io/Trinket           |
+      | Trinket/blue | SyncFailed | empty | Version "v1" of other-{suffix}.io/Trinket is installed on the destination cluster |
+    When "trinket.yaml" of repository "web" is corrected to
+      """
+      apiVersion: other-{suffix}.io/v1
+      kind: Trinket
+      metadata:
+        name: blue
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+
+  Scenario: The CustomResourceDefinition has another version
+    Given the administrator of "member-1" applies
+      """
+      apiVersion: apiextensions.k8s.io/v1
+      kind: CustomResourceDefinition
+      metadata:
+        name: widgets.example-{suffix}.io
+      spec:
+        group: example-{suffix}.io
+        names: {kind: Widget, plural: widgets}
+        scope: Namespaced
+        versions:
+          - name: v1
+            served: true
+            storage: true
+            schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+      """
+    And a repository "web" with "widget.yaml"
+      """
+      apiVersion: example-{suffix}.io/v2
+      kind: Widget
+      metadata:
+        name: blue
+      """
+    And an application "web" of repository "web" for "member-1"
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And application "web" reports
+      | field   | value                                           |
+      | phase   | Failed                                          |
+      | message | one or more synchronization tasks are not valid |
+    And the sync of application "web" reports of its resources
+      | resource    | status     | phase | message                                                       |
+      | Widget/blue | SyncFailed | empty | could not find version "v2" of example-{suffix}.io/Widget     |
+    When "widget.yaml" of repository "web" is corrected to
+      """
+      apiVersion: example-{suffix}.io/v1
+      kind: Widget
+      metadata:
+        name: blue
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+
+  Scenario: The look-up is skipped, and the API server says the same
+    Given a repository "web" with "gizmo.yaml"
+      """
+      apiVersion: example-{suffix}.io/v1
+      kind: Gizmo
+      metadata:
+        name: blue
+      """
+    And an application "web" of repository "web" for "member-1" with '{"syncPolicy": {"syncOptions": ["SkipDryRunOnMissingResource=true"]}}'
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And application "web" reports
+      | field   | value                                            |
+      | phase   | Failed                                           |
+      | message | one or more objects failed to apply, reason:     |
+      | message | no matches for kind "Gizmo" in version "example-{suffix}.io/v1" |
+    And the sync of application "web" reports of its resources
+      | resource    | status     | phase  | message                     |
+      | Gizmo/blue | SyncFailed | Failed | ensure CRDs are installed first |
+    When the administrator of "member-1" applies
+      """
+      apiVersion: apiextensions.k8s.io/v1
+      kind: CustomResourceDefinition
+      metadata:
+        name: gizmos.example-{suffix}.io
+      spec:
+        group: example-{suffix}.io
+        names: {kind: Gizmo, plural: gizmos}
+        scope: Namespaced
+        versions:
+          - name: v1
+            served: true
+            storage: true
+            schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+
+  Scenario: The CustomResourceDefinition is in the same application and the same wave, and nothing fails
+    Given a repository "web" with "sprocket.yaml"
+      """
+      apiVersion: example-{suffix}.io/v1
+      kind: Sprocket
+      metadata:
+        name: blue
+      """
+    And repository "web" also has "crd.yaml"
+      """
+      apiVersion: apiextensions.k8s.io/v1
+      kind: CustomResourceDefinition
+      metadata:
+        name: sprockets.example-{suffix}.io
+      spec:
+        group: example-{suffix}.io
+        names: {kind: Sprocket, plural: sprockets}
+        scope: Namespaced
+        versions:
+          - name: v1
+            served: true
+            storage: true
+            schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+      """
+    And an application "web" of repository "web" for "member-1"
+    When application "web" syncs
+    Then the sync of application "web" succeeds
+    # Argo CD begins to watch a new kind a moment after its objects are there, and may not have seen them.
+    When application "web" is refreshed
+    Then application "web" is Synced and Healthy
