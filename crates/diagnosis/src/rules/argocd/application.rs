@@ -133,10 +133,15 @@ impl<'a> Application<'a> {
         revisions(self.object, "/status/sync")
     }
 
-    /// Whether the last operation is about other commits than those that are wanted now.
+    /// Whether the last operation is about other commits than those that are wanted now. A comparison that is older than
+    /// what it is asked about says nothing: of a commit that is synced at once it doesn't know yet.
     pub fn is_behind(self) -> bool {
         let (operated, wanted) = (self.operated(), self.wanted());
-        !operated.is_empty() && !wanted.is_empty() && operated != wanted
+        let compared: Option<Timestamp> = self.object.str("/status/reconciledAt").and_then(|t| t.parse().ok());
+        // The end of an attempt is no end: it is the same operation that is tried again.
+        let end = self.finished_at().filter(|_| self.state("phase") != "Running");
+        let is_newer = compared.zip(end.or_else(|| self.started_at())).is_some_and(|(compared, then)| compared > then);
+        is_newer && !operated.is_empty() && !wanted.is_empty() && operated != wanted
     }
 
     /// Where its resources are to go.

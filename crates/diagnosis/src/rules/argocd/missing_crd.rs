@@ -51,6 +51,8 @@ pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> D
     }
     let names = json!({
         "objects": objects(outcomes),
+        // With SkipDryRunOnMissingResource it is found missing by the apply, when others may be through.
+        "before": first.text("hookPhase").is_empty(),
         "kind": kind,
         "group": group,
         "version": first.text("version"),

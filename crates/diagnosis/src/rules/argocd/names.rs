@@ -1,5 +1,8 @@
 //! Names and commands that the texts of several codes have.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::application::{Application, Outcome};
@@ -78,9 +81,13 @@ pub(super) fn objects(outcomes: &[Outcome<'_>]) -> String {
     outcomes.iter().map(|o| o.object()).collect::<Vec<_>>().join(", ")
 }
 
-/// A message as a part of a sentence: on one line, not too long, without a full stop.
+/// A message as a part of a sentence: on one line, not too long, without a full stop, and without the file that kubectl's
+/// code was given.
 pub(super) fn sentence(message: &str) -> String {
+    static FILE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"^error when \w+ "/[^"]*": "#).expect("a valid pattern"));
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = FILE.replace(&line, "");
     let line = line.trim_end_matches(['.', ':', ',', ';']);
     match line.char_indices().nth(SENTENCE) {
         Some((end, _)) => format!("{} ...", line[..end].trim_end()),
@@ -95,6 +102,10 @@ mod tests {
     #[test]
     fn a_message_becomes_a_part_of_a_sentence() {
         assert_eq!(sentence("spec.selector: Invalid value:\n  x.\n"), "spec.selector: Invalid value: x");
+        assert_eq!(
+            sentence(r#"error when patching "/dev/shm/2158": Service "web" is invalid"#),
+            r#"Service "web" is invalid"#
+        );
         assert_eq!(sentence(&"ä".repeat(400)).chars().count(), 304);
     }
 }

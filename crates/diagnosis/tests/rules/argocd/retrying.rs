@@ -53,6 +53,12 @@ fn an_old_commit_that_is_tried_again_is_the_root() {
 }
 
 #[test]
+fn a_commit_that_no_comparison_has_seen_yet_is_no_old_one() {
+    let stale = with(pinned(), "/status/reconciledAt", "2026-01-08T11:58:00Z");
+    assert_eq!(found(&alone(stale)), ["AR-SF-002 Application/argocd/web"]);
+}
+
+#[test]
 fn one_that_asks_for_the_latest_commit_each_time_isnt_pinned() {
     let refreshing = with(pinned(), "/status/operationState/operation/retry/refresh", true);
     assert_eq!(found(&alone(refreshing)), ["AR-SF-002 Application/argocd/web"]);

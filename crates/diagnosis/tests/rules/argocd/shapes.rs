@@ -27,6 +27,7 @@ pub fn application(name: &str) -> Value {
         "status": {
             "sync": {"status": "Synced", "revision": COMMIT},
             "health": {"status": "Healthy"},
+            "reconciledAt": "2026-01-08T11:59:30Z",
             "operationState": operation("Succeeded", "successfully synced (all tasks run)", json!([])),
         },
     })
