@@ -18,7 +18,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       metadata:
         name: settings
       """
-    And an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "web" for "member-2"
     When application "web" syncs
     Then the sync of application "web" fails
     And application "web" reports
@@ -29,8 +29,8 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the sync of application "web" reports of its resources
       | resource    | status     | phase | message                                                                             |
       | Gadget/blue | SyncFailed | empty | The Kubernetes API could not find example-{suffix}.io/Gadget for requested resource {apps}/blue. Make sure the "Gadget" CRD is installed on the destination cluster. |
-    And "ConfigMap/settings" is not on "member-1"
-    When the administrator of "member-1" applies
+    And "ConfigMap/settings" is not on "member-2"
+    When the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -51,7 +51,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     And application "web" is Synced and Healthy
 
   Scenario: A kind of that name is there, in another group
-    Given the administrator of "member-1" applies
+    Given the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -74,7 +74,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       metadata:
         name: blue
       """
-    And an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "web" for "member-2"
     When application "web" syncs
     Then the sync of application "web" fails
     # It speaks of a version, although the group is what isn't there.
@@ -94,7 +94,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     And application "web" is Synced and Healthy
 
   Scenario: The CustomResourceDefinition has another version
-    Given the administrator of "member-1" applies
+    Given the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -117,7 +117,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       metadata:
         name: blue
       """
-    And an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "web" for "member-2"
     When application "web" syncs
     Then the sync of application "web" fails
     And application "web" reports
@@ -146,7 +146,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       metadata:
         name: blue
       """
-    And an application "web" of repository "web" for "member-1" with '{"syncPolicy": {"syncOptions": ["SkipDryRunOnMissingResource=true"]}}'
+    And an application "web" of repository "web" for "member-2" with '{"syncPolicy": {"syncOptions": ["SkipDryRunOnMissingResource=true"]}}'
     When application "web" syncs
     Then the sync of application "web" fails
     And application "web" reports
@@ -157,7 +157,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the sync of application "web" reports of its resources
       | resource    | status     | phase  | message                     |
       | Gizmo/blue | SyncFailed | Failed | ensure CRDs are installed first |
-    When the administrator of "member-1" applies
+    When the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -201,7 +201,7 @@ Feature: A sync fails because the cluster doesn't know a kind
             storage: true
             schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
       """
-    And an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "web" for "member-2"
     When application "web" syncs
     Then the sync of application "web" succeeds
     # Argo CD begins to watch a new kind a moment after its objects are there, and may not have seen them.

@@ -115,8 +115,8 @@ async fn prints(world: &mut World, command: String, member: String, text: String
 async fn has_only(world: &mut World, member: String, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
     let text = document(scene, step)?;
-    let rules: Value = serde_saphyr::from_str(&text)
-        .map_err(|e| StepError::Feature(format!("these rules are no YAML: {e}")))?;
+    let rules: Value =
+        serde_saphyr::from_str(&text).map_err(|e| StepError::Feature(format!("these rules are no YAML: {e}")))?;
     let real = scene.names.get(&member)?;
     if real == member {
         return Err(StepError::Feature(format!("{member} is everybody's: take a member of its own")));

@@ -33,7 +33,10 @@ async fn lacks(world: &mut World, name: String) -> Result<(), StepError> {
     let real = scene.names.make(&name);
     let path = scene.fleet.tool_of_argocd(&format!("kustomize-{real}"));
     set(scene, &format!("kustomize.path.{real}"), &path.display().to_string()).await?;
-    scene.induced(format!("ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {}, where nothing is", path.display()));
+    scene.induced(format!(
+        "ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {}, where nothing is",
+        path.display()
+    ));
     Ok(())
 }
 
