@@ -34,7 +34,7 @@ Feature: What automated sync tries again, and what it does not
       | field    | value              |
       | sync     | OutOfSync          |
       | phase    | Running            |
-      | retries  | 1                  |
+      | message  | Retrying           |
       | revision | latest             |
     When the last commit of repository "web" is reverted
     And application "web" is refreshed

@@ -122,6 +122,15 @@ Feature: Argo CD's bad days
               - name: web
                 image: registry.invalid/web:1
       """
+    And repository "web" also has "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+        annotations:
+          argocd.argoproj.io/sync-wave: "1"
+      """
     And an application "web" of repository "web" for "member-1"
     And no other scenario is on the fleet
     When application "web" syncs

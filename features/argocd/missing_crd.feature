@@ -48,7 +48,8 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    When application "web" is refreshed until it is well
+    Then application "web" is Synced and Healthy
 
   Scenario: A kind of that name is there, in another group
     Given the administrator of "member-2" applies
@@ -69,13 +70,22 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And a repository "web" with "trinket.yaml"
       """
-      apiVersion: example-{suffix}.io/v1
+      apiVersion: other-{suffix}.io/v1
       kind: Trinket
       metadata:
         name: blue
       """
     And an application "web" of repository "web" for "member-2"
-    When application "web" syncs
+    And application "web" syncs
+    And the sync of application "web" succeeds
+    When "trinket.yaml" of repository "web" becomes
+      """
+      apiVersion: example-{suffix}.io/v1
+      kind: Trinket
+      metadata:
+        name: blue
+      """
+    And application "web" syncs
     Then the sync of application "web" fails
     # It speaks of a version, although the group is what isn't there.
     And the sync of application "web" reports of its resources
@@ -91,7 +101,8 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    When application "web" is refreshed until it is well
+    Then application "web" is Synced and Healthy
 
   Scenario: The CustomResourceDefinition has another version
     Given the administrator of "member-2" applies
@@ -112,13 +123,22 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And a repository "web" with "widget.yaml"
       """
-      apiVersion: example-{suffix}.io/v2
+      apiVersion: example-{suffix}.io/v1
       kind: Widget
       metadata:
         name: blue
       """
     And an application "web" of repository "web" for "member-2"
-    When application "web" syncs
+    And application "web" syncs
+    And the sync of application "web" succeeds
+    When "widget.yaml" of repository "web" becomes
+      """
+      apiVersion: example-{suffix}.io/v2
+      kind: Widget
+      metadata:
+        name: blue
+      """
+    And application "web" syncs
     Then the sync of application "web" fails
     And application "web" reports
       | field   | value                                           |
@@ -127,6 +147,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the sync of application "web" reports of its resources
       | resource    | status     | phase | message                                                       |
       | Widget/blue | SyncFailed | empty | could not find version "v2" of example-{suffix}.io/Widget     |
+      | Widget/blue | SyncFailed | empty | Version "v1" of example-{suffix}.io/Widget is installed on the destination cluster |
     When "widget.yaml" of repository "web" is corrected to
       """
       apiVersion: example-{suffix}.io/v1
@@ -136,7 +157,8 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    When application "web" is refreshed until it is well
+    Then application "web" is Synced and Healthy
 
   Scenario: The look-up is skipped, and the API server says the same
     Given a repository "web" with "gizmo.yaml"
@@ -175,7 +197,8 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    When application "web" is refreshed until it is well
+    Then application "web" is Synced and Healthy
 
   Scenario: The CustomResourceDefinition is in the same application and the same wave, and nothing fails
     Given a repository "web" with "sprocket.yaml"
@@ -205,5 +228,5 @@ Feature: A sync fails because the cluster doesn't know a kind
     When application "web" syncs
     Then the sync of application "web" succeeds
     # Argo CD begins to watch a new kind a moment after its objects are there, and may not have seen them.
-    When application "web" is refreshed
+    When application "web" is refreshed until it is well
     Then application "web" is Synced and Healthy

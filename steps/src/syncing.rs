@@ -143,6 +143,27 @@ async fn is_refreshed_until(world: &mut World, name: String, text: String) -> Re
     Err(StepError::Differs(format!("after {REFRESHES} comparisons it reports {}", last.join("; "))))
 }
 
+/// Asks for comparisons, one after another, until the Application is Synced and Healthy; ten at most. For what Argo CD doesn't
+/// see by itself, such as the first objects of a new kind.
+#[when(expr = "application {string} is refreshed until it is well")]
+async fn is_refreshed_until_well(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let mut last = String::new();
+    for _ in 0..REFRESHES {
+        refresh(scene, &name, false).await?;
+        wait(scene, &name, "it is seen", limits::SYNCED, |object| {
+            let is = |pointer: &str| object.str(pointer).unwrap_or("absent");
+            last = format!("{} and {}", is("/status/sync/status"), is("/status/health/status"));
+            Verdict::Holds
+        })
+        .await?;
+        if last == "Synced and Healthy" {
+            return Ok(());
+        }
+    }
+    Err(StepError::Differs(format!("after {REFRESHES} comparisons it is {last}")))
+}
+
 /// Asks for a comparison with manifests that are rendered anew, as `argocd app get --hard-refresh` does, and waits until it
 /// is done.
 #[when(expr = "application {string} is hard-refreshed")]

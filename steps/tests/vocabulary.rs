@@ -10,7 +10,7 @@ use expect_test::expect_file;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// The order in which a reader needs the nouns; what isn't named here follows by its file's name.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 16] = [
     "member",
     "placement",
     "envelope",
@@ -20,6 +20,11 @@ const ORDER: [&str; 11] = [
     "applying",
     "update_run",
     "approval",
+    "repository",
+    "application",
+    "syncing",
+    "destination",
+    "settings",
     "reports",
     "diagnosing",
 ];
