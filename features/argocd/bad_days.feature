@@ -101,4 +101,61 @@ Feature: Argo CD's bad days
       | component              |
       | redis                  |
       | repo-server            |
-      | application-controller |
+
+  @pods
+  Scenario: The application-controller is killed while a sync runs
+    Given a fleet of its own with 1 member and Argo CD
+    And member "member-1" has pods
+    And a repository "web" with "deployment.yaml"
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        selector:
+          matchLabels: {app: web}
+        template:
+          metadata:
+            labels: {app: web}
+          spec:
+            containers:
+              - name: web
+                image: registry.invalid/web:1
+      """
+    And repository "web" also has "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+        annotations:
+          argocd.argoproj.io/sync-wave: "1"
+      """
+    And an application "web" of repository "web" for "member-1"
+    When application "web" syncs
+    Then the sync of application "web" still runs after 1 seconds: "waiting for healthy state of apps/Deployment/web"
+    When the application-controller of Argo CD is killed
+    And "deployment.yaml" of repository "web" is corrected to
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        selector:
+          matchLabels: {app: web}
+        template:
+          metadata:
+            labels: {app: web}
+          spec:
+            containers:
+              - name: web
+                image: registry.example/web:1
+      """
+    And the application-controller of Argo CD is started again
+    # It goes on with the sync that it finds, or ends it in an error when it looks at it before it has read the projects.
+    And the sync of application "web" is ended, if it still runs
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy

@@ -18,7 +18,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       metadata:
         name: settings
       """
-    And an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "web" for "member-2"
     When application "web" syncs
     Then the sync of application "web" fails
     And application "web" reports
@@ -29,8 +29,8 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the sync of application "web" reports of its resources
       | resource    | status     | phase | message                                                                             |
       | Gadget/blue | SyncFailed | empty | The Kubernetes API could not find example-{suffix}.io/Gadget for requested resource {apps}/blue. Make sure the "Gadget" CRD is installed on the destination cluster. |
-    And "ConfigMap/settings" is not on "member-1"
-    When the administrator of "member-1" applies
+    And "ConfigMap/settings" is not on "member-2"
+    When the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -48,10 +48,11 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    When application "web" is refreshed until it is well
+    Then application "web" is Synced and Healthy
 
   Scenario: A kind of that name is there, in another group
-    Given the administrator of "member-1" applies
+    Given the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -69,13 +70,22 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And a repository "web" with "trinket.yaml"
       """
+      apiVersion: other-{suffix}.io/v1
+      kind: Trinket
+      metadata:
+        name: blue
+      """
+    And an application "web" of repository "web" for "member-2"
+    And application "web" syncs
+    And the sync of application "web" succeeds
+    When "trinket.yaml" of repository "web" becomes
+      """
       apiVersion: example-{suffix}.io/v1
       kind: Trinket
       metadata:
         name: blue
       """
-    And an application "web" of repository "web" for "member-1"
-    When application "web" syncs
+    And application "web" syncs
     Then the sync of application "web" fails
     # It speaks of a version, although the group is what isn't there.
     And the sync of application "web" reports of its resources
@@ -91,10 +101,11 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    When application "web" is refreshed until it is well
+    Then application "web" is Synced and Healthy
 
   Scenario: The CustomResourceDefinition has another version
-    Given the administrator of "member-1" applies
+    Given the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -112,13 +123,22 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And a repository "web" with "widget.yaml"
       """
+      apiVersion: example-{suffix}.io/v1
+      kind: Widget
+      metadata:
+        name: blue
+      """
+    And an application "web" of repository "web" for "member-2"
+    And application "web" syncs
+    And the sync of application "web" succeeds
+    When "widget.yaml" of repository "web" becomes
+      """
       apiVersion: example-{suffix}.io/v2
       kind: Widget
       metadata:
         name: blue
       """
-    And an application "web" of repository "web" for "member-1"
-    When application "web" syncs
+    And application "web" syncs
     Then the sync of application "web" fails
     And application "web" reports
       | field   | value                                           |
@@ -127,6 +147,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the sync of application "web" reports of its resources
       | resource    | status     | phase | message                                                       |
       | Widget/blue | SyncFailed | empty | could not find version "v2" of example-{suffix}.io/Widget     |
+      | Widget/blue | SyncFailed | empty | Version "v1" of example-{suffix}.io/Widget is installed on the destination cluster |
     When "widget.yaml" of repository "web" is corrected to
       """
       apiVersion: example-{suffix}.io/v1
@@ -136,7 +157,8 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    When application "web" is refreshed until it is well
+    Then application "web" is Synced and Healthy
 
   Scenario: The look-up is skipped, and the API server says the same
     Given a repository "web" with "gizmo.yaml"
@@ -146,7 +168,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       metadata:
         name: blue
       """
-    And an application "web" of repository "web" for "member-1" with '{"syncPolicy": {"syncOptions": ["SkipDryRunOnMissingResource=true"]}}'
+    And an application "web" of repository "web" for "member-2" with '{"syncPolicy": {"syncOptions": ["SkipDryRunOnMissingResource=true"]}}'
     When application "web" syncs
     Then the sync of application "web" fails
     And application "web" reports
@@ -157,7 +179,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the sync of application "web" reports of its resources
       | resource    | status     | phase  | message                     |
       | Gizmo/blue | SyncFailed | Failed | ensure CRDs are installed first |
-    When the administrator of "member-1" applies
+    When the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -175,7 +197,8 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
+    When application "web" is refreshed until it is well
+    Then application "web" is Synced and Healthy
 
   Scenario: The CustomResourceDefinition is in the same application and the same wave, and nothing fails
     Given a repository "web" with "sprocket.yaml"
@@ -201,9 +224,9 @@ Feature: A sync fails because the cluster doesn't know a kind
             storage: true
             schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
       """
-    And an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "web" for "member-2"
     When application "web" syncs
     Then the sync of application "web" succeeds
     # Argo CD begins to watch a new kind a moment after its objects are there, and may not have seen them.
-    When application "web" is refreshed
+    When application "web" is refreshed until it is well
     Then application "web" is Synced and Healthy

@@ -23,12 +23,7 @@ use crate::world::World;
 /// Makes an Application of everything in the repository, synced by hand, into a namespace of the member that is this
 /// scenario's own and that `{apps}` stands for. Waits until Argo CD has compared it.
 #[given(expr = "an application {string} of repository {string} for {string}")]
-async fn of_repository(
-    world: &mut World,
-    name: String,
-    repository: String,
-    member: String,
-) -> Result<(), StepError> {
+async fn of_repository(world: &mut World, name: String, repository: String, member: String) -> Result<(), StepError> {
     create(world.scene(), &name, &repository, &member, json!({})).await
 }
 
@@ -171,11 +166,7 @@ fn unless_final(object: Object<'_>, what: String) -> Verdict {
 }
 
 /// The check of the Application, once it shows what was asked for last.
-fn present(
-    application: &Application,
-    objects: &Objects,
-    check: &mut impl FnMut(Object<'_>) -> Verdict,
-) -> Verdict {
+fn present(application: &Application, objects: &Objects, check: &mut impl FnMut(Object<'_>) -> Verdict) -> Verdict {
     let Some(value) = objects.get(&application.name) else {
         return Verdict::Pending("there is no such Application".into());
     };
@@ -199,13 +190,7 @@ pub(crate) async fn latest(scene: &Scene, name: &str) -> Result<String, StepErro
     Ok(repository(scene, &application.repository)?.head().await?)
 }
 
-async fn create(
-    scene: &mut Scene,
-    name: &str,
-    of: &str,
-    member: &str,
-    mut spec: Value,
-) -> Result<(), StepError> {
+async fn create(scene: &mut Scene, name: &str, of: &str, member: &str, mut spec: Value) -> Result<(), StepError> {
     let url = repository(scene, of)?.url();
     let destination = scene.names.get(member)?;
     let namespace = namespace_on(scene, &destination).await?;

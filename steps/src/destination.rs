@@ -25,7 +25,7 @@ const NAMESPACE: &str = "apps";
 /// fleetdrill's name as a field manager.
 const FIELD_MANAGER: &str = "fleetdrill";
 
-/// Applies manifests to a member (several: with `---` between them), as its administrator does with `kubectl apply
+/// Applies manifests, the step's text (several: with `---` between them), to a member, as its administrator does with `kubectl apply
 /// --server-side`; in the namespace `{apps}` where they name none. They go at the end of the scenario: give those without a
 /// namespace a name with `{suffix}` in it.
 #[given(expr = "the administrator of {string} applies")]
@@ -108,15 +108,15 @@ async fn prints(world: &mut World, command: String, member: String, text: String
     if log.contains(&text) { Ok(()) } else { Err(StepError::Differs(format!("`{command}` prints: {log}"))) }
 }
 
-/// Gives Argo CD an identity on the member that may do only what these rules allow (a list, as in a ClusterRole), in place of
+/// Gives Argo CD an identity on the member that may do only what the step's text allows (a list of rules, as in a ClusterRole), in place of
 /// the one that may do everything: `system:serviceaccount:kube-system:argocd-limited`. Only on a member of the scenario's own.
 #[given(expr = "Argo CD has only these rights on {string}")]
 #[when(expr = "Argo CD has only these rights on {string}")]
 async fn has_only(world: &mut World, member: String, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
     let text = document(scene, step)?;
-    let rules: Value = serde_saphyr::from_str(&text)
-        .map_err(|e| StepError::Feature(format!("these rules are no YAML: {e}")))?;
+    let rules: Value =
+        serde_saphyr::from_str(&text).map_err(|e| StepError::Feature(format!("these rules are no YAML: {e}")))?;
     let real = scene.names.get(&member)?;
     if real == member {
         return Err(StepError::Feature(format!("{member} is everybody's: take a member of its own")));
@@ -140,7 +140,7 @@ async fn has_all(world: &mut World, member: String) -> Result<(), StepError> {
 /// Between two tries: an API server takes a policy or a webhook into account within a second or two and says so nowhere.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Waits until the member's API server refuses to create these manifests, with this in what it says. Nothing is created.
+/// Waits until the member's API server refuses to create the manifest in the step's text, with this in what it says. Nothing is created.
 #[given(expr = "{string} refuses with {string} to create")]
 async fn refuses(world: &mut World, member: String, why: String, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();

@@ -187,12 +187,7 @@ impl Scene {
     }
 
     /// Creates an object on the hub and remembers to delete it at the end.
-    pub(crate) async fn make(
-        &mut self,
-        kind: Kind,
-        namespace: Option<&str>,
-        value: Value,
-    ) -> Result<(), StepError> {
+    pub(crate) async fn make(&mut self, kind: Kind, namespace: Option<&str>, value: Value) -> Result<(), StepError> {
         self.make_on(&self.hub(), kind, namespace, value).await
     }
 

@@ -33,7 +33,10 @@ async fn lacks(world: &mut World, name: String) -> Result<(), StepError> {
     let real = scene.names.make(&name);
     let path = scene.fleet.tool_of_argocd(&format!("kustomize-{real}"));
     set(scene, &format!("kustomize.path.{real}"), &path.display().to_string()).await?;
-    scene.induced(format!("ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {}, where nothing is", path.display()));
+    scene.induced(format!(
+        "ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {}, where nothing is",
+        path.display()
+    ));
     Ok(())
 }
 
@@ -94,9 +97,8 @@ impl Scene {
         for resource in resources.into_iter().flatten().filter(|r| r.get("namespace").is_none()) {
             let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
             let kind = kinds::ALL.iter().find(|k| k.kind == text("kind") && k.group == text("group"));
-            match kind.filter(|k| !k.namespaced && text("name").contains(self.names.suffix())) {
-                Some(kind) => scene::delete(&cluster, *kind, None, text("name")).await?,
-                None => tracing::debug!(name = text("name"), "left on {member}"),
+            if let Some(kind) = kind.filter(|k| !k.namespaced && text("name").contains(self.names.suffix())) {
+                scene::delete(&cluster, *kind, None, text("name")).await?;
             }
         }
         Ok(())

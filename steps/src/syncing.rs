@@ -52,11 +52,20 @@ async fn ends_in_an_error(world: &mut World, name: String) -> Result<(), StepErr
     ends(world.scene(), &name, "Error").await
 }
 
-/// Waits until the running sync says this, and watches that it goes on to run for that long.
+/// Waits until a sync runs, and watches that it goes on to run for that long.
+#[then(expr = "the sync of application {string} still runs after {int} seconds")]
+async fn still_runs(world: &mut World, name: String, seconds: u64) -> Result<(), StepError> {
+    runs_on(world.scene(), &name, seconds, "").await
+}
+
+/// Waits until the running sync says this, and watches that it goes on to run and to say so for that long.
 #[then(expr = "the sync of application {string} still runs after {int} seconds: {string}")]
-async fn still_runs(world: &mut World, name: String, seconds: u64, message: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let message = scene.names.fill(&message);
+async fn still_says(world: &mut World, name: String, seconds: u64, message: String) -> Result<(), StepError> {
+    runs_on(world.scene(), &name, seconds, &message).await
+}
+
+async fn runs_on(scene: &Scene, name: &str, seconds: u64, message: &str) -> Result<(), StepError> {
+    let message = scene.names.fill(message);
     let runs = |object: Object<'_>| {
         let phase = object.str("/status/operationState/phase").unwrap_or("absent");
         let said = object.str("/status/operationState/message").unwrap_or_default();
@@ -67,8 +76,8 @@ async fn still_runs(world: &mut World, name: String, seconds: u64, message: Stri
         }
     };
     let expectation = format!("the sync runs: {message}");
-    wait(scene, &name, &expectation, limits::SYNCED, runs).await?;
-    stays(scene, &name, &expectation, Duration::from_secs(seconds), runs).await
+    wait(scene, name, &expectation, limits::SYNCED, runs).await?;
+    stays(scene, name, &expectation, Duration::from_secs(seconds), runs).await
 }
 
 /// Asks for the end of the running sync, as `argocd app terminate-op` does, and waits for it.
@@ -79,8 +88,27 @@ async fn is_terminated(world: &mut World, name: String) -> Result<(), StepError>
     let since = argocd::terminate(&scene.hub(), &application.name).await?;
     seen_from(scene, &name, since);
     scene.remedied(format!("the operation of Application/{} terminated", application.name));
-    let expectation = format!("no operation of Application/{} runs", application.name);
-    wait(scene, &name, &expectation, limits::SYNCED, |object| {
+    over(scene, &name).await
+}
+
+/// Asks for the end of the sync, and waits for it; one that has ended by itself meanwhile is no error.
+#[when(expr = "the sync of application {string} is ended, if it still runs")]
+async fn is_ended(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let application = scene.application(&name)?;
+    match argocd::terminate(&scene.hub(), &application.name).await {
+        Ok(since) => seen_from(scene, &name, since),
+        Err(fleet::FleetError::Idle(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    scene.did(format!("argocd app terminate-op {}", application.name));
+    over(scene, &name).await
+}
+
+/// Waits until no operation of the Application runs.
+async fn over(scene: &Scene, name: &str) -> Result<(), StepError> {
+    let expectation = format!("no operation of Application/{} runs", scene.application(name)?.name);
+    wait(scene, name, &expectation, limits::SYNCED, |object| {
         if object.at("/operation").is_none() { Verdict::Holds } else { Verdict::Pending("it still runs".into()) }
     })
     .await
@@ -113,6 +141,27 @@ async fn is_refreshed_until(world: &mut World, name: String, text: String) -> Re
         }
     }
     Err(StepError::Differs(format!("after {REFRESHES} comparisons it reports {}", last.join("; "))))
+}
+
+/// Asks for comparisons, one after another, until the Application is Synced and Healthy; ten at most. For what Argo CD doesn't
+/// see by itself, such as the first objects of a new kind.
+#[when(expr = "application {string} is refreshed until it is well")]
+async fn is_refreshed_until_well(world: &mut World, name: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let mut last = String::new();
+    for _ in 0..REFRESHES {
+        refresh(scene, &name, false).await?;
+        wait(scene, &name, "it is seen", limits::SYNCED, |object| {
+            let is = |pointer: &str| object.str(pointer).unwrap_or("absent");
+            last = format!("{} and {}", is("/status/sync/status"), is("/status/health/status"));
+            Verdict::Holds
+        })
+        .await?;
+        if last == "Synced and Healthy" {
+            return Ok(());
+        }
+    }
+    Err(StepError::Differs(format!("after {REFRESHES} comparisons it is {last}")))
 }
 
 /// Asks for a comparison with manifests that are rendered anew, as `argocd app get --hard-refresh` does, and waits until it
@@ -208,7 +257,9 @@ fn request(flags: &str) -> Result<Request, StepError> {
                 Some(value) if value.contains('=') => option(value),
                 _ => return Err(StepError::Feature("--sync-option needs an option like Validate=false".into())),
             },
-            _ => return Err(StepError::Feature(format!("`{word}` is no flag of `argocd app sync` that is known here"))),
+            _ => {
+                return Err(StepError::Feature(format!("`{word}` is no flag of `argocd app sync` that is known here")));
+            }
         }
     }
     Ok(Request { force, prune, dry_run, retry_limit, ..request })

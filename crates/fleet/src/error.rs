@@ -79,6 +79,9 @@ pub enum FleetError {
     /// An Application's operation is in progress.
     #[error("an operation of Application/{0} is in progress already")]
     Busy(String),
+    /// No operation of an Application is in progress.
+    #[error("no operation of Application/{0} is in progress")]
+    Idle(String),
     /// git refused.
     #[error("failed to run git {command} in {}: {why}", dir.display())]
     Git {
@@ -110,7 +113,10 @@ impl FleetError {
     /// Whether the environment is at fault and not what was tested.
     #[must_use]
     pub fn is_environment(&self) -> bool {
-        matches!(self, Self::Cluster(_) | Self::Broken { .. } | Self::Unreadable { .. } | Self::OtherArgoCd | Self::Git { .. })
+        matches!(
+            self,
+            Self::Cluster(_) | Self::Broken { .. } | Self::Unreadable { .. } | Self::OtherArgoCd | Self::Git { .. }
+        )
     }
 
     /// For `map_err` on a request.

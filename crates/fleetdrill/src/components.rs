@@ -164,8 +164,7 @@ pub async fn build_argocd(
     let toolchain = Toolchain::open(None)?;
     let argocd = argocd_version(&toolchain, version)?;
     // The shorter builds come first.
-    let kustomize =
-        toolchain.ensure(KUSTOMIZE, toolchain.default_version(KUSTOMIZE)?, &[KUSTOMIZE], progress).await?;
+    let kustomize = toolchain.ensure(KUSTOMIZE, toolchain.default_version(KUSTOMIZE)?, &[KUSTOMIZE], progress).await?;
     let helm = toolchain.ensure(HELM, toolchain.default_version(HELM)?, &[HELM], progress).await?;
     Ok([toolchain.ensure(ARGOCD, &argocd, &[ARGOCD], progress).await?, kustomize, helm])
 }

@@ -18,9 +18,7 @@ pub fn system_program(
     needed_by: &'static str,
 ) -> Result<PathBuf, ToolchainError> {
     let usual = USUAL_PLACES.iter().find_map(|place| look_up(&Path::new(place).join(program)));
-    look_up(Path::new(program))
-        .or(usual)
-        .ok_or(ToolchainError::SystemProgramMissing { program, package, needed_by })
+    look_up(Path::new(program)).or(usual).ok_or(ToolchainError::SystemProgramMissing { program, package, needed_by })
 }
 
 #[cfg(test)]

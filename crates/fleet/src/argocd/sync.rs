@@ -75,22 +75,37 @@ pub fn version(resource_version: Option<&str>) -> u64 {
 pub async fn refresh(hub: &Cluster, application: &str, hard: bool) -> Result<u64, FleetError> {
     let how = if hard { "hard" } else { "normal" };
     let patch = json!({"metadata": {"annotations": {REFRESH: how}}});
-    change(hub, application, "refresh", patch).await
+    let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
+    let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
+    let patched = patched.map_err(FleetError::api(&hub.name, format!("refresh Application/{application}")))?;
+    Ok(version(patched.metadata.resource_version.as_deref()))
 }
 
 /// Asks that the operation that runs be ended.
 ///
 /// # Errors
-/// When there is no such Application or the hub refuses.
+/// When there is no such Application, no operation of it runs, or the hub refuses.
 pub async fn terminate(hub: &Cluster, application: &str) -> Result<u64, FleetError> {
-    change(hub, application, "terminate the sync of", json!({"status": {"operationState": {"phase": "Terminating"}}})).await
-}
-
-async fn change(hub: &Cluster, application: &str, action: &str, patch: Value) -> Result<u64, FleetError> {
     let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
-    let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
-    let patched = patched.map_err(FleetError::api(&hub.name, format!("{action} Application/{application}")))?;
-    Ok(version(patched.metadata.resource_version.as_deref()))
+    let failed = |action: &str| FleetError::api(&hub.name, format!("{action} Application/{application}"));
+    loop {
+        let there = api.get(application).await.map_err(failed("read"))?;
+        if there.data.get("operation").is_none() {
+            return Err(FleetError::Idle(application.to_owned()));
+        }
+        // As in a sync: the operation that is ended must be the one that was seen.
+        let patch = json!({
+            "metadata": {"resourceVersion": there.metadata.resource_version},
+            "status": {"operationState": {"phase": "Terminating"}},
+        });
+        match api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await {
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            patched => {
+                let patched = patched.map_err(failed("terminate the sync of"))?;
+                return Ok(version(patched.metadata.resource_version.as_deref()));
+            }
+        }
+    }
 }
 
 /// The operation, with what the Application's own sync policy says where the request says nothing.

@@ -61,7 +61,8 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     } else {
         let building = Arc::clone(&progress);
         let build = move |event| building.build(&event);
-        let components = components::ensure(args.kubefleet.as_deref(), Extras { pods: args.pods, argocd }, &build).await?;
+        let components =
+            components::ensure(args.kubefleet.as_deref(), Extras { pods: args.pods, argocd }, &build).await?;
         progress.say("starting the fleet");
         let options = Options {
             name: args.name.clone(),

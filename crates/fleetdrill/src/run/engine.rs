@@ -122,7 +122,7 @@ impl Engine {
         let suffixes: HashMap<Key, String> =
             suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), format!("{}{n}", self.run))).collect();
         let (suffixes_after, bundles) = (suffixes.clone(), bundles.clone());
-        let known = known(&self.fleet);
+        let known = known(&self.fleet).await;
         let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
         let (shared, real_time) = (self.fleet.clone(), self.real_time);
         let mut pace = tokio::time::interval(PACE);
@@ -231,8 +231,9 @@ pub fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario, reason:
 }
 
 /// What the guides' statements are compared with: what was measured on the versions that run.
-fn known(fleet: &Fleet) -> Known {
-    Known::of([(Product::KubeFleet, fleet.version().to_string())])
+async fn known(fleet: &Fleet) -> Known {
+    let argocd = fleet.argocd_version().await.map(|version| (Product::ArgoCd, version));
+    Known::of(std::iter::once((Product::KubeFleet, fleet.version().to_string())).chain(argocd))
 }
 
 /// Which of the guides' statements a scenario that passed has shown.
