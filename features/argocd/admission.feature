@@ -76,8 +76,14 @@ Feature: A sync fails because the cluster's admission refuses an object
       | ConfigMap/settings | SyncFailed | Failed | configmaps "settings" is forbidden: ValidatingAdmissionPolicy |
       | Service/web        | Synced     | Running |                                                            |
     And "Service/web" is on "member-1"
+    And the diagnosis of application "web" is AR-SF-004
+      | object                                          | value                                |
+      | Application/argocd/{web}                        | each ConfigMap needs the label owner |
+      | ValidatingAdmissionPolicy/owner-{suffix}        | has(object.metadata.labels)          |
+      | ValidatingAdmissionPolicyBinding/owner-{suffix} | Deny                                 |
     When application "web" syncs with "--sync-option Validate=false"
     Then the sync of application "web" fails
+    And the diagnosis of application "web" is AR-SF-004
     When "settings.yaml" of repository "web" is corrected to
       """
       apiVersion: v1
@@ -89,6 +95,7 @@ Feature: A sync fails because the cluster's admission refuses an object
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   # A webhook that answers would have to be a server of the harness; what Argo CD does with a denial is the same as with
   # the policy's, and what the API server says of a webhook that doesn't answer is a case of its own.
@@ -130,7 +137,13 @@ Feature: A sync fails because the cluster's admission refuses an object
     And the sync of application "web" reports of its resources
       | resource           | status     | phase  | message            |
       | ConfigMap/settings | SyncFailed | Failed | connection refused |
+    And the diagnosis of application "web" is AR-SF-004
+      | object                                        | value                        |
+      | Application/argocd/{web}                      | connection refused           |
+      | ValidatingWebhookConfiguration/owner-{suffix} | Fail                         |
+      | ValidatingWebhookConfiguration/owner-{suffix} | https://127.0.0.1:1/validate |
     When the administrator of "member-1" deletes "ValidatingWebhookConfiguration/owner-{suffix}"
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

@@ -3,6 +3,7 @@ Feature: What automated sync tries again, and what it does not
   Argo CD syncs an automated Application by itself when its repository has a new commit. A sync that fails is tried again five
   times, with the commit that it began with.
 
+  @AR-SF-002 @AR-SF-009
   Scenario: Retries go on with the commit that they began with
     Given a repository "web" with "service.yaml"
       """
@@ -29,13 +30,14 @@ Feature: What automated sync tries again, and what it does not
         ports: [{port: 80}]
       """
     And application "web" is refreshed
-    Then the sync of application "web" still runs after 15 seconds
+    Then the sync of application "web" still runs after 8 seconds
     And application "web" reports
       | field    | value              |
       | sync     | OutOfSync          |
       | phase    | Running            |
       | message  | Retrying           |
       | revision | latest             |
+    And the diagnosis of application "web" is AR-SF-002
     When the last commit of repository "web" is reverted
     And application "web" is refreshed
     Then the sync of application "web" still runs after 10 seconds
@@ -43,11 +45,16 @@ Feature: What automated sync tries again, and what it does not
       | field    | value          |
       | revision | an earlier one |
       | sync     | Synced         |
+    And the diagnosis of application "web" is AR-SF-009
+      | object                   | value    |
+      | Application/argocd/{web} | Retrying |
     When the sync of application "web" is terminated
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
+  @AR-SF-002 @AR-SF-011
   Scenario: Without retries the same commit isn't tried again, and a new one is
     Given a repository "web" with "service.yaml"
       """
@@ -82,6 +89,7 @@ Feature: What automated sync tries again, and what it does not
       | phase     | Failed                    |
       | SyncError | Failed last sync attempt to |
       | SyncError | may not change once set   |
+    And the diagnosis of application "web" is AR-SF-011, because of AR-SF-002
     # What was in the way is gone, and nobody tries.
     When the administrator of "member-1" deletes "Service/web"
     And application "web" is refreshed
@@ -100,3 +108,4 @@ Feature: What automated sync tries again, and what it does not
     And application "web" is refreshed
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

@@ -2,6 +2,7 @@
 Feature: Argo CD's bad days
   Something that Argo CD needs is gone for a while. It says so, and goes on when it is back.
 
+  @AR-SF-001
   Scenario: The repository is gone
     Given a repository "web" with "settings.yaml"
       """
@@ -20,9 +21,11 @@ Feature: Argo CD's bad days
       | sync            | Unknown                                                                |
       | health          | Healthy                                                                |
       | ComparisonError | Failed to load target state: failed to generate manifest for source 1 of 1 |
+    And the diagnosis of application "web" is AR-SF-001
     When repository "web" is back
     And application "web" is hard-refreshed
     Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   @pods
   Scenario Outline: The <component> is killed while a sync runs
@@ -96,6 +99,7 @@ Feature: Argo CD's bad days
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
     Examples:
       | component              |
@@ -159,3 +163,4 @@ Feature: Argo CD's bad days
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

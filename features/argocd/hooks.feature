@@ -46,6 +46,12 @@ Feature: A sync fails because a hook failed
       | ConfigMap/settings |        |        | <settings> |                                             |
     And "ConfigMap/settings" <is> on "member-1"
     And "kubectl logs job/migrate" on "member-1" prints "migration 0042 failed: DATABASE_URL is empty"
+    And the diagnosis of application "web" is AR-SF-005
+      | object                   | value                                                      |
+      | Application/argocd/{web} | one or more synchronization tasks completed unsuccessfully |
+      | Application/argocd/{web} | Job has reached the specified backoff limit                |
+      | Job/{apps}/migrate       | BackoffLimitExceeded                                       |
+      | Pod/{apps}/migrate       | migration 0042 failed: DATABASE_URL is empty               |
     When "migrate.yaml" of repository "web" is corrected to
       """
       apiVersion: batch/v1
@@ -67,6 +73,7 @@ Feature: A sync fails because a hook failed
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
     Examples:
       | hook     | sync      | settings | is     |
@@ -99,6 +106,7 @@ Feature: A sync fails because a hook failed
     And the sync of application "web" reports of its resources
       | resource    | hook    | phase  | message                                       |
       | Job/migrate | PreSync | Failed | Job was active longer than specified deadline |
+    And the diagnosis of application "web" is AR-SF-005
     When "migrate.yaml" of repository "web" is corrected to
       """
       apiVersion: batch/v1
@@ -120,6 +128,7 @@ Feature: A sync fails because a hook failed
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: A SyncFail hook runs when a Sync hook has failed
     Given a repository "web" with "migrate.yaml"
@@ -164,6 +173,7 @@ Feature: A sync fails because a hook failed
       | resource     | hook     | phase     |
       | Job/migrate  | Sync     | Failed    |
       | Job/clean-up | SyncFail | Succeeded |
+    And the diagnosis of application "web" is AR-SF-005
     When "migrate.yaml" is removed from repository "web"
     And repository "web" also has "settings.yaml"
       """
@@ -175,3 +185,4 @@ Feature: A sync fails because a hook failed
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

@@ -55,23 +55,30 @@ Feature: A sync fails because a field can't be changed
     And the sync of application "web" reports of its resources
       | resource       | status     | phase  | message            |
       | Deployment/web | SyncFailed | Failed | field is immutable |
+    And the diagnosis of application "web" is AR-SF-002
+      | object                   | value              |
+      | Application/argocd/{web} | field is immutable |
+      | Deployment/{apps}/web    | {"app":"web"}      |
 
   Scenario: The selector of a Deployment, and the commit is reverted
     When the last commit of repository "web" is reverted
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: The selector of a Deployment, which is deleted and created anew
     When the administrator of "member-1" deletes "Deployment/web"
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: The selector of a Deployment, and Force alone
     When application "web" syncs with "--force"
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: The selector of a Deployment, and what does not help
     # The dry run is the client's: it doesn't ask the API server.
@@ -82,6 +89,8 @@ Feature: A sync fails because a field can't be changed
     And the sync of application "web" reports of its resources
       | resource       | status     | phase  | message            |
       | Deployment/web | SyncFailed | Failed | field is immutable |
+    And the diagnosis of application "web" is AR-SF-002
     When application "web" syncs with "--force --replace"
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

@@ -40,11 +40,17 @@ Feature: A sync fails because a Service's address can't be changed
     And the sync of application "shop" reports of its resources
       | resource     | status     | phase  | message                                                        |
       | Service/shop | SyncFailed | Failed | spec.clusterIPs[0]: Invalid value: ["<address>"]: may not change once set |
+    And the diagnosis of application "shop" is AR-SF-002
+      | object                    | value                   |
+      | Application/argocd/{shop} | may not change once set |
+      | Service/{apps}/shop       | None                    |
     When application "shop" syncs with "--replace"
     Then the sync of application "shop" fails
+    And the diagnosis of application "shop" is AR-SF-002
     When application "shop" syncs with "<flags>"
     Then the sync of application "shop" succeeds
     And application "shop" is Synced and Healthy
+    And the diagnosis finds nothing
 
     Examples:
       | remedy               | flags             | address   |
@@ -65,7 +71,9 @@ Feature: A sync fails because a Service's address can't be changed
       """
     And application "shop" syncs
     Then the sync of application "shop" fails
+    And the diagnosis of application "shop" is AR-SF-002
     When the administrator of "member-1" deletes "Service/shop"
     And application "shop" syncs
     Then the sync of application "shop" succeeds
     And application "shop" is Synced and Healthy
+    And the diagnosis finds nothing

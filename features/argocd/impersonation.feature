@@ -20,7 +20,9 @@ Feature: A sync ends in an error because there is no account to sync as
       | field   | value                                                    |
       | phase   | Error                                                    |
       | message | failed to find a matching service account to impersonate |
+    And the diagnosis of application "web" is AR-SF-008
     When the setting "application.sync.impersonation.enabled" of Argo CD is "false"
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

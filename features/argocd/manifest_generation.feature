@@ -39,6 +39,7 @@ Feature: A sync ends in an error because no manifests could be rendered
     And the sync of application "web" reports of its resources
       | resource           | status |
       | ConfigMap/settings | absent |
+    And the diagnosis of application "web" is AR-SF-001
     When "settings.yaml" of repository "web" is corrected to
       """
       apiVersion: v1
@@ -51,6 +52,7 @@ Feature: A sync ends in an error because no manifests could be rendered
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: A kustomization names a file that isn't there
     Given a repository "web" with "kustomization.yaml"
@@ -85,10 +87,12 @@ Feature: A sync ends in an error because no manifests could be rendered
       | ComparisonError | kustomize build             |
       | ComparisonError | setings.yaml                |
       | ComparisonError | no such file or directory   |
+    And the diagnosis of application "web" is AR-SF-001
     When the last commit of repository "web" is reverted
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: A Helm chart needs a value that isn't given
     Given a repository "web" with "Chart.yaml"
@@ -125,6 +129,7 @@ Feature: A sync ends in an error because no manifests could be rendered
       | phase           | Error         |
       | ComparisonError | helm template |
       | ComparisonError | set colour    |
+    And the diagnosis of application "web" is AR-SF-001
     When "values.yaml" of repository "web" is corrected to
       """
       colour: green
@@ -132,6 +137,7 @@ Feature: A sync ends in an error because no manifests could be rendered
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   # The cache's key has the kinds of the destination in it: on a member where CRDs come and go, the error comes afresh. The
   # features that make CRDs do so on "member-2".
@@ -147,12 +153,14 @@ Feature: A sync ends in an error because no manifests could be rendered
       | field           | value                              |
       | ComparisonError | Manifest generation error (cached) |
       | ComparisonError | settings.yaml                      |
+    And the diagnosis of application "web" is AR-SF-001
     When application "web" syncs
     Then the sync of application "web" ends in an error
     And application "web" reports
       | field   | value                              |
       | phase   | Error                              |
       | message | Manifest generation error (cached) |
+    And the diagnosis of application "web" is AR-SF-001
     When repository "web" also has "settings.yaml"
       """
       apiVersion: v1
@@ -163,7 +171,9 @@ Feature: A sync ends in an error because no manifests could be rendered
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
+  @AR-SF-010
   Scenario: A tool is missing, and the cached error stays until a hard refresh
     Given the repo-server lacks the kustomize "custom" that Argo CD is told of
     And a repository "web" with "kustomization.yaml"
@@ -185,16 +195,20 @@ Feature: A sync ends in an error because no manifests could be rendered
       | sync            | Unknown                            |
       | ComparisonError | Manifest generation error (cached) |
       | ComparisonError | no such file or directory          |
+    And the diagnosis of application "web" is AR-SF-010
     When the repo-server gets the kustomize "custom"
     And application "web" is refreshed
     Then application "web" reports
       | field           | value                              |
       | ComparisonError | Manifest generation error (cached) |
+    And the diagnosis of application "web" is AR-SF-010
     When application "web" is hard-refreshed
     Then application "web" reports
       | field           | value     |
       | sync            | OutOfSync |
       | ComparisonError | absent    |
+    And the diagnosis finds nothing
     When application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

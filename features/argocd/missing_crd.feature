@@ -30,6 +30,10 @@ Feature: A sync fails because the cluster doesn't know a kind
       | resource    | status     | phase | message                                                                             |
       | Gadget/blue | SyncFailed | empty | The Kubernetes API could not find example-{suffix}.io/Gadget for requested resource {apps}/blue. Make sure the "Gadget" CRD is installed on the destination cluster. |
     And "ConfigMap/settings" is not on "member-2"
+    And the diagnosis of application "web" is AR-SF-003
+      | object                                               | value                                     |
+      | Application/argocd/{web}                             | could not find example-{suffix}.io/Gadget |
+      | CustomResourceDefinition/gadgets.example-{suffix}.io | (no such object)                          |
     When the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
@@ -50,6 +54,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     Then the sync of application "web" succeeds
     When application "web" is refreshed until it is well
     Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: A kind of that name is there, in another group
     Given the administrator of "member-2" applies
@@ -92,6 +97,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       | resource     | status     | phase | message                                                              |
       | Trinket/blue | SyncFailed | empty | could not find version "v1" of example-{suffix}.io/Trinket           |
       | Trinket/blue | SyncFailed | empty | Version "v1" of other-{suffix}.io/Trinket is installed on the destination cluster |
+    And the diagnosis of application "web" is AR-SF-003
     When "trinket.yaml" of repository "web" is corrected to
       """
       apiVersion: other-{suffix}.io/v1
@@ -103,6 +109,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     Then the sync of application "web" succeeds
     When application "web" is refreshed until it is well
     Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: The CustomResourceDefinition has another version
     Given the administrator of "member-2" applies
@@ -148,6 +155,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       | resource    | status     | phase | message                                                       |
       | Widget/blue | SyncFailed | empty | could not find version "v2" of example-{suffix}.io/Widget     |
       | Widget/blue | SyncFailed | empty | Version "v1" of example-{suffix}.io/Widget is installed on the destination cluster |
+    And the diagnosis of application "web" is AR-SF-003
     When "widget.yaml" of repository "web" is corrected to
       """
       apiVersion: example-{suffix}.io/v1
@@ -159,6 +167,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     Then the sync of application "web" succeeds
     When application "web" is refreshed until it is well
     Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: The look-up is skipped, and the API server says the same
     Given a repository "web" with "gizmo.yaml"
@@ -179,6 +188,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the sync of application "web" reports of its resources
       | resource    | status     | phase  | message                     |
       | Gizmo/blue | SyncFailed | Failed | ensure CRDs are installed first |
+    And the diagnosis of application "web" is AR-SF-003
     When the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
@@ -199,6 +209,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     Then the sync of application "web" succeeds
     When application "web" is refreshed until it is well
     Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: The CustomResourceDefinition is in the same application and the same wave, and nothing fails
     Given a repository "web" with "sprocket.yaml"
@@ -230,3 +241,4 @@ Feature: A sync fails because the cluster doesn't know a kind
     # Argo CD begins to watch a new kind a moment after its objects are there, and may not have seen them.
     When application "web" is refreshed until it is well
     Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing

@@ -33,6 +33,9 @@ Feature: A sync fails because Argo CD may not do it on the destination
     And the sync of application "web" reports of its resources
       | resource           | status     | phase  | message                                      |
       | ConfigMap/settings | SyncFailed | Failed | cannot create resource "configmaps"          |
+    And the diagnosis of application "web" is AR-SF-008
+      | object                   | value                               |
+      | Application/argocd/{web} | cannot create resource "configmaps" |
     When the administrator of "east" applies
       """
       apiVersion: rbac.authorization.k8s.io/v1
@@ -55,6 +58,7 @@ Feature: A sync fails because Argo CD may not do it on the destination
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: It may not read what it applies
     Given an application "web" of repository "web" for "east"
@@ -78,10 +82,14 @@ Feature: A sync fails because Argo CD may not do it on the destination
     And the sync of application "web" reports of its resources
       | resource       | status     | message                          |
       | ConfigMap/more | SyncFailed | cannot get resource "configmaps" |
+    And the diagnosis of application "web" is AR-SF-008
+      | object                   | value                            |
+      | Application/argocd/{web} | cannot get resource "configmaps" |
     When Argo CD has all rights on "east" again
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: It may not list what is there, and it looks as if the manifests couldn't be rendered
     Given Argo CD has only these rights on "east"
@@ -99,7 +107,11 @@ Feature: A sync fails because Argo CD may not do it on the destination
       | phase           | Error                                |
       | message         | ComparisonError: Failed to load live state: failed to get cluster info |
       | ComparisonError | cannot list resource                 |
+    And the diagnosis of application "web" is AR-SF-008
+      | object                   | value                |
+      | Application/argocd/{web} | cannot list resource |
     When Argo CD has all rights on "east" again
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

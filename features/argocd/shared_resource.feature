@@ -32,6 +32,7 @@ Feature: Two Applications have the same object
     Then application "green" reports
       | field                 | value                                                                |
       | SharedResourceWarning | ConfigMap/shared is part of applications argocd/{green} and {blue} |
+    And the diagnosis of application "green" is AR-SF-007
     When application "green" syncs
     Then the sync of application "green" succeeds
     When application "blue" is refreshed
@@ -39,6 +40,7 @@ Feature: Two Applications have the same object
       | field                 | value                                                                |
       | sync                  | OutOfSync                                                            |
       | SharedResourceWarning | ConfigMap/shared is part of applications argocd/{blue} and {green} |
+    And the diagnosis of application "blue" is AR-SF-007
     When "shared.yaml" is removed from repository "blue"
     And repository "blue" also has "own.yaml"
       """
@@ -53,6 +55,7 @@ Feature: Two Applications have the same object
     And "ConfigMap/shared" is on "member-1"
     When application "green" is refreshed
     Then application "green" is Synced and Healthy
+    And the diagnosis finds nothing
 
   Scenario: The sync fails, and the object has to be adopted once
     Given an application "green" of repository "green" for "member-1" with '{"syncPolicy": {"syncOptions": ["FailOnSharedResource=true"]}}'
@@ -67,6 +70,10 @@ Feature: Two Applications have the same object
     And the sync of application "green" reports of its resources
       | resource         | status |
       | ConfigMap/shared | absent |
+    And the diagnosis of application "green" is AR-SF-007
+      | object                     | value                     |
+      | Application/argocd/{green} | FailOnSharedResource=true |
+      | ConfigMap/{apps}/shared    | {blue}:                   |
     # The guide's fix: one of them gives it up. Its tracking id stays on the object.
     When "shared.yaml" is removed from repository "blue"
     And repository "blue" also has "own.yaml"
@@ -80,6 +87,7 @@ Feature: Two Applications have the same object
     And the sync of application "blue" succeeds
     And application "green" syncs
     Then the sync of application "green" fails
+    And the diagnosis of application "green" is AR-SF-007
     When application "green" syncs with "--sync-option FailOnSharedResource=false"
     Then the sync of application "green" succeeds
     And application "green" is Synced and Healthy
@@ -89,3 +97,4 @@ Feature: Two Applications have the same object
     Then the sync of application "blue" succeeds
     And application "blue" is Synced and Healthy
     And "ConfigMap/shared" is on "member-1"
+    And the diagnosis finds nothing

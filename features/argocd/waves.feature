@@ -15,6 +15,7 @@ Feature: A sync doesn't get past a wave
           argocd.argoproj.io/sync-wave: "1"
       """
 
+  @AR-SF-009 @AR-SF-013
   Scenario: A Deployment goes on progressing, and a fix is not picked up by the running sync
     Given repository "web" also has "deployment.yaml"
       """
@@ -44,7 +45,14 @@ Feature: A sync doesn't get past a wave
       | resource           | status | phase   |
       | Deployment/web     | Synced | Running |
       | ConfigMap/settings | absent |         |
+    And the diagnosis of application "web" is AR-SF-009
+    And the diagnosis of application "web" is AR-SF-006, because of AR-SF-009
     And "ConfigMap/settings" is not on "member-1"
+    And the diagnosis of application "web" is AR-SF-006
+      | object                   | value                                            |
+      | Application/argocd/{web} | waiting for healthy state of apps/Deployment/web |
+      | Deployment/{apps}/web    | 0                                                |
+      | Pod/{apps}/web           | registry.invalid/web:1                           |
     When "deployment.yaml" of repository "web" is corrected to
       """
       apiVersion: apps/v1
@@ -67,6 +75,7 @@ Feature: A sync doesn't get past a wave
     And application "web" reports
       | field    | value          |
       | revision | an earlier one |
+    And the diagnosis of application "web" is AR-SF-013
     When the sync of application "web" is terminated
     Then application "web" reports
       | field   | value                |
@@ -76,6 +85,7 @@ Feature: A sync doesn't get past a wave
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
     And "ConfigMap/settings" is on "member-1"
+    And the diagnosis finds nothing
 
   Scenario: A Deployment exceeds its progress deadline
     Given repository "web" also has "deployment.yaml"
@@ -108,6 +118,10 @@ Feature: A sync doesn't get past a wave
       | resource           | status | phase  | message                                          |
       | Deployment/web     | Synced | Failed | Deployment "web" exceeded its progress deadline  |
       | ConfigMap/settings | absent |        |                                                  |
+    And the diagnosis of application "web" is AR-SF-006
+      | object                   | value                          |
+      | Application/argocd/{web} | exceeded its progress deadline |
+      | Deployment/{apps}/web    | ProgressDeadlineExceeded       |
     When "deployment.yaml" of repository "web" is corrected to
       """
       apiVersion: apps/v1
@@ -129,3 +143,4 @@ Feature: A sync doesn't get past a wave
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
