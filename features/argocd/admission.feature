@@ -23,6 +23,7 @@ Feature: A sync fails because the cluster's admission refuses an object
       """
     And an application "web" of repository "web" for "member-1"
 
+  @guide:argocd-sync-failed/admission/names-policy @guide:argocd-sync-failed/admission/comply @drift:argocd-sync-failed/admission/validate-false
   Scenario: A ValidatingAdmissionPolicy denies it
     Given the administrator of "member-1" applies
       """

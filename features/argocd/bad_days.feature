@@ -28,6 +28,7 @@ Feature: Argo CD's bad days
     And the diagnosis finds nothing
 
   @pods
+  @guide:argocd-sync-failed/wave/make-healthy
   Scenario Outline: The <component> is killed while a sync runs
     Given a fleet of its own with 1 member and Argo CD
     And member "member-1" has pods

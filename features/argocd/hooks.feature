@@ -72,12 +72,20 @@ Feature: A sync fails because a hook failed
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
+    And the sync of application "web" reports of its resources
+      | resource    | hook   | phase     |
+      | Job/migrate | <hook> | Succeeded |
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+    @guide:argocd-sync-failed/diagnose/hook @guide:argocd-sync-failed/diagnose/hook-logs @guide:argocd-sync-failed/hook/presync-stops
+    @guide:argocd-sync-failed/hook/failed @guide:argocd-sync-failed/hook/message @guide:argocd-sync-failed/hook/logs @guide:argocd-sync-failed/hook/repair
     Examples:
       | hook     | sync      | settings | is     |
       | PreSync  | OutOfSync | absent   | is not |
+
+    Examples:
+      | hook     | sync      | settings | is     |
       | Sync     | Synced    | Synced   | is     |
       | PostSync | Synced    | Synced   | is     |
 
@@ -130,6 +138,7 @@ Feature: A sync fails because a hook failed
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @guide:argocd-sync-failed/hook/syncfail
   Scenario: A SyncFail hook runs when a Sync hook has failed
     Given a repository "web" with "migrate.yaml"
       """
@@ -184,5 +193,9 @@ Feature: A sync fails because a hook failed
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
+    And the sync of application "web" reports of its resources
+      | resource           | status |
+      | ConfigMap/settings | Synced |
+      | Job/clean-up       | absent |
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing

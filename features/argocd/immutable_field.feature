@@ -60,6 +60,8 @@ Feature: A sync fails because a field can't be changed
       | Application/argocd/{web} | field is immutable |
       | Deployment/{apps}/web    | {"app":"web"}      |
 
+  @guide:argocd-sync-failed/meaning/operation-result @guide:argocd-sync-failed/meaning/operation-failed @guide:argocd-sync-failed/diagnose/immutable-field
+  @guide:argocd-sync-failed/immutable-field/message @guide:argocd-sync-failed/immutable-field/revert
   Scenario: The selector of a Deployment, and the commit is reverted
     When the last commit of repository "web" is reverted
     And application "web" syncs
@@ -67,6 +69,7 @@ Feature: A sync fails because a field can't be changed
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @guide:argocd-sync-failed/immutable-field/recreate
   Scenario: The selector of a Deployment, which is deleted and created anew
     When the administrator of "member-1" deletes "Deployment/web"
     And application "web" syncs
@@ -80,7 +83,13 @@ Feature: A sync fails because a field can't be changed
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @guide:argocd-sync-failed/meaning/sync-again @drift:argocd-sync-failed/diagnose/dry-run @drift:argocd-sync-failed/immutable-field/replace
   Scenario: The selector of a Deployment, and what does not help
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And the sync of application "web" reports of its resources
+      | resource       | status     | phase  | message            |
+      | Deployment/web | SyncFailed | Failed | field is immutable |
     # The dry run is the client's: it doesn't ask the API server.
     When application "web" syncs with "--dry-run"
     Then the sync of application "web" succeeds

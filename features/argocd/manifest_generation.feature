@@ -4,6 +4,7 @@ Feature: A sync ends in an error because no manifests could be rendered
   Application has a ComparisonError, its sync status is Unknown, and a sync that is asked for all the same ends with the
   phase Error and that text.
 
+  @guide:argocd-sync-failed/meaning/comparison-error @guide:argocd-sync-failed/generation/condition @guide:argocd-sync-failed/generation/push @drift:argocd-sync-failed/meaning/different-places
   Scenario: A manifest is no YAML
     Given a repository "web" with "settings.yaml"
       """
@@ -94,6 +95,7 @@ Feature: A sync ends in an error because no manifests could be rendered
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @guide:argocd-sync-failed/generation/non-zero-exit
   Scenario: A Helm chart needs a value that isn't given
     Given a repository "web" with "Chart.yaml"
       """
@@ -141,6 +143,7 @@ Feature: A sync ends in an error because no manifests could be rendered
 
   # The cache's key has the kinds of the destination in it: on a member where CRDs come and go, the error comes afresh. The
   # features that make CRDs do so on "member-2".
+  @guide:argocd-sync-failed/diagnose/cached @drift:argocd-sync-failed/generation/stale-after-push @drift:argocd-sync-failed/fix-it/hard-refresh-first
   Scenario: After three failures the error comes from the cache, and a new commit has a new one
     Given a repository "web" with "kustomization.yaml"
       """
@@ -174,6 +177,7 @@ Feature: A sync ends in an error because no manifests could be rendered
     And the diagnosis finds nothing
 
   @AR-SF-010
+  @guide:argocd-sync-failed/meaning/no-apply @guide:argocd-sync-failed/generation/hard-refresh
   Scenario: A tool is missing, and the cached error stays until a hard refresh
     Given the repo-server lacks the kustomize "custom" that Argo CD is told of
     And a repository "web" with "kustomization.yaml"
@@ -196,6 +200,12 @@ Feature: A sync ends in an error because no manifests could be rendered
       | ComparisonError | Manifest generation error (cached) |
       | ComparisonError | no such file or directory          |
     And the diagnosis of application "web" is AR-SF-010
+    When application "web" syncs
+    Then the sync of application "web" ends in an error
+    And the sync of application "web" reports of its resources
+      | resource           | status |
+      | ConfigMap/settings | absent |
+    And "ConfigMap/settings" is not on "member-1"
     When the repo-server gets the kustomize "custom"
     And application "web" is refreshed
     Then application "web" reports

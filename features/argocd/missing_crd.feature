@@ -3,6 +3,7 @@ Feature: A sync fails because the cluster doesn't know a kind
   Before it applies anything, Argo CD looks up each kind of the manifests on the destination. One that isn't there fails the
   sync as a whole, unless the manifests bring its CustomResourceDefinition themselves.
 
+  @guide:argocd-sync-failed/diagnose/missing-crd @guide:argocd-sync-failed/missing-crd/not-found @guide:argocd-sync-failed/missing-crd/crd-first
   Scenario: The CustomResourceDefinition is missing
     Given a repository "web" with "gadget.yaml"
       """
@@ -83,7 +84,9 @@ Feature: A sync fails because the cluster doesn't know a kind
     And an application "web" of repository "web" for "member-2"
     And application "web" syncs
     And the sync of application "web" succeeds
-    When "trinket.yaml" of repository "web" becomes
+    # Argo CD names the version that is there once it knows the kind, a moment after its definition was made.
+    When application "web" is refreshed until it is well
+    And "trinket.yaml" of repository "web" becomes
       """
       apiVersion: example-{suffix}.io/v1
       kind: Trinket
@@ -138,7 +141,9 @@ Feature: A sync fails because the cluster doesn't know a kind
     And an application "web" of repository "web" for "member-2"
     And application "web" syncs
     And the sync of application "web" succeeds
-    When "widget.yaml" of repository "web" becomes
+    # Argo CD names the version that is there once it knows the kind, a moment after its definition was made.
+    When application "web" is refreshed until it is well
+    And "widget.yaml" of repository "web" becomes
       """
       apiVersion: example-{suffix}.io/v2
       kind: Widget
@@ -169,6 +174,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @guide:argocd-sync-failed/missing-crd/no-matches @guide:argocd-sync-failed/missing-crd/skip-dry-run
   Scenario: The look-up is skipped, and the API server says the same
     Given a repository "web" with "gizmo.yaml"
       """
@@ -211,6 +217,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @drift:argocd-sync-failed/missing-crd/wave
   Scenario: The CustomResourceDefinition is in the same application and the same wave, and nothing fails
     Given a repository "web" with "sprocket.yaml"
       """

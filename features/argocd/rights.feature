@@ -14,6 +14,7 @@ Feature: A sync fails because Argo CD may not do it on the destination
         colour: blue
       """
 
+  @guide:argocd-sync-failed/rbac/forbidden @guide:argocd-sync-failed/rbac/grant
   Scenario: It may read everything and create nothing
     Given Argo CD has only these rights on "east"
       """
@@ -91,6 +92,7 @@ Feature: A sync fails because Argo CD may not do it on the destination
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @drift:argocd-sync-failed/fix-it/never-rendered
   Scenario: It may not list what is there, and it looks as if the manifests couldn't be rendered
     Given Argo CD has only these rights on "east"
       """

@@ -26,6 +26,7 @@ Feature: Two Applications have the same object
     And application "blue" syncs
     And application "blue" is Synced and Healthy
 
+  @guide:argocd-sync-failed/shared-resource/warning
   Scenario: The sync takes the object over, and the warning moves to the other
     Given an application "green" of repository "green" for "member-1"
     When application "green" is refreshed
@@ -57,6 +58,7 @@ Feature: Two Applications have the same object
     Then application "green" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @guide:argocd-sync-failed/shared-resource/failed @guide:argocd-sync-failed/shared-resource/only-with-option @drift:argocd-sync-failed/shared-resource/one-owner
   Scenario: The sync fails, and the object has to be adopted once
     Given an application "green" of repository "green" for "member-1" with '{"syncPolicy": {"syncOptions": ["FailOnSharedResource=true"]}}'
     When application "green" syncs
@@ -73,7 +75,8 @@ Feature: Two Applications have the same object
     And the diagnosis of application "green" is AR-SF-007
       | object                     | value                     |
       | Application/argocd/{green} | FailOnSharedResource=true |
-      | ConfigMap/{apps}/shared    | {blue}:                   |
+      | Application/argocd/{green} | {blue}                    |
+      | Application/argocd/{blue}  | Synced                    |
     # The guide's fix: one of them gives it up. Its tracking id stays on the object.
     When "shared.yaml" is removed from repository "blue"
     And repository "blue" also has "own.yaml"

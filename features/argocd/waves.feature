@@ -16,6 +16,7 @@ Feature: A sync doesn't get past a wave
       """
 
   @AR-SF-009 @AR-SF-013
+  @guide:argocd-sync-failed/wave/order @guide:argocd-sync-failed/wave/later-waves @drift:argocd-sync-failed/wave/hangs @drift:argocd-sync-failed/wave/wave-order
   Scenario: A Deployment goes on progressing, and a fix is not picked up by the running sync
     Given repository "web" also has "deployment.yaml"
       """
@@ -45,8 +46,6 @@ Feature: A sync doesn't get past a wave
       | resource           | status | phase   |
       | Deployment/web     | Synced | Running |
       | ConfigMap/settings | absent |         |
-    And the diagnosis of application "web" is AR-SF-009
-    And the diagnosis of application "web" is AR-SF-006, because of AR-SF-009
     And "ConfigMap/settings" is not on "member-1"
     And the diagnosis of application "web" is AR-SF-006
       | object                   | value                                            |
@@ -75,12 +74,14 @@ Feature: A sync doesn't get past a wave
     And application "web" reports
       | field    | value          |
       | revision | an earlier one |
-    And the diagnosis of application "web" is AR-SF-013
+    And the diagnosis of application "web" is AR-SF-009
+    And the diagnosis of application "web" is AR-SF-006, because of AR-SF-009
     When the sync of application "web" is terminated
     Then application "web" reports
       | field   | value                |
       | phase   | Failed               |
       | message | Operation terminated |
+    And the diagnosis of application "web" is AR-SF-013
     When application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy

@@ -190,22 +190,37 @@ pub(crate) async fn latest(scene: &Scene, name: &str) -> Result<String, StepErro
     Ok(repository(scene, &application.repository)?.head().await?)
 }
 
-async fn create(scene: &mut Scene, name: &str, of: &str, member: &str, mut spec: Value) -> Result<(), StepError> {
+async fn create(scene: &mut Scene, name: &str, of: &str, member: &str, spec: Value) -> Result<(), StepError> {
+    let member = scene.names.get(member)?;
+    let namespace = namespace_on(scene, &member).await?;
+    let destination = json!({"name": member, "namespace": namespace});
+    create_for(scene, name, of, Some(member), destination, spec).await
+}
+
+/// Makes an Application; what its spec says counts before the destination.
+pub(crate) async fn create_for(
+    scene: &mut Scene,
+    name: &str,
+    of: &str,
+    member: Option<String>,
+    destination: Value,
+    mut spec: Value,
+) -> Result<(), StepError> {
     let url = repository(scene, of)?.url();
-    let destination = scene.names.get(member)?;
-    let namespace = namespace_on(scene, &destination).await?;
     let real = scene.names.make(name);
     for (key, value) in [
         ("project", json!("default")),
-        ("destination", json!({"name": destination, "namespace": namespace})),
+        ("destination", destination),
         ("source", json!({"repoURL": url, "path": ".", "targetRevision": "HEAD"})),
     ] {
         fill(&mut spec[key], value);
     }
+    let part = |key: &str| spec["destination"][key].as_str().unwrap_or_default().to_owned();
+    let (cluster, namespace) = (part("name"), part("namespace"));
     let object = json!({"metadata": {"name": real}, "spec": spec});
     scene.make(kinds::APPLICATION, Some(argocd::NAMESPACE), object).await?;
-    scene.did(format!("Application/{real} of {url} for namespace {namespace} of {destination}"));
-    let application = Application { name: real.clone(), repository: of.to_owned(), member: destination, since: 0 };
+    scene.did(format!("Application/{real} of {url} for namespace {namespace} of {cluster}"));
+    let application = Application { name: real.clone(), repository: of.to_owned(), member, since: 0 };
     scene.applications.insert(name.to_owned(), application);
     let expectation = format!("Argo CD has compared Application/{real}");
     wait(scene, name, &expectation, limits::SYNCED, |object| match object.str("/status/sync/status") {

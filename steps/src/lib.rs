@@ -16,6 +16,7 @@ pub mod diagnosing;
 pub mod envelope;
 pub mod error;
 pub mod fields;
+pub mod hub_application;
 pub mod limits;
 pub mod logs;
 pub mod looks;

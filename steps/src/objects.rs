@@ -138,8 +138,8 @@ pub struct Application {
     pub name: String,
     /// The repository's name in the feature.
     pub repository: String,
-    /// The member that it deploys to.
-    pub member: String,
+    /// The member that it deploys to; none for the hub.
+    pub member: Option<String>,
     /// The resource version from which on the Application shows what was asked for last.
     pub since: u64,
 }

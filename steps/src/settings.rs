@@ -74,7 +74,7 @@ impl Scene {
             tracing::warn!(%error, "failed to take settings of Argo CD back");
         }
         for application in self.applications.values() {
-            if let Err(error) = self.strike_application(&application.name, &application.member).await {
+            if let Err(error) = self.strike_application(&application.name, application.member.as_deref()).await {
                 tracing::warn!(%error, name = application.name, "failed to clean up an Application");
             }
         }
@@ -86,14 +86,17 @@ impl Scene {
     }
 
     /// Deletes an Application and what it made that lies in no namespace; the rest goes with the scenario's namespaces.
-    async fn strike_application(&self, name: &str, member: &str) -> Result<(), StepError> {
+    async fn strike_application(&self, name: &str, member: Option<&str>) -> Result<(), StepError> {
         let hub = self.hub();
         let api = kinds::APPLICATION.api(&hub.client, Some(argocd::NAMESPACE));
         let failed = FleetError::api("hub", format!("read Application/{name}"));
         let Some(application) = api.get_opt(name).await.map_err(failed)? else { return Ok(()) };
         scene::delete(&hub, kinds::APPLICATION, Some(argocd::NAMESPACE), name).await?;
         let resources = application.data.pointer("/status/resources").and_then(Value::as_array);
-        let cluster = self.fleet.member(member).await?.cluster;
+        let cluster = match member {
+            Some(member) => self.fleet.member(member).await?.cluster,
+            None => hub,
+        };
         for resource in resources.into_iter().flatten().filter(|r| r.get("namespace").is_none()) {
             let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
             let kind = kinds::ALL.iter().find(|k| k.kind == text("kind") && k.group == text("group"));
