@@ -217,7 +217,8 @@ Feature: A sync ends in an error because no manifests could be rendered
       | field           | value     |
       | sync            | OutOfSync |
       | ComparisonError | absent    |
-    And the diagnosis finds nothing
+    # What is left is that the last sync failed.
+    And the diagnosis of application "web" is AR-SF-001
     When application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy

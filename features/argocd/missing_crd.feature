@@ -58,7 +58,17 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the diagnosis finds nothing
 
   Scenario: A kind of that name is there, in another group
-    Given the administrator of "member-2" applies
+    Given a repository "web" with "trinket.yaml"
+      """
+      apiVersion: other-{suffix}.io/v1
+      kind: Trinket
+      metadata:
+        name: blue
+      """
+    And an application "web" of repository "web" for "member-2"
+    # Argo CD names the version that is there when it has seen the definition being made. One that was there when it first
+    # looked at the cluster, but not served yet, it never names.
+    And the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -74,17 +84,8 @@ Feature: A sync fails because the cluster doesn't know a kind
             storage: true
             schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
       """
-    And a repository "web" with "trinket.yaml"
-      """
-      apiVersion: other-{suffix}.io/v1
-      kind: Trinket
-      metadata:
-        name: blue
-      """
-    And an application "web" of repository "web" for "member-2"
     And application "web" syncs
     And the sync of application "web" succeeds
-    # Argo CD names the version that is there once it knows the kind, a moment after its definition was made.
     When application "web" is refreshed until it is well
     And "trinket.yaml" of repository "web" becomes
       """
@@ -115,7 +116,17 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the diagnosis finds nothing
 
   Scenario: The CustomResourceDefinition has another version
-    Given the administrator of "member-2" applies
+    Given a repository "web" with "widget.yaml"
+      """
+      apiVersion: example-{suffix}.io/v1
+      kind: Widget
+      metadata:
+        name: blue
+      """
+    And an application "web" of repository "web" for "member-2"
+    # Argo CD names the version that is there when it has seen the definition being made. One that was there when it first
+    # looked at the cluster, but not served yet, it never names.
+    And the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
       kind: CustomResourceDefinition
@@ -131,17 +142,8 @@ Feature: A sync fails because the cluster doesn't know a kind
             storage: true
             schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
       """
-    And a repository "web" with "widget.yaml"
-      """
-      apiVersion: example-{suffix}.io/v1
-      kind: Widget
-      metadata:
-        name: blue
-      """
-    And an application "web" of repository "web" for "member-2"
     And application "web" syncs
     And the sync of application "web" succeeds
-    # Argo CD names the version that is there once it knows the kind, a moment after its definition was made.
     When application "web" is refreshed until it is well
     And "widget.yaml" of repository "web" becomes
       """

@@ -50,7 +50,7 @@ Feature: A sync doesn't get past a wave
     And the diagnosis of application "web" is AR-SF-006
       | object                   | value                                            |
       | Application/argocd/{web} | waiting for healthy state of apps/Deployment/web |
-      | Deployment/{apps}/web    | 0                                                |
+      | Deployment/{apps}/web    | MinimumReplicasUnavailable                       |
       | Pod/{apps}/web           | registry.invalid/web:1                           |
     When "deployment.yaml" of repository "web" is corrected to
       """

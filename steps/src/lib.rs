@@ -22,6 +22,7 @@ pub mod logs;
 pub mod looks;
 pub mod member;
 pub mod names;
+mod noticing;
 pub mod objects;
 pub mod overriding;
 pub mod params;

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use cucumber::{given, then, when};
 use diagnosis::Object;
+use fleet::FleetError;
 use fleet::argocd::{self, Request};
 use fleet::observe::Verdict;
 
 use crate::application::{latest, seen_from, stays, wait};
 use crate::error::StepError;
 use crate::limits;
+use crate::noticing::{begins, refresh};
 use crate::params::ComponentParam;
 use crate::scene::Scene;
 use crate::world::World;
@@ -98,7 +100,7 @@ async fn is_ended(world: &mut World, name: String) -> Result<(), StepError> {
     let application = scene.application(&name)?;
     match argocd::terminate(&scene.hub(), &application.name).await {
         Ok(since) => seen_from(scene, &name, since),
-        Err(fleet::FleetError::Idle(_)) => {}
+        Err(FleetError::Idle(_)) => {}
         Err(error) => return Err(error.into()),
     }
     scene.did(format!("argocd app terminate-op {}", application.name));
@@ -198,7 +200,7 @@ async fn sync(scene: &mut Scene, name: &str, flags: &str) -> Result<(), StepErro
     seen_from(scene, name, since);
     let flags = if flags.is_empty() { String::new() } else { format!(" {flags}") };
     scene.did(format!("argocd app sync {}{flags}", application.name));
-    Ok(())
+    begins(scene, name).await
 }
 
 /// Waits for the end of the sync to the latest commit, which must be this one.
@@ -218,22 +220,6 @@ fn ended(object: Object<'_>, latest: &str, wanted: &str) -> Verdict {
         return Verdict::Pending(format!("it is {phase}: {message}"));
     }
     if phase == wanted { Verdict::Holds } else { Verdict::Never(format!("it has ended with {phase}: {message}")) }
-}
-
-async fn refresh(scene: &mut Scene, name: &str, hard: bool) -> Result<(), StepError> {
-    let application = scene.application(name)?;
-    let hub = scene.hub();
-    scene.follow(&hub, &application.watched());
-    let since = argocd::refresh(&hub, &application.name, hard).await?;
-    seen_from(scene, name, since);
-    let how = if hard { "--hard-refresh" } else { "--refresh" };
-    scene.did(format!("argocd app get {how} {}", application.name));
-    let expectation = format!("Argo CD has compared Application/{} again", application.name);
-    let annotation = format!("/metadata/annotations/{}", argocd::REFRESH.replace('/', "~1"));
-    wait(scene, name, &expectation, limits::SYNCED, |object| {
-        if object.at(&annotation).is_none() { Verdict::Holds } else { Verdict::Pending("not yet".into()) }
-    })
-    .await
 }
 
 /// What flags of `argocd app sync` ask for.

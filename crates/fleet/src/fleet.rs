@@ -213,7 +213,8 @@ impl Fleet {
             return Ok(Arc::clone(snapshot));
         }
         let begun = Instant::now();
-        let members = self.members().await.into_iter().map(|(name, member)| (name, Asked::of(&member.cluster))).collect();
+        let members =
+            self.members().await.into_iter().map(|(name, member)| (name, Asked::of(&member.cluster))).collect();
         let snapshot = Arc::new(snapshot::take(&Asked::of(self.hub()), &members).await?);
         *last = Some((begun, Arc::clone(&snapshot)));
         Ok(snapshot)

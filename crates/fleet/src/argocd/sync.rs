@@ -81,6 +81,18 @@ pub async fn refresh(hub: &Cluster, application: &str, hard: bool) -> Result<u64
     Ok(version(patched.metadata.resource_version.as_deref()))
 }
 
+/// Takes the wish for a comparison back. Argo CD may have missed it, and the same wish once more would be no change.
+///
+/// # Errors
+/// When there is no such Application or the hub refuses.
+pub async fn unask(hub: &Cluster, application: &str) -> Result<(), FleetError> {
+    let patch = json!({"metadata": {"annotations": {REFRESH: null}}});
+    let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
+    let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
+    patched.map_err(FleetError::api(&hub.name, format!("take the refresh of Application/{application} back")))?;
+    Ok(())
+}
+
 /// Asks that the operation that runs be ended.
 ///
 /// # Errors

@@ -64,5 +64,7 @@ fn draft(application: Application<'_>, message: &str, gone: bool, evidence: Vec<
     // The repo-server's own words stand behind those of everything that passed them on.
     let why = message.rsplit("desc = ").next().unwrap_or(message);
     let names = json!({"why": sentence(why), "cached": cached, "outside": outside, "gone": gone});
-    application.draft(if cached && outside { "AR-SF-010" } else { "AR-SF-001" }, &names, evidence)
+    // What only an earlier operation says is told by nobody any more.
+    let code = if cached && outside && !gone { "AR-SF-010" } else { "AR-SF-001" };
+    application.draft(code, &names, evidence)
 }
