@@ -143,7 +143,7 @@ Feature: A sync ends in an error because no manifests could be rendered
 
   # The cache's key has the kinds of the destination in it: on a member where CRDs come and go, the error comes afresh. The
   # features that make CRDs do so on "member-2".
-  @guide:argocd-sync-failed/diagnose/cached @drift:argocd-sync-failed/generation/stale-after-push @drift:argocd-sync-failed/fix-it/hard-refresh-first
+  @drift:argocd-sync-failed/generation/stale-after-push @drift:argocd-sync-failed/fix-it/hard-refresh-first
   Scenario: After three failures the error comes from the cache, and a new commit has a new one
     Given a repository "web" with "kustomization.yaml"
       """

@@ -220,7 +220,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     And the diagnosis finds nothing
 
   @drift:argocd-sync-failed/missing-crd/wave
-  Scenario: The CustomResourceDefinition is in the same application and the same wave, and nothing fails
+  Scenario: The CustomResourceDefinition is in the same application and the same wave, and at most a retry is needed
     Given a repository "web" with "sprocket.yaml"
       """
       apiVersion: example-{suffix}.io/v1
@@ -245,7 +245,8 @@ Feature: A sync fails because the cluster doesn't know a kind
             schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
       """
     And an application "web" of repository "web" for "member-2"
-    When application "web" syncs
+    # The definition is applied first. A busy API server may not serve the new kind yet when its object comes.
+    When application "web" syncs with "--retry-limit=3"
     Then the sync of application "web" succeeds
     # Argo CD begins to watch a new kind a moment after its objects are there, and may not have seen them.
     When application "web" is refreshed until it is well

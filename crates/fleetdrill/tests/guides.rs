@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use expect_test::expect_file;
 use fleetdrill::guides::coverage::Showers;
-use fleetdrill::guides::{GuideCoverage, Measured, guides};
+use fleetdrill::guides::{GuideCoverage, Measured, Product, guides};
 use fleetdrill::output::drift;
 use fleetdrill::suite::{Selection, Suite};
 
