@@ -163,8 +163,9 @@ impl Wanted {
             ObjectRef::Placement(name) => scene.placement(name)?.name,
             ObjectRef::UpdateRun(name) => scene.run(name)?.name,
             ObjectRef::Member(member) => scene.names.get(member)?,
+            ObjectRef::Application(name) => scene.application(name)?.name,
             _ => {
-                let text = "findings are about placements, update runs and members";
+                let text = "findings are about placements, update runs, members and applications";
                 return Err(StepError::Feature(text.into()));
             }
         };

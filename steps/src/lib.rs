@@ -1,23 +1,28 @@
 //! The vocabulary that features are written in: the [`World`] and the step definitions.
 //!
-//! One file per noun ([`placement`], [`workload`], [`update_run`], [`approval`], [`member`], [`diagnosing`] and so on); [`reports`] holds the one
+//! One file per noun ([`placement`], [`workload`], [`update_run`], [`approval`], [`member`], [`diagnosing`], for Argo CD
+//! [`repository`], [`application`], [`syncing`] and [`destination`], and so on); [`reports`] holds the one
 //! step that asserts conditions, whatever the object. A World leases the fleet for one scenario ([`Scene`]): it gives
 //! names, remembers what was made and undoes it at the end. [`record`] is what comes out.
 
 pub mod admission;
+pub mod application;
 pub mod applying;
 pub mod approval;
 mod data_table;
 pub mod deadline;
+pub mod destination;
 pub mod diagnosing;
 pub mod envelope;
 pub mod error;
 pub mod fields;
+pub mod hub_application;
 pub mod limits;
 pub mod logs;
 pub mod looks;
 pub mod member;
 pub mod names;
+mod noticing;
 pub mod objects;
 pub mod overriding;
 pub mod params;
@@ -25,7 +30,10 @@ pub mod placement;
 pub mod policy;
 pub mod record;
 pub mod reports;
+pub mod repository;
 mod scene;
+pub mod settings;
+pub mod syncing;
 pub mod tables;
 pub mod update_run;
 pub mod workload;

@@ -18,8 +18,17 @@ use crate::world::World;
 #[given(expr = "a fleet of its own with {int} member(s)")]
 async fn fleet_of_its_own(world: &mut World, members: usize) -> Result<(), StepError> {
     let scene = world.scene();
-    scene.move_to_own_fleet(members).await?;
+    scene.move_to_own_fleet(members, false).await?;
     scene.did(format!("fleet {} started", scene.fleet.name()));
+    Ok(())
+}
+
+/// As without it, with Argo CD on its hub.
+#[given(expr = "a fleet of its own with {int} member(s) and Argo CD")]
+async fn fleet_with_argocd(world: &mut World, members: usize) -> Result<(), StepError> {
+    let scene = world.scene();
+    scene.move_to_own_fleet(members, true).await?;
+    scene.did(format!("fleet {} started with Argo CD", scene.fleet.name()));
     Ok(())
 }
 

@@ -43,10 +43,12 @@ impl Names {
         })
     }
 
-    /// Text with `{name}` replaced by the real name; braces around anything else stay.
+    /// Text with `{name}` replaced by the real name, and `{suffix}` by what all of them end in; braces around anything else
+    /// stay.
     #[must_use]
     pub fn fill(&self, text: &str) -> String {
-        self.real.iter().fold(text.to_owned(), |text, (name, real)| text.replace(&format!("{{{name}}}"), real))
+        let text = text.replace("{suffix}", &self.suffix);
+        self.real.iter().fold(text, |text, (name, real)| text.replace(&format!("{{{name}}}"), real))
     }
 }
 
@@ -61,6 +63,7 @@ mod tests {
         assert_eq!(names.get("web").expect("made"), "web-k3f9");
         assert_eq!(names.get("member-1").expect("shared"), "member-1");
         assert_eq!(names.fill("{web} on {member-1}, {other}"), "web-k3f9 on member-1, {other}");
+        assert_eq!(names.fill("widgets.example-{suffix}.io"), "widgets.example-k3f9.io");
         let error = names.get("wbe").expect_err("never made").to_string();
         assert_eq!(error, "this scenario has nothing named \"wbe\" so far, only: member-1, web");
     }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use diagnosis::Object;
+use fleet::argocd;
 use fleet::kinds::{self, Kind};
 use fleet::observe::Watched;
 use serde_json::Value;
@@ -133,6 +134,26 @@ impl UpdateRun {
     }
 }
 
+/// An Application of a scenario.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// Its real name.
+    pub name: String,
+    /// The repository's name in the feature.
+    pub repository: String,
+    /// The member that it deploys to; none for the hub.
+    pub member: Option<String>,
+    /// The resource version from which on the Application shows what was asked for last.
+    pub since: u64,
+}
+
+impl Application {
+    /// What to watch for it.
+    pub(crate) fn watched(&self) -> Watched {
+        Watched::one("hub", kinds::APPLICATION, Some(argocd::NAMESPACE), &self.name)
+    }
+}
+
 /// An object found by its words in a feature.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
@@ -181,6 +202,13 @@ impl Scene {
         self.runs.get(name).cloned().ok_or_else(|| StepError::Feature(format!("\"{name}\" is no update run")))
     }
 
+    /// An Application that was made before.
+    pub(crate) fn application(&self, name: &str) -> Result<Application, StepError> {
+        self.names.get(name)?;
+        let found = self.applications.get(name).cloned();
+        found.ok_or_else(|| StepError::Feature(format!("\"{name}\" is no application")))
+    }
+
     /// Where an object is, and what to watch for it.
     pub(crate) fn find(&self, object: &ObjectRef) -> Result<Found, StepError> {
         let one = |kind: Kind, namespace: Option<&str>, name: &str, prefix| Found {
@@ -206,6 +234,9 @@ impl Scene {
             }
             ObjectRef::MemberNamespace(member) => {
                 one(kinds::NAMESPACE, None, &fleet::member_namespace(&self.names.get(member)?), "")
+            }
+            ObjectRef::Application(name) => {
+                one(kinds::APPLICATION, Some(argocd::NAMESPACE), &self.application(name)?.name, "")
             }
             ObjectRef::Member(member) => one(kinds::MEMBER_CLUSTER, None, &self.names.get(member)?, ""),
             ObjectRef::Binding { placement, member } => {

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::str::FromStr;
 
 use cucumber::Parameter;
+use fleet::argocd::Component;
 
 /// One or more members, each in double quotes: `"member-1"`, `"member-1" and "member-2"`, `"a", "b" and "c"`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
@@ -21,10 +22,11 @@ impl FromStr for Members {
 /// An object that a scenario made or that a controller made for it:
 /// `placement "p"`, `update run "r"`, `the binding of placement "p" for "m"`,
 /// `the Work of placement "p" for "m"`, `the Work of the envelope of placement "p" for "m"`,
-/// `the approval request of update run "r" before|after stage "s"`, `the hub's namespace of member "m"`, `member "m"`.
+/// `the approval request of update run "r" before|after stage "s"`, `the hub's namespace of member "m"`, `member "m"`,
+/// `application "a"`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the hub's namespace of member "[^"]+"|member "[^"]+""#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the hub's namespace of member "[^"]+"|member "[^"]+"|application "[^"]+""#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -61,6 +63,8 @@ pub enum ObjectRef {
     MemberNamespace(String),
     /// A member's MemberCluster.
     Member(String),
+    /// An Application of Argo CD.
+    Application(String),
 }
 
 impl FromStr for ObjectRef {
@@ -83,6 +87,8 @@ impl FromStr for ObjectRef {
             Self::ApprovalRequest { run: name()?, when, stage: name()? }
         } else if text.starts_with("the hub's") {
             Self::MemberNamespace(name()?)
+        } else if text.starts_with("application") {
+            Self::Application(name()?)
         } else {
             Self::Member(name()?)
         })
@@ -119,6 +125,23 @@ impl FromStr for CodeParam {
     }
 }
 
+/// A component of Argo CD: `redis`, `repo-server` or `application-controller`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "redis|repo-server|application-controller", name = "component")]
+pub struct ComponentParam(pub Component);
+
+impl FromStr for ComponentParam {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(match text {
+            "redis" => Component::Redis,
+            "repo-server" => Component::RepoServer,
+            _ => Component::Controller,
+        }))
+    }
+}
+
 /// The texts between double quotes.
 fn quoted(text: &str) -> Vec<String> {
     text.split('"').skip(1).step_by(2).map(ToOwned::to_owned).collect()
@@ -148,6 +171,7 @@ mod tests {
         );
         assert_eq!(parse(r#"the hub's namespace of member "m""#), ObjectRef::MemberNamespace("m".into()));
         assert_eq!(parse(r#"member "m""#), ObjectRef::Member("m".into()));
+        assert_eq!(parse(r#"application "a""#), ObjectRef::Application("a".into()));
         assert_eq!(
             parse(r#"the Work of the envelope of placement "p" for "m""#),
             ObjectRef::Work { placement: "p".into(), member: "m".into(), enveloped: true }

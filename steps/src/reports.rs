@@ -8,6 +8,7 @@ use diagnosis::{Condition, Object};
 use fleet::observe::{Objects, Verdict};
 use serde_json::Value;
 
+use crate::application;
 use crate::data_table::{DataTable, Row};
 use crate::error::StepError;
 use crate::limits;
@@ -46,11 +47,19 @@ enum Place {
 /// without their prefix), `status`, and where wanted `reason`, `message` (a part of it; `{name}` stands for the real name
 /// of what the scenario calls so) and `observedGeneration` (`stale` for 0; without the column it must be the object's
 /// generation). A status of `absent` means that there is no such condition.
+///
+/// An application has a table of its own. Columns: `field` and `value`. Fields: `sync` and `health`; `phase`, `message`,
+/// `revision` (`latest` or `an earlier one` of its repository's commits) and `retries` of its last operation; and the type of
+/// one of its conditions, such as `ComparisonError`, for that condition's message. Of messages it is a part; `absent` means
+/// that there is none.
 #[given(expr = "{object} reports")]
 #[when(expr = "{object} reports")]
 #[then(expr = "{object} reports")]
 async fn reports(world: &mut World, object: ObjectRef, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
+    if let ObjectRef::Application(name) = &object {
+        return application::reports(scene, name, step).await;
+    }
     let expected = table(scene, step)?;
     let found = scene.find(&object)?;
     let hub = scene.hub();

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use clusters::local::Cluster;
 use diagnosis::{Finding, Snapshot};
+use fleet::argocd::Repository;
 use fleet::kinds::{self, Kind};
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
 use fleet::{Fleet, FleetError};
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use crate::deadline::Deadline;
 use crate::error::StepError;
 use crate::names::Names;
-use crate::objects::{Placement, UpdateRun};
+use crate::objects::{Application, Placement, UpdateRun};
 use crate::record::{Recorder, What};
 
 /// What tells a scenario from the others of a run.
@@ -53,6 +54,10 @@ pub struct Scene {
     pub(crate) recorder: Recorder,
     pub(crate) placements: BTreeMap<String, Placement>,
     pub(crate) runs: BTreeMap<String, UpdateRun>,
+    pub(crate) repositories: BTreeMap<String, Repository>,
+    pub(crate) applications: BTreeMap<String, Application>,
+    /// Keys of Argo CD's settings that this scenario has set.
+    pub(crate) settings: Vec<String>,
     observer: Arc<Observer>,
     info: SceneInfo,
     made: Vec<Made>,
@@ -65,8 +70,9 @@ pub struct Scene {
 }
 
 /// Something to delete at the end.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Made {
+    cluster: Cluster,
     kind: Kind,
     namespace: Option<String>,
     name: String,
@@ -86,6 +92,9 @@ impl Scene {
             observer: observer(&fleet, &recorder),
             placements: BTreeMap::new(),
             runs: BTreeMap::new(),
+            repositories: BTreeMap::new(),
+            applications: BTreeMap::new(),
+            settings: Vec::new(),
             made: Vec::new(),
             labels: BTreeMap::new(),
             own_members: Vec::new(),
@@ -129,12 +138,12 @@ impl Scene {
     }
 
     /// Leaves the shared fleet for one that is made for this scenario and ends with it.
-    pub(crate) async fn move_to_own_fleet(&mut self, members: usize) -> Result<(), StepError> {
+    pub(crate) async fn move_to_own_fleet(&mut self, members: usize, argocd: bool) -> Result<(), StepError> {
         if self.owns_fleet || !self.made.is_empty() || !self.own_members.is_empty() || !self.labels.is_empty() {
             return Err(StepError::Feature("a fleet of its own has to be a scenario's first step".into()));
         }
         let name = format!("{}-{}", self.fleet.name(), self.info.suffix);
-        self.fleet = self.fleet.beside(name, members).await?;
+        self.fleet = self.fleet.beside(name, members, argocd).await?;
         self.owns_fleet = true;
         self.names = Names::new(&self.info.suffix, self.fleet.members().await.into_keys());
         self.observer = observer(&self.fleet, &self.recorder);
@@ -178,8 +187,14 @@ impl Scene {
     }
 
     /// Creates an object on the hub and remembers to delete it at the end.
-    pub(crate) async fn make(
+    pub(crate) async fn make(&mut self, kind: Kind, namespace: Option<&str>, value: Value) -> Result<(), StepError> {
+        self.make_on(&self.hub(), kind, namespace, value).await
+    }
+
+    /// Creates an object on a cluster and remembers to delete it at the end.
+    pub(crate) async fn make_on(
         &mut self,
+        cluster: &Cluster,
         kind: Kind,
         namespace: Option<&str>,
         mut value: Value,
@@ -187,9 +202,15 @@ impl Scene {
         let labels = json!({"fleetdrill.dev/run": self.info.run, "fleetdrill.dev/scenario": self.info.suffix});
         merge(&mut value["metadata"]["labels"], &labels);
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        create(&self.hub(), kind, namespace, value).await?;
-        self.made.push(Made { kind, namespace: namespace.map(ToOwned::to_owned), name });
+        create(cluster, kind, namespace, value).await?;
+        self.remember(cluster, kind, namespace, name);
         Ok(())
+    }
+
+    /// Remembers to delete an object at the end.
+    pub(crate) fn remember(&mut self, cluster: &Cluster, kind: Kind, namespace: Option<&str>, name: String) {
+        let namespace = namespace.map(ToOwned::to_owned);
+        self.made.push(Made { cluster: cluster.clone(), kind, namespace, name });
     }
 
     /// Patches an object on the hub (JSON merge patch).
@@ -222,11 +243,7 @@ impl Scene {
 
     /// Deletes an object on the hub; none is no error.
     pub(crate) async fn delete(&self, kind: Kind, namespace: Option<&str>, name: &str) -> Result<(), StepError> {
-        match kind.api(&self.hub().client, namespace).delete(name, &DeleteParams::default()).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(FleetError::api("hub", format!("delete {}/{name}", kind.kind))(error).into()),
-        }
+        delete(&self.hub(), kind, namespace, name).await
     }
 
     /// Sets labels on a shared or own member and remembers to take them away.
@@ -321,9 +338,10 @@ impl Scene {
             return;
         }
         let strike = async {
+            self.strike_argocd().await;
             let costly = [kinds::NAMESPACE, kinds::CONFIG_MAP];
             for made in self.made.iter().rev().filter(|made| fleet_stays || !costly.contains(&made.kind)) {
-                if let Err(error) = self.delete(made.kind, made.namespace.as_deref(), &made.name).await {
+                if let Err(error) = delete(&made.cluster, made.kind, made.namespace.as_deref(), &made.name).await {
                     tracing::warn!(%error, kind = made.kind.kind, name = made.name, "failed to clean up");
                 }
             }
@@ -375,6 +393,20 @@ async fn telling<T>(progress: &Progress, tell: impl Fn() -> String, what: impl F
 fn minutes(time: Duration) -> String {
     let seconds = time.as_secs();
     format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// Deletes an object on a cluster; none is no error.
+pub(crate) async fn delete(
+    cluster: &Cluster,
+    kind: Kind,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<(), StepError> {
+    match kind.api(&cluster.client, namespace).delete(name, &DeleteParams::default()).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        Err(error) => Err(FleetError::api(&cluster.name, format!("delete {}/{name}", kind.kind))(error).into()),
+    }
 }
 
 /// Creates an object, given without its kind, on a cluster.

@@ -193,7 +193,7 @@ pub(crate) fn remove(dir: &Path) -> std::io::Result<()> {
 }
 
 /// Makes a directory, and what leads to it, that only its owner may enter.
-pub(crate) fn make_private(dir: &Path) -> Result<(), ClusterError> {
+pub fn make_private(dir: &Path) -> Result<(), ClusterError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(ClusterError::io("make", dir))
 }
 

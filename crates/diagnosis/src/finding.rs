@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Guide;
 
-/// A failure code: stable across versions of fleetdrill and of `KubeFleet`, e.g. `KF-WS-001`.
+/// A failure code: stable across versions of fleetdrill, of `KubeFleet` and of Argo CD, e.g. `KF-WS-001`.
 ///
 /// Every code has an entry in the catalogue ([`crate::entry`]).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ mod snapshot;
 
 pub use catalogue::{Entry, Guide, RenderError, Texts, catalogue, entry};
 pub use finding::{Code, Evidence, Finding, Remedy, Severity, Subject};
-pub use kinds::{HUB_KINDS, Kind, MEMBER_KINDS};
+pub use kinds::{APPLICATION, DESTINATION_KINDS, HUB_KINDS, Kind, MEMBER_KINDS, PROJECT};
 pub use object::{Condition, Object, conditions};
-pub use rules::{PATIENCE, diagnose};
-pub use snapshot::{ClusterSnapshot, Role, Snapshot};
+pub use rules::{PATIENCE, WantedLog, diagnose, hub_is_destination, wanted_logs};
+pub use snapshot::{ClusterSnapshot, PodLog, Role, Snapshot};

@@ -23,11 +23,30 @@ pub struct ClusterSnapshot {
     pub name: String,
     /// Hub or member.
     pub role: Role,
+    /// Its API server's address, where it is known: applications may name their destination by it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server: Option<String>,
     /// Whole objects, each with apiVersion and kind.
     pub objects: Vec<Value>,
+    /// The ends of some logs, of those that [`crate::wanted_logs`] asks for.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub logs: Vec<PodLog>,
     /// Why nothing could be read, when nothing could.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unreachable: Option<String>,
+}
+
+/// The end of a container's log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PodLog {
+    /// The Pod's namespace.
+    pub namespace: String,
+    /// The Pod.
+    pub pod: String,
+    /// The container.
+    pub container: String,
+    /// Its last lines, at most ten.
+    pub text: String,
 }
 
 /// A fleet's objects at one moment.

@@ -14,9 +14,9 @@ const INTRODUCTION: &str = "\
 # Failure modes
 
 What `fleetdrill diagnose` can find, by failure code. Codes are stable: a failure keeps its code in all versions of
-fleetdrill and of KubeFleet. In a real finding the names of your own objects stand where this page has those of an example
-(placement `web`, run `web-1`, member `member-1`). Commands are for a kubeconfig with the contexts `hub` and one per
-member.
+fleetdrill, of KubeFleet and of Argo CD. In a real finding the names of your own objects stand where this page has those of an
+example (placement `web`, run `web-1`, application `web`, member `member-1`). Commands are for a kubeconfig with the contexts
+`hub` and one per member.
 
 A *failure* makes `fleetdrill diagnose` exit with 1. A *notice* tells of something that waits for you; it doesn't.
 \"Provoked by\" names the features that induce the failure on real controllers.

@@ -70,6 +70,28 @@ pub enum FleetError {
     /// The fleet was made without what pods need.
     #[error("members of fleet `{0}` can't have pods: no scenario is tagged @pods, nor was it brought up with --pods")]
     NoPods(String),
+    /// The fleet was made without Argo CD.
+    #[error("fleet `{0}` has no Argo CD: no scenario is tagged @argocd, nor was it brought up with --argocd")]
+    NoArgoCd(String),
+    /// The hub has an Argo CD that fleetdrill didn't install.
+    #[error("namespace argocd is on the hub already, and fleetdrill didn't make it: nothing in it was touched")]
+    OtherArgoCd,
+    /// An Application's operation is in progress.
+    #[error("an operation of Application/{0} is in progress already")]
+    Busy(String),
+    /// No operation of an Application is in progress.
+    #[error("no operation of Application/{0} is in progress")]
+    Idle(String),
+    /// git refused.
+    #[error("failed to run git {command} in {}: {why}", dir.display())]
+    Git {
+        /// Its arguments.
+        command: String,
+        /// The repository.
+        dir: std::path::PathBuf,
+        /// What it said.
+        why: String,
+    },
     /// There is no member of that name.
     #[error("there is no member `{0}` in this fleet")]
     NoSuchMember(String),
@@ -81,6 +103,9 @@ impl FleetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Cluster(error) => error.hint(),
+            Self::OtherArgoCd => {
+                Some("delete the namespace if nothing of it is needed, or use a fleet of another name".into())
+            }
             _ => None,
         }
     }
@@ -88,7 +113,10 @@ impl FleetError {
     /// Whether the environment is at fault and not what was tested.
     #[must_use]
     pub fn is_environment(&self) -> bool {
-        matches!(self, Self::Cluster(_) | Self::Broken { .. } | Self::Unreadable { .. })
+        matches!(
+            self,
+            Self::Cluster(_) | Self::Broken { .. } | Self::Unreadable { .. } | Self::OtherArgoCd | Self::Git { .. }
+        )
     }
 
     /// For `map_err` on a request.

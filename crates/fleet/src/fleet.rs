@@ -17,11 +17,13 @@ use serde_json::Value;
 use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
 use crate::agents::{Agents, hub_agent_name, member_agent_name};
+use crate::argocd;
 use crate::error::FleetError;
 use crate::install::read_crds;
 use crate::member::{self, Member};
 use crate::observe::Observer;
-use crate::start::{HUB, Progress, Start};
+use crate::snapshot::{self, Asked};
+use crate::start::{HUB, Progress, Stage, Start};
 use crate::version::KubeFleet;
 
 /// What a fleet is made of.
@@ -37,22 +39,25 @@ pub struct Options {
     pub agents: Agents,
     /// What pods need; without it no member can have any.
     pub pods: Option<PodPrograms>,
+    /// Argo CD's programs; without them the fleet has no Argo CD.
+    pub argocd: Option<argocd::Programs>,
     /// The program that can be a keeper.
     pub keeper: Program,
 }
 
 /// A hub and its members. Clones are the same fleet.
 #[derive(Clone)]
-pub struct Fleet(Arc<Inner>);
+pub struct Fleet(pub(crate) Arc<Inner>);
 
-struct Inner {
-    name: String,
+pub(crate) struct Inner {
+    pub name: String,
     agents: Agents,
-    local: Local,
+    pub local: Local,
     hub: Cluster,
     crds: Vec<Value>,
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
+    pub argocd: RwLock<Option<argocd::Programs>>,
     /// Clusters that may start at the same time beside what runs: each start takes several seconds of processor time,
     /// and more of them at once make everything else wait.
     starts: Semaphore,
@@ -69,6 +74,8 @@ struct Saved {
     members: Vec<String>,
     #[serde(default)]
     pods: Option<PodPrograms>,
+    #[serde(default)]
+    argocd: Option<argocd::Programs>,
 }
 
 impl Fleet {
@@ -100,12 +107,24 @@ impl Fleet {
     async fn start(local: Local, crds: Vec<Value>, options: Options, progress: Progress) -> Result<Self, FleetError> {
         let start = Start { local: &local, agents: &options.agents, crds: &crds, progress: &progress };
         let (hub, members) = start.all(options.members).await?;
-        let (members, pods) = (RwLock::new(members), RwLock::new(options.pods));
-        let (starts, snapshot) = (starts(), Mutex::default());
-        let inner =
-            Inner { name: options.name, agents: options.agents, local, hub, crds, members, pods, starts, snapshot };
+        let inner = Inner {
+            name: options.name,
+            agents: options.agents,
+            local,
+            hub,
+            crds,
+            members: RwLock::new(members),
+            pods: RwLock::new(options.pods),
+            argocd: RwLock::default(),
+            starts: starts(),
+            snapshot: Mutex::default(),
+        };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
+        if let Some(programs) = options.argocd {
+            fleet.start_argocd(programs).await?;
+            progress(Stage::ArgoCdRuns);
+        }
         Ok(fleet)
     }
 
@@ -125,16 +144,17 @@ impl Fleet {
         for name in saved.members {
             members.insert(name.clone(), Member { cluster: local.cluster(&name).await? });
         }
-        let (members, pods) = (RwLock::new(members), RwLock::new(saved.pods));
+        let (members, pods, argocd) = (RwLock::new(members), RwLock::new(saved.pods), RwLock::new(saved.argocd));
         let (name, agents, starts) = (saved.name, saved.agents, starts());
-        Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, starts, snapshot: Mutex::default() })))
+        let snapshot = Mutex::default();
+        Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, argocd, starts, snapshot })))
     }
 
-    /// Starts another fleet of the same components, beside this one.
+    /// Starts another fleet of the same components, beside this one; with Argo CD if this one has it and it is asked for.
     ///
     /// # Errors
     /// As [`Fleet::create`].
-    pub async fn beside(&self, name: String, members: usize) -> Result<Self, FleetError> {
+    pub async fn beside(&self, name: String, members: usize, argocd: bool) -> Result<Self, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
         let options = Options {
@@ -143,6 +163,7 @@ impl Fleet {
             programs: self.0.local.programs().clone(),
             agents: self.0.agents.clone(),
             pods: self.0.pods.read().await.clone(),
+            argocd: self.0.argocd.read().await.clone().filter(|_| argocd),
             keeper: Program::this()?,
         };
         Self::create(options, Arc::new(|_| ())).await
@@ -192,8 +213,9 @@ impl Fleet {
             return Ok(Arc::clone(snapshot));
         }
         let begun = Instant::now();
-        let members = self.members().await.into_iter().map(|(name, member)| (name, member.cluster.client)).collect();
-        let snapshot = Arc::new(crate::snapshot::take(&self.hub().client, &members).await?);
+        let members =
+            self.members().await.into_iter().map(|(name, member)| (name, Asked::of(&member.cluster))).collect();
+        let snapshot = Arc::new(snapshot::take(&Asked::of(self.hub()), &members).await?);
         *last = Some((begun, Arc::clone(&snapshot)));
         Ok(snapshot)
     }
@@ -221,6 +243,9 @@ impl Fleet {
         let start = Start { local, agents, crds, progress: &(Arc::new(|_| ()) as Progress) };
         let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
         local.start_controllers(&member.cluster, Kind::Member).await?;
+        if self.0.argocd.read().await.is_some() {
+            argocd::add_destination(self.hub(), &member.cluster).await?;
+        }
         self.0.members.write().await.insert(name.to_owned(), member.clone());
         self.save().await?;
         Ok(member)
@@ -251,6 +276,9 @@ impl Fleet {
     /// When it hasn't left after two minutes.
     pub async fn remove_member(&self, name: &str) -> Result<(), FleetError> {
         let left = self.leave(name).await;
+        if self.0.argocd.read().await.is_some() {
+            argocd::remove_destination(self.hub(), name).await?;
+        }
         self.0.members.write().await.remove(name);
         self.keeper().remove(&member_agent_name(name)).await?;
         self.0.local.stop_cluster(name).await?;
@@ -336,10 +364,11 @@ impl Fleet {
         Ok(self.keeper().end().await?)
     }
 
-    async fn save(&self) -> Result<(), FleetError> {
+    pub(crate) async fn save(&self) -> Result<(), FleetError> {
         let members = self.0.members.read().await.keys().cloned().collect();
         let (name, agents, pods) = (self.0.name.clone(), self.0.agents.clone(), self.0.pods.read().await.clone());
-        let saved = Saved { name, created_at: jiff::Timestamp::now(), agents, members, pods };
+        let argocd = self.0.argocd.read().await.clone();
+        let saved = Saved { name, created_at: jiff::Timestamp::now(), agents, members, pods, argocd };
         let dir = self.keeper().dir();
         write_private(&dir.join("fleet.json"), &serde_json::to_string(&saved).unwrap_or_default())?;
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;

@@ -37,8 +37,11 @@ pub(crate) async fn read_crds(files: Vec<PathBuf>) -> Result<Vec<Value>, FleetEr
     joined.unwrap_or_else(|e| Err(FleetError::Unreadable { what: "the CRDs".into(), why: e.to_string() }))
 }
 
-/// Applies CRDs and waits until all of them are served.
-pub(crate) async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value>) -> Result<(), FleetError> {
+/// Applies CRDs and waits until all of them are served, and discovery names them.
+///
+/// # Errors
+/// When the cluster refuses one, or they aren't served after a minute.
+pub async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value>) -> Result<(), FleetError> {
     let install = |crd| async move {
         apply(cluster, crd).await?;
         served(cluster, crd).await
@@ -51,7 +54,7 @@ pub(crate) async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item =
 /// Waits until discovery names the CRDs' kinds. Agents find kinds by it, and it is a little behind: a hub-agent that
 /// started at once ended because it couldn't find ClusterResourcePlacement (1 of some 40 starts, v0.1.2).
 async fn discovered(cluster: &Cluster, crds: &[&Value]) -> Result<(), FleetError> {
-    until(format!("{} knows KubeFleet's kinds", cluster.name), async || {
+    until(format!("{} knows the kinds of its CRDs", cluster.name), async || {
         let request = http::Request::get("/apis").header("accept", AGGREGATED_DISCOVERY).body(Vec::new());
         let answer: Result<Value, kube::Error> = cluster.client.request(request.unwrap_or_default()).await;
         let groups = answer.map_err(FleetError::api(&cluster.name, "ask for the kinds that it knows"))?;

@@ -35,6 +35,7 @@ macro_rules! kinds {
 
 const PLACEMENT: &str = "placement.kubernetes-fleet.io";
 const CLUSTER: &str = "cluster.kubernetes-fleet.io";
+const ARGO_CD: &str = "argoproj.io";
 
 kinds! {
     MEMBER_CLUSTER = CLUSTER, "v1beta1", "MemberCluster", "memberclusters", false;
@@ -61,8 +62,11 @@ kinds! {
     OVERRIDE = PLACEMENT, "v1beta1", "ResourceOverride", "resourceoverrides", true;
     OVERRIDE_SNAPSHOT =
         PLACEMENT, "v1beta1", "ResourceOverrideSnapshot", "resourceoverridesnapshots", true;
+    APPLICATION = ARGO_CD, "v1alpha1", "Application", "applications", true;
+    APP_PROJECT = ARGO_CD, "v1alpha1", "AppProject", "appprojects", true;
     NAMESPACE = "", "v1", "Namespace", "namespaces", false;
     CONFIG_MAP = "", "v1", "ConfigMap", "configmaps", true;
+    SECRET = "", "v1", "Secret", "secrets", true;
     SERVICE_ACCOUNT = "", "v1", "ServiceAccount", "serviceaccounts", true;
     POD = "", "v1", "Pod", "pods", true;
     DEPLOYMENT = "apps", "v1", "Deployment", "deployments", true;
@@ -78,6 +82,11 @@ kinds! {
         "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false;
     ADMISSION_POLICY_BINDING =
         "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false;
+    WEBHOOK_CONFIGURATION =
+        "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false;
+    MUTATING_WEBHOOK =
+        "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false;
+    JOB = "batch", "v1", "Job", "jobs", true;
     CRD = "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false;
 }
 

@@ -2,10 +2,11 @@
 //! controllers report.
 //!
 //! [`Fleet`] is a hub and its members. [`observe`] watches objects and records how their conditions move; waits read
-//! from there. [`snapshot`] takes what the diagnosis reads, and [`bundle`] saves it, with what a person wants to see
+//! from there. [`argocd`] is the other product that may run on a fleet. [`snapshot`] takes what the diagnosis reads, and [`bundle`] saves it, with what a person wants to see
 //! beside it. What a fault is made of stands in [`faults`].
 
 pub mod agents;
+pub mod argocd;
 pub mod bundle;
 pub mod error;
 pub mod faults;
@@ -21,5 +22,6 @@ pub mod version;
 
 pub use crate::error::FleetError;
 pub use crate::fleet::{Fleet, Options};
+pub use crate::install::apply_crds;
 pub use crate::member::{MEMBER_LABEL, Member, SYSTEM, identity, member_namespace};
 pub use crate::start::{Progress, Stage};

@@ -86,7 +86,7 @@ pub(crate) async fn register(
     let identity = identity(name);
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": identity}});
     create(hub, SERVICE_ACCOUNT, Some(SYSTEM), account).await?;
-    let token = token(hub, &identity).await?;
+    let token = account_token(hub, SYSTEM, &identity).await?;
     let file = dir.join(format!("{name}.token"));
     clusters::local::write_private(&file, &token).map_err(FleetError::Cluster)?;
     let mut labels = labels.clone();
@@ -117,8 +117,9 @@ pub(crate) async fn create_namespaces(hub: &Cluster) -> Result<(), FleetError> {
     create(hub, CONFIG_MAP, Some(OURS), object).await
 }
 
-async fn token(hub: &Cluster, identity: &str) -> Result<String, FleetError> {
-    let path = format!("/api/v1/namespaces/{SYSTEM}/serviceaccounts/{identity}/token");
+/// A token for a ServiceAccount of a cluster.
+pub(crate) async fn account_token(cluster: &Cluster, namespace: &str, account: &str) -> Result<String, FleetError> {
+    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
     // A fleet that is kept up must not lose its members over night.
     let body = json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
@@ -127,8 +128,8 @@ async fn token(hub: &Cluster, identity: &str) -> Result<String, FleetError> {
     let request =
         http::Request::post(path).header("content-type", "application/json").body(body.to_string().into_bytes());
     let request = request.unwrap_or_default();
-    let answer: Result<Value, kube::Error> = hub.client.request(request).await;
-    let answer = answer.map_err(FleetError::api(&hub.name, format!("request a token for {identity}")))?;
+    let answer: Result<Value, kube::Error> = cluster.client.request(request).await;
+    let answer = answer.map_err(FleetError::api(&cluster.name, format!("request a token for {account}")))?;
     Ok(answer.pointer("/status/token").and_then(Value::as_str).unwrap_or_default().to_owned())
 }
 

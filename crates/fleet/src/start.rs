@@ -25,6 +25,8 @@ pub enum Stage {
     ClusterReady(String),
     /// The hub has KubeFleet's CRDs and its hub-agent runs.
     HubInstalled,
+    /// Argo CD runs on the hub, and the members are its destinations.
+    ArgoCdRuns,
     /// This member has joined.
     Joined(String),
 }

@@ -39,7 +39,8 @@ fn main() -> Result<(), Failure> {
         return Ok(());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let components = runtime.block_on(components::ensure(None, false, &|event| eprintln!("{event}")))?;
+    let components =
+        runtime.block_on(components::ensure(None, components::Extras::default(), &|event| eprintln!("{event}")))?;
 
     let (mut bare, mut whole) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
@@ -69,6 +70,7 @@ async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
         programs: components.programs.clone(),
         agents: components.agents.clone(),
         pods: None,
+        argocd: None,
         keeper: Program(program()),
     };
     let started = Instant::now();

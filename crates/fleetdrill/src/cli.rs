@@ -81,6 +81,9 @@ pub struct Run {
     /// KubeFleet's version; `fleetdrill toolchain list` shows them
     #[arg(long, value_name = "VERSION")]
     pub kubefleet: Option<String>,
+    /// Argo CD's version, for scenarios that need it
+    #[arg(long, value_name = "VERSION")]
+    pub argocd: Option<String>,
     /// Where the clusters come from
     #[arg(long, value_name = "PROVIDER", default_value = "local")]
     pub provider: Provider,
@@ -94,7 +97,7 @@ pub struct Run {
     #[arg(long)]
     pub real_time: bool,
     /// Run on a fleet that is up already, and leave it up
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubefleet", "members"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubefleet", "argocd", "members"])]
     pub fleet: Option<String>,
     /// Leave the fleet up for a look
     #[arg(long, value_name = "WHEN", default_value = "never")]
@@ -148,6 +151,9 @@ pub struct Up {
     /// Give its members pods: a scheduler, and KWOK as the kubelet
     #[arg(long)]
     pub pods: bool,
+    /// Run Argo CD on its hub, in this version or the default one, with the members as its destinations
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub argocd: Option<String>,
 }
 
 /// `fleetdrill status`.
@@ -175,9 +181,13 @@ pub struct Down {
 /// `fleetdrill diagnose`.
 #[derive(Debug, Args)]
 pub struct Diagnose {
-    /// One object, e.g. `clusterresourceplacement/web`, `csur/release-7` or `sur/apps/release-7`; all by default
+    /// One object, e.g. `clusterresourceplacement/web`, `csur/release-7`, `sur/apps/release-7` or `application/web`; all by
+    /// default
     #[arg(value_name = "KIND/NAME")]
     pub object: Option<String>,
+    /// The object's namespace; any by default
+    #[arg(long, short, value_name = "NAMESPACE", requires = "object")]
+    pub namespace: Option<String>,
     /// The fleet.
     #[command(flatten)]
     pub target: Target,
@@ -267,7 +277,7 @@ pub enum Toolchain {
     },
     /// Build what fleets need, or one component
     Install {
-        /// A component, e.g. `kubefleet`; all that fleets need, pods included, by default
+        /// A component, e.g. `kubefleet`; all that fleets need, pods and Argo CD included, by default
         component: Option<String>,
         /// Its version; the default one without it
         version: Option<String>,

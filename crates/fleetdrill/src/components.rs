@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clusters::local::{PodPrograms, Programs};
-use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError};
+use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError, system_program};
 use fleet::agents::Agents;
+use fleet::argocd;
 use fleet::version::KubeFleet;
 
 use crate::error::CommandError;
@@ -18,6 +19,14 @@ const SCHEDULER: &str = "kube-scheduler";
 /// KubeFleet's programs.
 const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
 
+/// Argo CD's component and its one program.
+const ARGOCD: &str = "argocd";
+
+/// What Argo CD renders with, components with one program each.
+const KUSTOMIZE: &str = "kustomize";
+/// As [`KUSTOMIZE`].
+const HELM: &str = "helm";
+
 /// What a fleet is made of, and in which versions.
 #[derive(Clone, Debug)]
 pub struct Components {
@@ -27,8 +36,19 @@ pub struct Components {
     pub agents: Agents,
     /// What pods need, when it was asked for.
     pub pods: Option<PodPrograms>,
+    /// Argo CD's programs, when it was asked for.
+    pub argocd: Option<argocd::Programs>,
     /// Component and version.
     pub versions: Vec<(String, String)>,
+}
+
+/// What a fleet has beside KubeFleet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras<'a> {
+    /// What pods need.
+    pub pods: bool,
+    /// Argo CD: in this version, or without one in the default one.
+    pub argocd: Option<Option<&'a str>>,
 }
 
 /// The version of KubeFleet that is meant: the one that was asked for, or else the default one.
@@ -63,18 +83,22 @@ pub fn version(name: &str) -> Result<KubeFleet, CommandError> {
     })
 }
 
-/// Gets the programs for a fleet, building what isn't there; what pods need only when `pods` says so.
+/// Gets the programs for a fleet, building what isn't there; what pods and Argo CD need only when `extras` says so.
 ///
 /// # Errors
-/// When a version is unknown or can't be built.
+/// When a version is unknown or can't be built, or the system lacks a program.
 pub async fn ensure(
     kubefleet: Option<&str>,
-    pods: bool,
+    extras: Extras<'_>,
     progress: &(dyn Fn(BuildEvent) + Send + Sync),
 ) -> Result<Components, CommandError> {
     let toolchain = Toolchain::open(None)?;
     let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
     let kubefleet = meant(&toolchain, kubefleet)?;
+    // What the system lacks is told before anything is built.
+    if let Some(version) = extras.argocd {
+        check_argocd(&toolchain, version)?;
+    }
     // The shorter build comes first: what is wrong with it is told at once, not after ten minutes.
     let agents = toolchain.ensure("kubefleet", &kubefleet.to_string(), &AGENTS, progress).await?;
     let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;
@@ -88,14 +112,77 @@ pub async fn ensure(
     let crds = agents.crds().iter().filter(|f| is_kubefleet(f)).cloned().collect();
     let mut versions = vec![("kubefleet".to_owned(), kubefleet.to_string()), ("kubernetes".to_owned(), kubernetes)];
     let agents = Agents::probe(kubefleet, hub_agent, member_agent, crds).await?;
-    let pods = if pods {
+    let pods = if extras.pods {
         let (pods, kwok) = ensure_pods(progress).await?;
         versions.push(kwok);
         Some(pods)
     } else {
         None
     };
-    Ok(Components { programs, agents, pods, versions })
+    let argocd = match extras.argocd {
+        Some(version) => {
+            let argocd = ensure_argocd(version, progress).await?;
+            versions.push(("argocd".to_owned(), argocd.version.clone()));
+            Some(argocd)
+        }
+        None => None,
+    };
+    Ok(Components { programs, agents, pods, argocd, versions })
+}
+
+/// Gets Argo CD, in this version or the default one, and what it renders with, building what isn't there.
+///
+/// # Errors
+/// When the version is unknown or can't be built, or the system has no redis-server or git.
+pub async fn ensure_argocd(
+    version: Option<&str>,
+    progress: &(dyn Fn(BuildEvent) + Send + Sync),
+) -> Result<argocd::Programs, CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let (redis, git) = check_argocd(&toolchain, version)?;
+    let [argocd, kustomize, helm] = build_argocd(version, progress).await?;
+    Ok(argocd::Programs {
+        version: argocd.version().to_owned(),
+        argocd: program(&argocd, ARGOCD)?,
+        redis,
+        kustomize: program(&kustomize, KUSTOMIZE)?,
+        helm: program(&helm, HELM)?,
+        git,
+        crds: argocd.crds().iter().filter(|f| !is_kustomization(f)).cloned().collect(),
+        rights: argocd.asset("rbac").iter().filter(|f| !is_kustomization(f)).cloned().collect(),
+    })
+}
+
+/// Builds Argo CD and what it renders with, where they aren't there.
+///
+/// # Errors
+/// When the version is unknown or can't be built.
+pub async fn build_argocd(
+    version: Option<&str>,
+    progress: &(dyn Fn(BuildEvent) + Send + Sync),
+) -> Result<[Installed; 3], CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let argocd = argocd_version(&toolchain, version)?;
+    // The shorter builds come first.
+    let kustomize = toolchain.ensure(KUSTOMIZE, toolchain.default_version(KUSTOMIZE)?, &[KUSTOMIZE], progress).await?;
+    let helm = toolchain.ensure(HELM, toolchain.default_version(HELM)?, &[HELM], progress).await?;
+    Ok([toolchain.ensure(ARGOCD, &argocd, &[ARGOCD], progress).await?, kustomize, helm])
+}
+
+/// Sees that the version is one and that the system has what Argo CD needs of it: redis-server and git.
+fn check_argocd(toolchain: &Toolchain, version: Option<&str>) -> Result<(PathBuf, PathBuf), CommandError> {
+    argocd_version(toolchain, version)?;
+    let redis = system_program("redis-server", "redis-server", "Argo CD")?;
+    Ok((redis, system_program("git", "git", "Argo CD")?))
+}
+
+fn argocd_version(toolchain: &Toolchain, asked: Option<&str>) -> Result<String, CommandError> {
+    let version = match asked {
+        Some(version) => version,
+        None => toolchain.default_version(ARGOCD)?,
+    };
+    toolchain.check(ARGOCD, version)?;
+    Ok(version.to_owned())
 }
 
 /// Gets the programs that pods need, building what isn't there; and KWOK with its version.
@@ -125,4 +212,9 @@ fn program(installed: &Installed, name: &str) -> Result<PathBuf, ToolchainError>
 
 fn is_kubefleet(file: &std::path::Path) -> bool {
     file.file_name().is_some_and(|n| n.to_string_lossy().contains("kubernetes-fleet.io"))
+}
+
+/// The folders of Argo CD's CRDs and rights have a kustomization among them.
+fn is_kustomization(file: &std::path::Path) -> bool {
+    file.file_stem().is_some_and(|name| name == "kustomization")
 }

@@ -227,6 +227,12 @@ impl Suite {
         self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "pods"))
     }
 
+    /// Whether a scenario needs Argo CD.
+    #[must_use]
+    pub fn needs_argocd(&self) -> bool {
+        self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "argocd"))
+    }
+
     fn check_tags(&self) -> Result<(), SuiteError> {
         for (feature, scenario) in self.scenarios() {
             let takes = takes(&tags(feature, scenario)).map(drop);

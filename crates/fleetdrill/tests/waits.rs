@@ -17,7 +17,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_ends_in_one_of_four_ways() {
-    let components = components::ensure(None, false, &|event| eprintln!("{event}")).await.expect("components");
+    let components = components::ensure(None, components::Extras::default(), &|event| eprintln!("{event}"))
+        .await
+        .expect("components");
     let dir = tempfile::tempdir().expect("a directory");
     let program = Program(PathBuf::from(env!("CARGO_BIN_EXE_fleetdrill")));
     let local = Local::create(&program, &dir.path().join("waits"), components.programs).await.expect("a keeper");

@@ -45,7 +45,8 @@ pub enum Request {
     /// All processes, in the order in which they were first started.
     List,
     /// Reserve ports on 127.0.0.1 for as long as the fleet lives. They are bound with `SO_REUSEPORT` and never listened
-    /// on: a program of the same user that sets the option too can bind them, another program isn't given them.
+    /// on, and with `SO_REUSEADDR`: a program that sets one of them too, as Go's do, can bind them, another program isn't
+    /// given them.
     Reserve {
         /// How many.
         count: usize,

@@ -208,6 +208,8 @@ impl State {
             let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
             let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
             socket.set_reuse_port(true)?;
+            // Go's listeners set only this one, as Argo CD's and KWOK's do.
+            socket.set_reuse_address(true)?;
             match socket.bind(&free.into()) {
                 Ok(()) => {
                     inner.ports.push(socket);

@@ -63,7 +63,7 @@ pub(super) fn apiserver(
 ) -> Result<ProcessSpec, ClusterError> {
     let serving = pki.server(&format!("{cluster}-apiserver"))?;
     let (signing, verifying) = pki.signing_key(&format!("{cluster}-service-accounts"))?;
-    let args = [
+    let mut args = vec![
         "--bind-address=127.0.0.1".to_owned(),
         "--advertise-address=127.0.0.1".to_owned(),
         "--endpoint-reconciler-type=none".to_owned(),
@@ -85,10 +85,20 @@ pub(super) fn apiserver(
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--profiling=false".to_owned(),
     ];
+    if kind == Kind::Member {
+        // For pods' logs, which a member's KWOK serves.
+        let client = pki.client(&format!("{cluster}-kubelet-client"), "kube-apiserver-kubelet-client", None)?;
+        args.extend([
+            format!("--kubelet-certificate-authority={}", pki.ca_file().display()),
+            format!("--kubelet-client-certificate={}", client.certificate_file.display()),
+            format!("--kubelet-client-key={}", client.key_file.display()),
+            "--kubelet-preferred-address-types=InternalIP".to_owned(),
+        ]);
+    }
     Ok(ProcessSpec {
         name: process(cluster, "kube-apiserver"),
         program: program.to_owned(),
-        args: args.to_vec(),
+        args,
         niceness: niceness(kind),
         ..ProcessSpec::default()
     })

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Mutex, watch};
 
 pub use self::control_plane::MEMBER_NICENESS;
-pub use self::pki::write_private;
-use self::pki::{Pair, Pki};
+use self::pki::Pki;
+pub use self::pki::{Pair, write_private};
 pub use self::pods::{NODE, PodPrograms};
 use crate::error::ClusterError;
 use crate::keeper::protocol::Exit;
@@ -120,6 +120,20 @@ impl Local {
     #[must_use]
     pub fn programs(&self) -> &Programs {
         &self.programs
+    }
+
+    /// A certificate of the fleet's CA for a server on loopback, beside the CA's own.
+    ///
+    /// # Errors
+    /// When a file can't be written.
+    pub fn serving_certificate(&self, name: &str) -> Result<Pair, ClusterError> {
+        self.pki.server(name)
+    }
+
+    /// The certificate of the fleet's CA, PEM.
+    #[must_use]
+    pub fn ca(&self) -> &str {
+        self.pki.ca()
     }
 
     /// The first process that ended without having been stopped, when one has.

@@ -1,7 +1,8 @@
 //! Pods for a member: kube-scheduler and KWOK as processes, and one Node that they have.
 //!
 //! No container ever runs. KWOK plays the kubelet after the stages in `manifests/pods/stages`, which say what an image
-//! that can't be had looks like. Members have pods only when a scenario asks for them.
+//! that can't be had looks like, and serves the logs in `manifests/pods/logs`. Members have pods only when a scenario asks
+//! for them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::control_plane::{MEMBER_NICENESS, process};
+use super::pki::Pair;
 use super::{Cluster, Local, write_private};
 use crate::error::ClusterError;
 use crate::keeper::protocol::ProcessSpec;
@@ -35,6 +37,12 @@ const STAGES: [&str; 4] = [
     include_str!("../../../../manifests/pods/stages/pod.yaml"),
     include_str!("../../../../manifests/pods/stages/job.yaml"),
     include_str!("../../../../manifests/pods/stages/pod-delete.yaml"),
+];
+
+/// What the containers of a Job log that fail, by their name: KWOK knows a log by the container's name alone.
+const LOGS: [(&str, &str); 2] = [
+    ("migrate", include_str!("../../../../manifests/pods/logs/migrate.log")),
+    ("smoke-test", include_str!("../../../../manifests/pods/logs/smoke-test.log")),
 ];
 
 /// The programs that pods need.
@@ -64,11 +72,15 @@ impl Local {
         }
         prepare(cluster).await?;
         if !runs(KWOK) {
-            let stages = self.keeper.dir().join("stages.yaml");
-            write_private(&stages, &STAGES.join("---\n"))?;
+            let config = self.keeper.dir().join("kwok.yaml");
+            write_private(&config, &format!("{}---\n{}", STAGES.join("---\n"), logs(self.keeper.dir())?))?;
             let pair = self.pki.client(&format!("{}-kwok", cluster.name), KWOK_USER, None)?;
             let (kubeconfig, _) = self.access(&cluster.name, &cluster.server, KWOK, pair)?;
-            self.keeper.start(kwok(&programs.kwok, &cluster.name, &kubeconfig, &stages)).await?;
+            let serving = self.pki.server(&format!("{}-kubelet", cluster.name))?;
+            let [port] = self.keeper.reserve(1).await?[..] else {
+                return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
+            };
+            self.keeper.start(kwok(&programs.kwok, &cluster.name, &kubeconfig, &config, (port, &serving))).await?;
         }
         Ok(())
     }
@@ -78,6 +90,21 @@ impl Local {
         let processes = self.keeper.processes().await?;
         Ok(processes.into_iter().filter(|p| p.pid.is_some()).map(|p| p.name).collect())
     }
+}
+
+/// Writes the logs' files, and says which container has which.
+fn logs(dir: &Path) -> Result<String, ClusterError> {
+    let mut logs = Vec::new();
+    for (container, text) in LOGS {
+        let file = dir.join(format!("{container}.log"));
+        write_private(&file, text)?;
+        logs.push(serde_json::json!({"containers": [container], "logsFile": file}));
+    }
+    let config = serde_json::json!({
+        "apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "ClusterLogs",
+        "metadata": {"name": "jobs"}, "spec": {"logs": logs},
+    });
+    Ok(config.to_string())
 }
 
 /// Creates KWOK's rights, without which it would wait out a backoff, and the Node.
@@ -130,16 +157,18 @@ fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> ProcessSpec {
     }
 }
 
-/// A member's KWOK. It serves nothing: without an address and a port it doesn't listen.
-fn kwok(program: &Path, cluster: &str, kubeconfig: &Path, stages: &Path) -> ProcessSpec {
+/// A member's KWOK. It serves the logs that it was given, and asks nobody for a certificate (v0.8.0).
+fn kwok(program: &Path, cluster: &str, kubeconfig: &Path, config: &Path, (port, serving): (u16, &Pair)) -> ProcessSpec {
     let args = [
         format!("--kubeconfig={}", kubeconfig.display()),
-        format!("--config={}", stages.display()),
+        format!("--config={}", config.display()),
         "--manage-all-nodes=true".to_owned(),
-        "--server-address=".to_owned(),
-        "--node-port=0".to_owned(),
-        // Addresses that can't be anybody's (RFC 5737), and pods' own beside the services' 10.0.0.0/24.
-        "--node-ip=192.0.2.1".to_owned(),
+        format!("--server-address=127.0.0.1:{port}"),
+        format!("--node-port={port}"),
+        format!("--tls-cert-file={}", serving.certificate_file.display()),
+        format!("--tls-private-key-file={}", serving.key_file.display()),
+        // Where the API server asks for logs. Pods' own addresses lie beside the services' 10.0.0.0/24.
+        "--node-ip=127.0.0.1".to_owned(),
         "--cidr=10.244.0.0/16".to_owned(),
     ];
     ProcessSpec {
@@ -185,11 +214,25 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_served() {
+    fn logs_are_served_on_loopback_only() {
         let path = Path::new("/x");
         assert!(scheduler(path, "member-1", path).args.contains(&"--secure-port=0".to_owned()));
-        let kwok = kwok(path, "member-1", path, path);
-        assert!(kwok.args.contains(&"--server-address=".to_owned()) && kwok.args.contains(&"--node-port=0".to_owned()));
+        let [certificate_file, key_file] = ["/x.crt", "/x.key"].map(PathBuf::from);
+        let pair = Pair { certificate: String::new(), key: String::new(), certificate_file, key_file };
+        let kwok = kwok(path, "member-1", path, path, (7, &pair));
+        for arg in ["--server-address=127.0.0.1:7", "--tls-cert-file=/x.crt", "--tls-private-key-file=/x.key"] {
+            assert!(kwok.args.contains(&arg.to_owned()), "{arg}");
+        }
         assert_eq!(kwok.name, "member-1-kwok");
+    }
+
+    #[test]
+    fn what_a_job_s_container_logs_is_in_the_format_of_a_container_runtime() {
+        for (container, text) in LOGS {
+            for line in text.lines() {
+                let parts: Vec<&str> = line.splitn(4, ' ').collect();
+                assert!(parts.len() == 4 && parts[1] == "stderr" && parts[2] == "F", "{container}: {line}");
+            }
+        }
     }
 }

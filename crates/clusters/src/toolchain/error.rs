@@ -43,6 +43,16 @@ pub enum ToolchainError {
         /// The programs that it has.
         known: Vec<String>,
     },
+    /// A program that the system should have isn't there.
+    #[error("{needed_by} needs `{program}`, and there is none on the PATH")]
+    SystemProgramMissing {
+        /// The program.
+        program: &'static str,
+        /// The Debian package that has it.
+        package: &'static str,
+        /// What needs it.
+        needed_by: &'static str,
+    },
     /// There is no `go` command.
     #[error("building {component} {version} needs Go {needed} or later, and there is no `{command}`")]
     GoMissing {

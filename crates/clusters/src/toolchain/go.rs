@@ -130,7 +130,7 @@ impl Go {
 }
 
 /// The executable file that a command stands for, as a shell would find it.
-fn look_up(command: &Path) -> Option<PathBuf> {
+pub(crate) fn look_up(command: &Path) -> Option<PathBuf> {
     let is_executable =
         |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
     if command.components().count() > 1 {

@@ -21,6 +21,9 @@ impl ToolchainError {
                 Some(format!("{there_is}\na build of your own can be registered: {add}"))
             }
             Self::UnknownProgram { known, .. } => Some(format!("it has {}", listing(known))),
+            Self::SystemProgramMissing { package, .. } => Some(format!(
+                "on Debian or Ubuntu: sudo apt-get install {package} (`scripts/setup` does it as root, and starts no service)"
+            )),
             Self::GoMissing { needed, .. } | Self::GoTooOld { needed, .. } => Some(format!(
                 "install Go {needed} or later from https://go.dev/dl and put its bin folder on the PATH, \
                  or register programs that you already have with `fleetdrill toolchain add`"

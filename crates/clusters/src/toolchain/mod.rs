@@ -25,6 +25,7 @@ mod lock;
 mod manifest;
 mod open;
 mod slot;
+mod system;
 
 pub use add::Addition;
 pub use definition::{Asset, Component, Definitions, Pinned, Program};
@@ -34,3 +35,4 @@ pub use installed::Installed;
 pub use list::Listed;
 pub use open::{CACHE_DIR_VARIABLE, Toolchain};
 pub use slot::Source;
+pub use system::system_program;

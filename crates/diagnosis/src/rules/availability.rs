@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::draft::{Draft, Topic};
 use super::fleet::{Fleet, PlacedOn, Placement};
 use super::kubectl;
-use super::quote::Quote;
+use super::pods::{self, Image};
 use super::stuck;
-use crate::{ClusterSnapshot, Evidence, Object, conditions};
+use crate::{ClusterSnapshot, Evidence, conditions};
 
 /// For how long resources may be on their way before it counts as a failure: `KubeFleet`'s own limit for update runs.
 pub const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
@@ -61,15 +61,6 @@ pub(super) struct Trail {
     pub image: Option<Image>,
 }
 
-/// A Pod that can't have its image.
-#[derive(Default)]
-pub(super) struct Image {
-    pub pod: String,
-    pub pod_ref: String,
-    pub name: String,
-    pub reason: String,
-}
-
 impl Trail {
     /// Follows a placement's failure on a member.
     pub fn of(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Self {
@@ -104,48 +95,13 @@ impl Trail {
     }
 
     fn follow(&mut self, cluster: &ClusterSnapshot, failed: &[Value]) {
-        let quote = Quote::from(&cluster.name);
         for failed in failed {
             let text = |name: &str| failed.get(name).and_then(Value::as_str).unwrap_or_default();
             let namespace = Some(text("namespace")).filter(|n| !n.is_empty());
             let Some(object) = cluster.object(text("group"), text("kind"), namespace, text("name")) else { continue };
-            for condition in object.conditions().iter().filter(|c| c.type_ == "Available" && c.status == "False") {
-                self.evidence.push(quote.condition(object, condition));
-            }
-            if text("kind") == "Deployment" {
-                self.evidence.push(quote.field(object, "status.availableReplicas"));
-            }
-            let mut pods: Vec<_> = cluster.of_kind("", "Pod").filter(|p| belongs(*p, object)).collect();
-            pods.sort_by_key(super::super::object::Object::name);
-            for pod in pods {
-                self.look_at(cluster, quote, pod);
-            }
-        }
-    }
-
-    fn look_at(&mut self, cluster: &ClusterSnapshot, quote: Quote<'_>, pod: Object<'_>) {
-        for path in ["/status/initContainerStatuses", "/status/containerStatuses"] {
-            for container in pod.list(path) {
-                let text = |pointer: &str| container.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-                let (reason, message) = (text("/state/waiting/reason"), text("/state/waiting/message"));
-                if reason.is_empty() || matches!(reason, "ContainerCreating" | "PodInitializing") {
-                    continue;
-                }
-                let place = format!("{}[{}].state.waiting", path[1..].replace('/', "."), text("/name"));
-                let value = if message.is_empty() { reason.to_owned() } else { format!("{reason}: {message}") };
-                self.evidence.push(quote.text(pod, &place, value, None));
-                let pull =
-                    matches!(reason, "InvalidImageName" | "ErrImagePull" | "ImagePullBackOff" | "ErrImageNeverPull");
-                if pull && self.image.is_none() {
-                    let image = [text("/image"), spec_image(pod, text("/name"))].into_iter().find(|i| !i.is_empty());
-                    self.image = Some(Image {
-                        pod: pod.path(),
-                        pod_ref: format!("kubectl --context {} describe {}", cluster.name, kubectl::reference(pod)),
-                        name: image.unwrap_or("(unknown)").to_owned(),
-                        reason: reason.to_owned(),
-                    });
-                }
-            }
+            let look = pods::of_workload(cluster, object);
+            self.evidence.extend(look.evidence);
+            self.image = self.image.take().or(look.image);
         }
     }
 }
@@ -155,22 +111,4 @@ fn envelope(failed: &Value) -> String {
     let text = |name: &str| failed.pointer(&format!("/envelope/{name}")).and_then(Value::as_str).unwrap_or_default();
     let name = super::fleet::full_name(Some(text("namespace")).filter(|n| !n.is_empty()), text("name"));
     if name.is_empty() { name } else { format!(" in {} {name}", text("type")) }
-}
-
-fn spec_image<'a>(pod: Object<'a>, container: &str) -> &'a str {
-    let containers = pod.list("/spec/containers").iter().chain(pod.list("/spec/initContainers"));
-    let named = |c: &&Value| c.get("name").and_then(Value::as_str) == Some(container);
-    containers.into_iter().find(named).and_then(|c| c.get("image")?.as_str()).unwrap_or_default()
-}
-
-/// Whether a Pod is of a workload, directly or, for a Deployment, by way of a `ReplicaSet` named after it.
-fn belongs(pod: Object<'_>, workload: Object<'_>) -> bool {
-    pod.namespace() == workload.namespace()
-        && pod.list("/metadata/ownerReferences").iter().any(|owner| {
-            let text = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
-            let through = text("kind") == "ReplicaSet"
-                && workload.kind() == "Deployment"
-                && text("name").rsplit_once('-').is_some_and(|(stem, _)| stem == workload.name());
-            through || (text("kind") == workload.kind() && text("name") == workload.name())
-        })
 }

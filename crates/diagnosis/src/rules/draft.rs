@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::{Evidence, Finding, Subject, entry};
+use crate::{Evidence, Finding, Severity, Subject, entry};
 
 /// Something that one finding can be about and another can follow from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +18,12 @@ pub(super) enum Topic {
     Placement { namespace: Option<String>, name: String },
     /// A placement on one member.
     PlacementOn { namespace: Option<String>, name: String, member: String },
+    /// The last sync of an Argo CD application.
+    Sync { namespace: String, name: String },
+    /// The revision that an application's sync holds on to.
+    Revision { namespace: String, name: String },
+    /// An admission webhook on a cluster.
+    Webhook { cluster: String, name: String },
 }
 
 /// A finding and its place among the others.
@@ -28,6 +34,8 @@ pub(super) struct Draft {
     about: HashSet<Topic>,
     /// What, if another finding is about it, explains this one.
     follows: HashSet<Topic>,
+    /// Whether it says nothing by itself.
+    only_as_consequence: bool,
 }
 
 impl Draft {
@@ -55,7 +63,13 @@ impl Draft {
             guide: entry.guide.clone(),
             consequences: Vec::new(),
         };
-        Self { finding, about: HashSet::new(), follows: HashSet::new() }
+        Self { finding, about: HashSet::new(), follows: HashSet::new(), only_as_consequence: false }
+    }
+
+    /// Tells of it without calling it a failure, where a code stands for both.
+    pub fn noticed(mut self) -> Self {
+        self.finding.severity = Severity::Notice;
+        self
     }
 
     /// Says what this finding is the cause of trouble in.
@@ -67,6 +81,18 @@ impl Draft {
     /// Says what would explain this finding.
     pub fn follows(mut self, topic: Topic) -> Self {
         self.follows.insert(topic);
+        self
+    }
+
+    /// Takes back that this finding is the cause of trouble in anything.
+    pub fn about_nothing(mut self) -> Self {
+        self.about.clear();
+        self
+    }
+
+    /// Says that this finding is left out where no other one explains it.
+    pub fn only_as_consequence(mut self) -> Self {
+        self.only_as_consequence = true;
         self
     }
 
@@ -83,6 +109,10 @@ pub(super) fn arrange(mut drafts: Vec<Draft>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     drafts.retain(|d| seen.insert((d.finding.code.clone(), d.finding.subject.clone())));
 
+    let explained: Vec<bool> =
+        drafts.iter().map(|d| !d.only_as_consequence || drafts.iter().any(|other| other.explains(d))).collect();
+    let mut explained = explained.into_iter();
+    drafts.retain(|_| explained.next().unwrap_or_default());
     let parents: Vec<Option<usize>> = drafts
         .iter()
         .enumerate()
@@ -131,7 +161,7 @@ fn key(finding: &Finding) -> Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Code, Severity};
+    use crate::Code;
 
     fn draft(code: &str, name: &str) -> Draft {
         let finding = Finding {
@@ -153,7 +183,7 @@ mod tests {
             guide: None,
             consequences: Vec::new(),
         };
-        Draft { finding, about: HashSet::new(), follows: HashSet::new() }
+        Draft { finding, about: HashSet::new(), follows: HashSet::new(), only_as_consequence: false }
     }
 
     fn member(name: &str) -> Topic {
@@ -190,6 +220,13 @@ mod tests {
         loss.finding.data_loss = Some("all of it".to_owned());
         let drafts = vec![notice, draft("B", "x"), draft("B", "x"), loss];
         assert_eq!(shape(&arrange(drafts)), "Z/l B/x A/n");
+    }
+
+    #[test]
+    fn what_says_nothing_by_itself_needs_a_root() {
+        let aside = || draft("B", "x").follows(member("m")).only_as_consequence();
+        assert_eq!(shape(&arrange(vec![aside(), draft("A", "other")])), "A/other");
+        assert_eq!(shape(&arrange(vec![aside(), draft("A", "m").about(member("m"))])), "A/m(B/x)");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod apply;
 mod approval;
+mod argocd;
 mod availability;
 mod draft;
 mod envelope;
@@ -14,6 +15,7 @@ mod initialization;
 mod kubectl;
 mod matching;
 mod member;
+mod pods;
 mod preemption;
 mod quote;
 mod rollout;
@@ -23,6 +25,7 @@ mod state;
 mod stuck;
 mod work_synchronized;
 
+pub use argocd::{WantedLog, hub_is_destination, wanted_logs};
 pub use availability::PATIENCE;
 
 use draft::{Draft, arrange};
@@ -43,7 +46,7 @@ use crate::{Finding, Snapshot};
 #[must_use]
 pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
     let Some(fleet) = Fleet::of(snapshot) else { return Vec::new() };
-    let rules: [fn(Fleet<'_>) -> Vec<Draft>; 11] = [
+    let rules: [fn(Fleet<'_>) -> Vec<Draft>; 12] = [
         work_synchronized::rule,
         scheduling::rule,
         rollout::rule,
@@ -55,6 +58,7 @@ pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
         stuck::rule,
         approval::rule,
         state::rule,
+        argocd::rule,
     ];
     arrange(rules.into_iter().flat_map(|rule| rule(fleet)).collect())
 }

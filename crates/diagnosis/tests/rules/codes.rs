@@ -6,13 +6,22 @@ use std::path::Path;
 
 use regex::Regex;
 
-/// The codes that the Rust files of a folder of this crate name in a text.
+/// The codes that the Rust files of a folder of this crate, and of those in it, name in a text.
 fn named_in(folder: &str) -> BTreeSet<String> {
-    let code = Regex::new(r#""\s*(KF-[A-Z]{2}-[0-9]{3})"#).unwrap();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    let files = fs::read_dir(folder).unwrap().map(|f| f.unwrap().path());
-    let sources = files.filter(|f| f.extension().is_some_and(|e| e == "rs")).map(|f| fs::read_to_string(f).unwrap());
-    sources.flat_map(|s| code.captures_iter(&s).map(|c| c[1].to_owned()).collect::<Vec<_>>()).collect()
+    let code = Regex::new(r#""\s*([A-Z]{2}-[A-Z]{2}-[0-9]{3})"#).unwrap();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    let mut named = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let source = fs::read_to_string(path).unwrap();
+                named.extend(code.captures_iter(&source).map(|c| c[1].to_owned()));
+            }
+        }
+    }
+    named
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod apply;
 mod approval;
+mod argocd;
 mod availability;
 mod codes;
 mod envelope;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::argocd;
 use crate::availability::{pods, unavailable};
 use crate::shapes::{
     binding, condition, deleted, external, hub_and_member, member_cluster, policy_snapshot, request, resource_snapshot,
@@ -50,20 +51,36 @@ fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     }
 }
 
-#[test]
-fn nothing_that_is_missing_or_of_another_type_stops_a_diagnosis() {
-    let (objects, member) = (troubled(), pods("ErrImagePull"));
-    assert!(diagnosis::diagnose(&hub_and_member(objects.clone(), "member-1", member.clone())).len() > 2);
+/// Diagnoses the objects with each value of each of them missing or of another type, beside `member`'s.
+fn take_apart(objects: &[Value], member: &[Value]) {
     for (index, object) in objects.iter().enumerate() {
         let mut all = Vec::new();
         pointers(object, "", &mut all);
         for pointer in all {
             for other in [Value::Null, json!("ä")] {
-                let mut objects = objects.clone();
+                let mut objects = objects.to_vec();
                 *objects[index].pointer_mut(&pointer).unwrap() = other;
                 // A finding with a gap in its text panics in this build.
-                let _ = diagnosis::diagnose(&hub_and_member(objects, "member-1", member.clone()));
+                let _ = diagnosis::diagnose(&hub_and_member(objects, "member-1", member.to_vec()));
             }
         }
+    }
+}
+
+#[test]
+fn nothing_that_is_missing_or_of_another_type_stops_a_diagnosis() {
+    let (objects, member) = (troubled(), pods("ErrImagePull"));
+    assert!(diagnosis::diagnose(&hub_and_member(objects.clone(), "member-1", member.clone())).len() > 2);
+    take_apart(&objects, &member);
+}
+
+#[test]
+fn nor_does_it_stop_that_of_an_application() {
+    let member = pods("ErrImagePull");
+    for application in argocd::troubled() {
+        assert!(
+            !diagnosis::diagnose(&hub_and_member(vec![application.clone()], "member-1", member.clone())).is_empty()
+        );
+        take_apart(&[application], &member);
     }
 }

@@ -18,7 +18,7 @@ use super::redact::Redactor;
 use crate::error::in_full;
 use crate::fleet::Fleet;
 use crate::kinds::EVENT;
-use crate::snapshot::{Taken, is_needed, list, take_what_can_be_had};
+use crate::snapshot::{Asked, Taken, is_needed, list, take_what_can_be_had};
 use crate::start::HUB;
 
 /// Where a bundle comes from.
@@ -29,9 +29,9 @@ pub struct Source {
     /// KubeFleet's version, where it is known.
     pub kubefleet: Option<String>,
     /// The hub.
-    pub hub: Client,
+    pub hub: Asked,
     /// The members that can be asked, by name.
-    pub members: BTreeMap<String, Client>,
+    pub members: BTreeMap<String, Asked>,
     /// A local fleet's directory, with the logs of its processes. Elsewhere KubeFleet's agents are pods.
     pub directory: Option<PathBuf>,
 }
@@ -58,11 +58,11 @@ pub struct Bundle {
 impl Source {
     /// A fleet that fleetdrill has made.
     pub async fn of(fleet: &Fleet) -> Self {
-        let members = fleet.members().await.into_iter().map(|(name, member)| (name, member.cluster.client));
+        let members = fleet.members().await.into_iter().map(|(name, member)| (name, Asked::of(&member.cluster)));
         Self {
             fleet: fleet.name().to_owned(),
             kubefleet: Some(fleet.version().to_string()),
-            hub: fleet.hub().client.clone(),
+            hub: Asked::of(fleet.hub()),
             members: members.collect(),
             directory: Some(fleet.keeper().dir().to_owned()),
         }
@@ -87,7 +87,8 @@ impl Bundle {
                 needed: is_needed(*kind, error),
             }));
         }
-        let clients = std::iter::once((HUB, &source.hub)).chain(source.members.iter().map(|(n, c)| (n.as_str(), c)));
+        let members = source.members.iter().map(|(name, member)| (name.as_str(), &member.client));
+        let clients = std::iter::once((HUB, &source.hub.client)).chain(members);
         let clients = clients.zip(&snapshot.clusters).filter(|(_, cluster)| cluster.unreachable.is_none());
         let clients: Vec<_> = clients.map(|(client, _)| client).collect();
         let late = |what: &str| Missing { cluster: None, what: what.to_owned(), why: no_answer(limit), needed: false };
@@ -126,7 +127,9 @@ fn nothing(source: &Source, limit: Duration) -> Taken {
     let cluster = |name: &str, role| ClusterSnapshot {
         name: name.to_owned(),
         role,
+        server: None,
         objects: Vec::new(),
+        logs: Vec::new(),
         unreachable: Some(no_answer(limit)),
     };
     let members = source.members.keys().map(|name| cluster(name, Role::Member));

@@ -44,6 +44,9 @@ pub struct ClusterEntry {
     pub name: String,
     /// Hub or member.
     pub role: Role,
+    /// Its API server's address, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server: Option<String>,
     /// Where its files are, below `clusters/`.
     pub directory: String,
     /// How many objects `objects.json` has.

@@ -5,6 +5,7 @@
 //! ```text
 //! bundle.json                    the format's version, who took it, when, of what, and what couldn't be read
 //! clusters/<name>/objects.json   what the diagnosis reads
+//! clusters/<name>/logs.json      the ends of the logs that the diagnosis quotes, where there are such
 //! clusters/<name>/events.json    core v1 Events, for people
 //! logs/<process>.log             the ends of the agents' and control planes' logs, for people
 //! ```
@@ -32,6 +33,7 @@ pub use self::redact::{REMOVED, Redactor};
 mod file {
     pub(super) const MANIFEST: &str = "bundle.json";
     pub(super) const OBJECTS: &str = "objects.json";
+    pub(super) const LOGS: &str = "logs.json";
     pub(super) const EVENTS: &str = "events.json";
 
     /// A file of a cluster.

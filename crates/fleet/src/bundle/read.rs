@@ -87,8 +87,11 @@ fn cluster(path: &Path, files: &Files, entry: &ClusterEntry) -> Result<ClusterSn
     if objects.len() != entry.objects {
         return Err(truncated(path, format!("{file} has {} objects instead of {}", objects.len(), entry.objects)));
     }
-    let ClusterEntry { name, role, unreachable, .. } = entry.clone();
-    Ok(ClusterSnapshot { name, role, objects, unreachable })
+    // Bundles of an older fleetdrill have none, and whoever passes one on may take them out.
+    let file = file::of_cluster(&entry.directory, file::LOGS);
+    let logs = files.get(&file)?.map(|text| parsed(path, &file, &text)).transpose()?.unwrap_or_default();
+    let ClusterEntry { name, role, server, unreachable, .. } = entry.clone();
+    Ok(ClusterSnapshot { name, role, server, objects, logs, unreachable })
 }
 
 fn parsed<T: DeserializeOwned>(path: &Path, file: &str, text: &[u8]) -> Result<T, BundleError> {
@@ -148,7 +151,7 @@ impl Files {
         for entry in archive.entries()? {
             let mut entry = entry?;
             let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
-            if [file::MANIFEST, file::OBJECTS].iter().any(|needed| name.ends_with(needed)) {
+            if [file::MANIFEST, file::OBJECTS, file::LOGS].iter().any(|needed| name.ends_with(needed)) {
                 let mut bytes = Vec::new();
                 entry.read_to_end(&mut bytes)?;
                 files.insert(name, bytes);

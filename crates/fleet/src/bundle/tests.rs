@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, Role, Snapshot};
+use diagnosis::{ClusterSnapshot, PodLog, Role, Snapshot};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -20,9 +20,15 @@ fn bundle() -> Bundle {
     let cluster = |name: &str, role, objects, unreachable: Option<&str>| ClusterSnapshot {
         name: name.into(),
         role,
+        server: None,
         objects,
+        logs: Vec::new(),
         unreachable: unreachable.map(Into::into),
     };
+    let text = format!("got {JWT}\nmigration 0042 failed\n");
+    let log = PodLog { namespace: "web".into(), pod: "migrate-x7k2p".into(), container: "migrate".into(), text };
+    let (server, logs) = (Some("https://10.0.0.7:6443".into()), vec![log]);
+    let east = ClusterSnapshot { server, logs, ..cluster("../east", Role::Member, vec![deployment], None) };
     Bundle {
         fleet: "b7".into(),
         kubefleet: Some("v0.1.2".into()),
@@ -31,7 +37,7 @@ fn bundle() -> Bundle {
             taken_at: "2026-11-21T02:10:02.123456789Z".parse().unwrap(),
             clusters: vec![
                 cluster("hub", Role::Hub, vec![namespace, secret], None),
-                cluster("../east", Role::Member, vec![deployment], None),
+                east,
                 cluster("Hub", Role::Member, vec![], Some(&format!("refused Bearer {JWT}"))),
             ],
         },
@@ -67,6 +73,7 @@ fn expected() -> Snapshot {
     let mut snapshot = bundle().snapshot;
     snapshot.clusters[0].objects.pop();
     snapshot.clusters[1].objects[0]["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = REMOVED.into();
+    snapshot.clusters[1].logs[0].text = "got (removed)\nmigration 0042 failed\n".into();
     snapshot.clusters[2].unreachable = Some("refused Bearer (removed)".into());
     snapshot
 }
@@ -97,7 +104,7 @@ fn an_archive_is_read_as_it_was_written() {
 fn nothing_secret_is_written_and_only_the_owner_may_read_it() {
     let (_dir, path) = written("b");
     let files = all_files(&path);
-    assert_eq!(files.len(), 1 + 3 + 1 + 2, "{files:?}");
+    assert_eq!(files.len(), 1 + 3 + 1 + 1 + 2, "{files:?}");
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         assert!(!text.contains("hunter2") && !text.contains("eyJ"), "{}: {text}", file.display());
@@ -183,6 +190,17 @@ fn logs_may_be_taken_out_by_whoever_passes_it_on() {
     fs::remove_dir_all(path.join("logs")).unwrap();
     fs::remove_file(path.join("clusters/hub/events.json")).unwrap();
     assert_eq!(Saved::read(&path).unwrap().snapshot, expected());
+    fs::remove_file(path.join("clusters/east/logs.json")).unwrap();
+    assert_eq!(Saved::read(&path).unwrap().snapshot.clusters[1].logs, []);
+}
+
+#[test]
+fn a_bundle_of_an_older_fleetdrill_has_neither_addresses_nor_logs() {
+    let (_dir, path) = written("b");
+    edit(&path.join("bundle.json"), |m| drop(m["clusters"][1].as_object_mut().unwrap().remove("server")));
+    fs::remove_file(path.join("clusters/east/logs.json")).unwrap();
+    let east = &Saved::read(&path).unwrap().snapshot.clusters[1];
+    assert_eq!((&east.server, east.logs.len(), east.objects.len()), (&None, 0, 1));
 }
 
 #[test]

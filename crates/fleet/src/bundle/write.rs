@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use diagnosis::ClusterSnapshot;
+use diagnosis::{ClusterSnapshot, PodLog};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -62,12 +62,17 @@ impl Bundle {
             clusters.push(ClusterEntry {
                 name: cluster.name.clone(),
                 role: cluster.role,
+                server: cluster.server.as_deref().map(|server| redactor.text(server).into_owned()),
                 objects: objects.len(),
                 events: events.map_or(0, Vec::len),
                 unreachable: cluster.unreachable.as_deref().map(|why| redactor.text(why).into_owned()),
                 directory: directory.clone(),
             });
             contents.push((file::of_cluster(&directory, file::OBJECTS), json(&objects)));
+            if !cluster.logs.is_empty() {
+                let logs: Vec<PodLog> = cluster.logs.iter().map(|log| without_secrets(log, &redactor)).collect();
+                contents.push((file::of_cluster(&directory, file::LOGS), json(&logs)));
+            }
             if let Some(events) = events {
                 let events: Vec<Value> = events.iter().map(|event| redacted(event, &redactor)).collect();
                 contents.push((file::of_cluster(&directory, file::EVENTS), json(&events)));
@@ -106,6 +111,10 @@ fn objects(cluster: &ClusterSnapshot, redactor: &Redactor) -> Vec<Value> {
         of_core && matches!(object.get("kind").and_then(Value::as_str), Some("Secret" | "ConfigMap"))
     };
     cluster.objects.iter().filter(|o| !is_secret(o)).map(|object| redacted(object, redactor)).collect()
+}
+
+fn without_secrets(log: &PodLog, redactor: &Redactor) -> PodLog {
+    PodLog { text: redactor.text(&log.text).into_owned(), ..log.clone() }
 }
 
 fn redacted(value: &Value, redactor: &Redactor) -> Value {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use diagnosis::{Condition, Object};
+use diagnosis::{APPLICATION, Condition, Object};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use super::application;
 
 /// A condition's change, with the time at which it was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,6 +84,9 @@ pub(super) fn flatten(value: &Value) -> Conditions {
             add(Some(format!("{stage_name}, {}", name(cluster, "clusterName"))), Some(cluster));
         }
     }
+    if object.group() == APPLICATION.group && object.kind() == APPLICATION.kind {
+        all.extend(application::flatten(object));
+    }
     if object.deleted_at().is_some() {
         let message = "metadata.deletionTimestamp is set".to_owned();
         let state = State { status: "True".into(), reason: "Terminating".into(), message, observed_generation: 0 };
@@ -99,10 +104,14 @@ fn failed_resource(failed: &Value) -> String {
     }
 }
 
-/// What changed in status or reason. A message or generation that changes alone is no transition.
+/// What changed in status or reason. A message or generation that changes alone is no transition, but for an operation's
+/// message: it says what a running one waits for.
 pub(super) fn transitions(cluster: &str, object: &str, before: &Conditions, after: &Conditions) -> Vec<Transition> {
-    let differs = |a: Option<&State>, b: Option<&State>| match (a, b) {
-        (Some(a), Some(b)) => a.status != b.status || a.reason != b.reason,
+    let differs = |name: &str, a: Option<&State>, b: Option<&State>| match (a, b) {
+        (Some(a), Some(b)) => {
+            let says = name == application::OPERATION && a.message != b.message;
+            a.status != b.status || a.reason != b.reason || says
+        }
         (None, None) => false,
         _ => true,
     };
@@ -110,7 +119,7 @@ pub(super) fn transitions(cluster: &str, object: &str, before: &Conditions, afte
     keys.sort();
     keys.dedup();
     keys.into_iter()
-        .filter(|key| differs(before.get(*key), after.get(*key)))
+        .filter(|key| differs(&key.1, before.get(*key), after.get(*key)))
         .map(|key| Transition {
             cluster: cluster.to_owned(),
             object: object.to_owned(),
@@ -158,6 +167,30 @@ mod tests {
         let parts = |all: super::Conditions| all.into_keys().map(|(part, _)| part.unwrap()).collect::<Vec<_>>();
         assert_eq!(parts(failed("web")), ["m, Deployment web/app"]);
         assert_eq!(parts(failed("")), ["m, Deployment app"]);
+    }
+
+    #[test]
+    fn an_application_s_operation_and_its_results_count_as_conditions() {
+        let application = |message: &str| {
+            flatten(&json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "status": {
+                "sync": {"status": "OutOfSync"}, "health": {"status": "Missing"},
+                "conditions": [{"type": "SyncError", "message": "no"}],
+                "operationState": {"phase": "Failed", "message": message, "syncResult": {"resources": [
+                    {"kind": "Service", "namespace": "web", "name": "api", "status": "SyncFailed", "hookPhase": "Failed"},
+                ]}},
+            }}))
+        };
+        let all = application("a");
+        let lines = all.iter().map(|((part, name), s)| format!("{}{name} {s}", part.as_deref().unwrap_or_default()));
+        let expected = [
+            "SyncError True ",
+            "health Missing ",
+            "operation Failed ",
+            "sync OutOfSync ",
+            "Service web/apiresult SyncFailed Failed",
+        ];
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
+        assert_eq!(transitions("hub", "Application/argocd/web", &all, &application("b")).len(), 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! An [`Observer`] belongs to one scenario (or one command). Each thing it is asked about is watched from then on, so
 //! that the record of transitions has no gaps between two waits.
 
+mod application;
 mod conditions;
 mod waiting;
 mod watching;

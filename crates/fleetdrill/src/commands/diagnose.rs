@@ -14,7 +14,7 @@ use crate::output::style::WIDTH;
 use crate::output::{data, findings};
 
 pub(super) async fn diagnose(args: &Diagnose) -> Result<Exit, CommandError> {
-    let wanted = args.object.as_deref().map(Wanted::parse).transpose()?;
+    let wanted = args.object.as_deref().map(|object| Wanted::parse(object, args.namespace.as_deref())).transpose()?;
     let snapshot = match &args.from {
         Some(path) => saved(path)?,
         None => live(args).await?,
@@ -27,13 +27,7 @@ pub(super) async fn diagnose(args: &Diagnose) -> Result<Exit, CommandError> {
     let mut found = diagnosis::diagnose(&snapshot);
     if let Some(wanted) = &wanted {
         if !snapshot.hub().is_some_and(|hub| hub.objects().any(|o| wanted.is(o.kind(), o.namespace(), o.name()))) {
-            return Err(CommandError::Usage {
-                message: format!("there is no {} on the hub", args.object.as_deref().unwrap_or_default()),
-                hint: Some(
-                    "name it as kubectl does, e.g. clusterresourceplacement/web or stagedupdaterun/apps/release-7"
-                        .into(),
-                ),
-            });
+            return Err(wanted.is_missing(args));
         }
         found.retain(|f| wanted.concerns(f));
     }
@@ -49,7 +43,7 @@ async fn live(args: &Diagnose) -> Result<Snapshot, CommandError> {
     progress.say("reading the fleet");
     let reached = target::reach(&args.target, Whole::Required).await?;
     reached.hub.check().await?;
-    let snapshot = fleet::snapshot::take(&reached.hub.client, &reached.member_clients()).await?;
+    let snapshot = fleet::snapshot::take(&reached.hub.asked(), &reached.members()).await?;
     progress.finish();
     Ok(snapshot)
 }
@@ -74,9 +68,9 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn parse(text: &str) -> Result<Self, CommandError> {
+    fn parse(text: &str, namespace: Option<&str>) -> Result<Self, CommandError> {
         let parts: Vec<&str> = text.split('/').collect();
-        let (kind, namespace, name) = match parts[..] {
+        let (kind, within, name) = match parts[..] {
             [kind, name] => (kind, None, name),
             [kind, namespace, name] => (kind, Some(namespace), name),
             _ => {
@@ -84,7 +78,27 @@ impl Wanted {
                 return Err(unusable(&format!("`{text}` is no object"), Some(hint)));
             }
         };
-        Ok(Self { kind: full_kind(kind), namespace: namespace.map(ToOwned::to_owned), name: name.to_owned() })
+        if let (Some(within), Some(namespace)) = (within, namespace)
+            && within != namespace
+        {
+            let message = format!("`{text}` is in namespace {within}, and -n says {namespace}");
+            return Err(unusable(&message, Some("leave one of them out")));
+        }
+        let namespace = within.or(namespace).map(ToOwned::to_owned);
+        Ok(Self { kind: full_kind(kind), namespace, name: name.to_owned() })
+    }
+
+    fn is_missing(&self, args: &Diagnose) -> CommandError {
+        let namespace = args.namespace.as_deref().map(|n| format!(" in namespace {n}")).unwrap_or_default();
+        let hint = if self.kind == "application" {
+            "Argo CD's applications are looked for on the hub, in all namespaces; their kubeconfig's user must be allowed to list them"
+        } else {
+            "name it as kubectl does, e.g. clusterresourceplacement/web or stagedupdaterun/apps/release-7"
+        };
+        CommandError::Usage {
+            message: format!("there is no {}{namespace} on the hub", args.object.as_deref().unwrap_or_default()),
+            hint: Some(hint.into()),
+        }
     }
 
     fn is(&self, kind: &str, namespace: Option<&str>, name: &str) -> bool {
@@ -99,10 +113,10 @@ impl Wanted {
     }
 }
 
-/// The kind in lower case, from a short name or a plural as kubectl takes them.
+/// The kind in lower case, from a short name or a plural as kubectl takes them, with or without its group.
 fn full_kind(kind: &str) -> String {
     let kind = kind.to_lowercase();
-    let short = match kind.as_str() {
+    let short = match kind.split('.').next().unwrap_or_default() {
         "crp" => "clusterresourceplacement",
         "rp" => "resourceplacement",
         "csur" | "crsur" => "clusterstagedupdaterun",
@@ -110,6 +124,7 @@ fn full_kind(kind: &str) -> String {
         "careq" => "clusterapprovalrequest",
         "areq" => "approvalrequest",
         "cluster" => "membercluster",
+        "app" => "application",
         other => other.strip_suffix('s').unwrap_or(other),
     };
     short.to_owned()
@@ -123,9 +138,17 @@ mod tests {
     fn objects_are_named_as_kubectl_does() {
         assert_eq!(full_kind("CRP"), "clusterresourceplacement");
         assert_eq!(full_kind("stagedupdateruns"), "stagedupdaterun");
-        let wanted = Wanted::parse("sur/apps/release").expect("an object");
+        assert_eq!(full_kind("applications.argoproj.io"), "application");
+        let wanted = Wanted::parse("sur/apps/release", None).expect("an object");
         assert!(wanted.is("StagedUpdateRun", Some("apps"), "release"));
         assert!(!wanted.is("StagedUpdateRun", Some("other"), "release"));
-        assert!(Wanted::parse("release").is_err());
+        assert!(Wanted::parse("release", None).is_err());
+        for namespace in [None, Some("argocd")] {
+            let wanted = Wanted::parse("app/web", namespace).expect("an object");
+            assert!(wanted.is("Application", Some("argocd"), "web"));
+            assert_eq!(wanted.is("Application", Some("other"), "web"), namespace.is_none());
+        }
+        assert!(Wanted::parse("app/argocd/web", Some("argocd")).is_ok());
+        assert!(Wanted::parse("app/argocd/web", Some("other")).is_err());
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::{Format, Guides, GuidesFormat};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::guides::coverage::Showers;
-use crate::guides::{self, Guide, GuideCoverage, Measured};
+use crate::guides::{self, Guide, GuideCoverage, Measured, Product};
 use crate::output::style::WIDTH;
 use crate::output::{coverage, data, drift};
 use crate::suite::{Selection, Suite};
@@ -17,7 +17,7 @@ use crate::suite::{Selection, Suite};
 /// Coverage, as `guides -o json` shows it.
 #[derive(Debug, Serialize)]
 struct Covered<'a> {
-    /// KubeFleet's versions that something is known of.
+    /// The versions that something is known of, of what the guides are about.
     versions: Vec<&'a str>,
     /// The guides that were asked for.
     guides: &'a [GuideCoverage],
@@ -27,8 +27,7 @@ pub(super) fn guides(args: &Guides) -> Result<Exit, CommandError> {
     let wanted = wanted(args.guide.as_deref())?;
     let (measured, showers) = if !args.from.is_empty() {
         let runs = args.from.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-        let measured = Measured::of_runs(&runs).map_err(|message| CommandError::Usage { message, hint: None })?;
-        (vec![measured], Showers::of_runs(&runs))
+        (of_runs(&wanted, &runs)?, Showers::of_runs(&runs))
     } else if args.output == GuidesFormat::Measured {
         return Err(CommandError::Usage {
             message: "there is no run to take the measured results of".into(),
@@ -43,7 +42,8 @@ pub(super) fn guides(args: &Guides) -> Result<Exit, CommandError> {
     match args.output {
         GuidesFormat::Text => data::print_text(&coverage::render(&covered, args.guide.is_some(), WIDTH)),
         GuidesFormat::Json => {
-            let versions = measured.iter().map(|m| m.kubefleet.as_str()).collect();
+            let about = |m: &&Measured| wanted.iter().any(|guide| guide.product == m.product);
+            let versions = measured.iter().filter(about).map(|m| m.version.as_str()).collect();
             data::print(Format::Json, &Covered { versions, guides: &covered });
         }
         GuidesFormat::Markdown => data::print_text(&drift::render(&covered)),
@@ -51,6 +51,19 @@ pub(super) fn guides(args: &Guides) -> Result<Exit, CommandError> {
     }
     let complete = covered.iter().all(|g| g.unreached.is_empty());
     Ok(if complete || args.output == GuidesFormat::Measured { Exit::Fine } else { Exit::Found })
+}
+
+/// What runs have shown of each product that the guides are about and that took part. A file has one product's: that of
+/// the guide that was asked for, or `KubeFleet`'s.
+fn of_runs(wanted: &[&Guide], runs: &[RunRecord]) -> Result<Vec<Measured>, CommandError> {
+    let ran = |product: Product| runs.iter().any(|run| run.versions.iter().any(|(c, _)| c == product.component()));
+    let asked = |product: Product| wanted.iter().any(|guide| guide.product == product);
+    let mut products: Vec<Product> = Product::ALL.into_iter().filter(|p| asked(*p) && ran(*p)).collect();
+    if products.is_empty() {
+        products.extend(wanted.first().map(|guide| guide.product));
+    }
+    let measured = products.into_iter().map(|product| Measured::of_runs(product, runs)).collect::<Result<Vec<_>, _>>();
+    measured.map_err(|message| CommandError::Usage { message, hint: None })
 }
 
 fn wanted(name: Option<&str>) -> Result<Vec<&'static Guide>, CommandError> {

@@ -99,3 +99,9 @@ async fn open_fleet(name: &str) -> Result<Fleet, CommandError> {
     }
     Ok(fleet)
 }
+
+/// What runs on a fleet, in a few words.
+fn versions(fleet: &Fleet, argocd: Option<&str>) -> String {
+    let argocd = argocd.map(|version| format!(", Argo CD {version}")).unwrap_or_default();
+    format!("KubeFleet {}{argocd}", fleet.version())
+}

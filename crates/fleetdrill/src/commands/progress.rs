@@ -83,6 +83,7 @@ pub fn stage_text(stage: &Stage) -> String {
     match stage {
         Stage::ClusterReady(cluster) => format!("starting the fleet: {cluster} answers"),
         Stage::HubInstalled => "starting the fleet: KubeFleet runs on the hub".into(),
+        Stage::ArgoCdRuns => "starting the fleet: Argo CD runs on the hub".into(),
         Stage::Joined(member) => format!("starting the fleet: {member} has joined"),
     }
 }

@@ -15,7 +15,7 @@ use tracing_subscriber::EnvFilter;
 use super::progress::stage_text;
 use super::{Interrupts, open_fleet};
 use crate::cli::{Keep, Run};
-use crate::components;
+use crate::components::{self, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::{Look, Symbols};
@@ -66,7 +66,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
 
     let shared: Shared = Arc::new(Mutex::new(reporters));
     let prepared = tokio::select! {
-        prepared = prepare(&args, &id, suite.needs_pods(), &shared) => prepared,
+        prepared = prepare(&args, &id, &suite, &shared) => prepared,
         () = interrupts.next() => {
             // Takes the progress line away without a summary.
             drop(shared);
@@ -183,7 +183,7 @@ struct Prepared {
     fleet_seconds: f64,
 }
 
-async fn prepare(args: &Run, id: &str, pods: bool, shared: &Shared) -> Result<Prepared, CommandError> {
+async fn prepare(args: &Run, id: &str, suite: &Suite, shared: &Shared) -> Result<Prepared, CommandError> {
     let phase = {
         let shared = Arc::downgrade(shared);
         move |text: &str| {
@@ -202,14 +202,24 @@ async fn prepare(args: &Run, id: &str, pods: bool, shared: &Shared) -> Result<Pr
     if let Some(name) = &args.fleet {
         let fleet = open_fleet(name).await?;
         let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_string())];
-        if pods {
+        if suite.needs_pods() {
             let (programs, kwok) = components::ensure_pods(&build).await?;
             fleet.allow_pods(programs).await?;
             versions.push(kwok);
         }
+        if suite.needs_argocd() {
+            if fleet.argocd_version().await.is_none() {
+                let programs = components::ensure_argocd(None, &build).await?;
+                phase("starting Argo CD on the hub");
+                fleet.start_argocd(programs).await?;
+            }
+            versions.extend(fleet.argocd_version().await.map(|version| ("argocd".to_owned(), version)));
+        }
         return Ok(Prepared { fleet, versions, fleet_seconds: 0.0 });
     }
-    let components = components::ensure(args.kubefleet.as_deref(), pods, &build).await?;
+    let argocd = suite.needs_argocd().then_some(args.argocd.as_deref());
+    let extras = Extras { pods: suite.needs_pods(), argocd };
+    let components = components::ensure(args.kubefleet.as_deref(), extras, &build).await?;
     phase("starting the fleet");
     let started = Instant::now();
     let options = Options {
@@ -218,6 +228,7 @@ async fn prepare(args: &Run, id: &str, pods: bool, shared: &Shared) -> Result<Pr
         programs: components.programs,
         agents: components.agents,
         pods: components.pods,
+        argocd: components.argocd,
         keeper: Program::this()?,
     };
     let fleet = Fleet::create(options, Arc::new(move |stage| phase(&stage_text(&stage)))).await?;

@@ -18,6 +18,8 @@ struct Shown {
     name: String,
     /// KubeFleet's version; none while it starts.
     kubefleet: Option<String>,
+    /// Argo CD's version; none without it.
+    argocd: Option<String>,
     /// Its members.
     members: Vec<String>,
     /// The kubeconfig with all its contexts.
@@ -52,9 +54,17 @@ async fn shown(name: &str) -> Result<Shown, CommandError> {
     let processes = Keeper::connect(&state_dir::fleet(name)?)?.processes().await?;
     // A fleet that is just starting has a keeper and processes, and no more yet.
     let fleet = Fleet::open(name).await.ok();
-    let mut shown = Shown { name: name.to_owned(), kubefleet: None, members: Vec::new(), kubeconfig: None, processes };
+    let mut shown = Shown {
+        name: name.to_owned(),
+        kubefleet: None,
+        argocd: None,
+        members: Vec::new(),
+        kubeconfig: None,
+        processes,
+    };
     if let Some(fleet) = fleet {
         shown.kubefleet = Some(fleet.version().to_string());
+        shown.argocd = fleet.argocd_version().await;
         shown.members = fleet.members().await.into_keys().collect();
         shown.kubeconfig = Some(fleet.kubeconfig_file().display().to_string());
     }
@@ -66,7 +76,8 @@ fn text(fleets: &[Shown]) {
         anstream::println!("no fleet is up");
     }
     for fleet in fleets {
-        let version = fleet.kubefleet.as_deref().map_or("starting".into(), |v| format!("KubeFleet {v}"));
+        let argocd = fleet.argocd.as_deref().map(|v| format!(", Argo CD {v}")).unwrap_or_default();
+        let version = fleet.kubefleet.as_deref().map_or("starting".into(), |v| format!("KubeFleet {v}{argocd}"));
         anstream::println!("{} ({version}): hub, {}", fleet.name, fleet.members.join(", "));
         if let Some(kubeconfig) = &fleet.kubeconfig {
             anstream::println!("  kubeconfig {kubeconfig}");

@@ -8,6 +8,7 @@ use clusters::state_dir;
 use fleet::Fleet;
 use fleet::bundle::Source;
 use fleet::error::in_full;
+use fleet::snapshot::Asked;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Status;
 use kube::{Client, Config};
@@ -38,9 +39,9 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// The members' clients, by name.
-    pub(super) fn member_clients(&self) -> BTreeMap<String, Client> {
-        self.members.iter().map(|(name, member)| (name.clone(), member.client.clone())).collect()
+    /// The members, by name.
+    pub(super) fn members(&self) -> BTreeMap<String, Asked> {
+        self.members.iter().map(|(name, member)| (name.clone(), member.asked())).collect()
     }
 
     /// Where a bundle comes from.
@@ -48,8 +49,8 @@ impl Reached {
         Source {
             fleet: self.fleet.as_ref().map_or_else(|| self.context.clone(), |fleet| fleet.name().to_owned()),
             kubefleet: self.fleet.as_ref().map(|fleet| fleet.version().to_string()),
-            hub: self.hub.client.clone(),
-            members: self.member_clients(),
+            hub: self.hub.asked(),
+            members: self.members(),
             directory: self.fleet.as_ref().map(|fleet| fleet.keeper().dir().to_owned()),
         }
     }
@@ -157,6 +158,11 @@ impl Cluster {
         let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let client = Client::try_from(config).map_err(|e| cannot(e.to_string()))?;
         Ok(Self { client, server })
+    }
+
+    /// As those want it who read all of it.
+    pub(super) fn asked(&self) -> Asked {
+        Asked { client: self.client.clone(), server: Some(self.server.clone()) }
     }
 
     /// Finds out whether it can be read and is a hub at all, before anything is concluded from what isn't there.

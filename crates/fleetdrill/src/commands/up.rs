@@ -10,9 +10,9 @@ use futures::future::try_join_all;
 use serde_json::json;
 
 use super::progress::Progress;
-use super::{interruptible, open_fleet};
+use super::{interruptible, open_fleet, versions};
 use crate::cli::Up;
-use crate::components;
+use crate::components::{self, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
 
@@ -40,6 +40,7 @@ async fn end_what_was_started(name: &str) {
 
 async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::stderr());
+    let argocd = args.argocd.as_deref().map(|version| Some(version).filter(|v| !v.is_empty()));
     let fleet = if is_up {
         let fleet = open_fleet(&args.name).await?;
         if let Some(version) = args.kubefleet.as_deref().filter(|v| *v != fleet.version().to_string()) {
@@ -52,12 +53,16 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
             let (programs, _) = components::ensure_pods(&|event| progress.build(&event)).await?;
             fleet.allow_pods(programs).await?;
         }
+        if let Some(version) = &argocd {
+            bring_argocd(&fleet, *version, &progress).await?;
+        }
         resize(&fleet, usize::from(args.members), &progress).await?;
         fleet
     } else {
         let building = Arc::clone(&progress);
         let build = move |event| building.build(&event);
-        let components = components::ensure(args.kubefleet.as_deref(), args.pods, &build).await?;
+        let components =
+            components::ensure(args.kubefleet.as_deref(), Extras { pods: args.pods, argocd }, &build).await?;
         progress.say("starting the fleet");
         let options = Options {
             name: args.name.clone(),
@@ -65,6 +70,7 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
             programs: components.programs,
             agents: components.agents,
             pods: components.pods,
+            argocd: components.argocd,
             keeper: Program::this()?,
         };
         let starting = Arc::clone(&progress);
@@ -78,8 +84,13 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
         try_join_all(members.iter().map(|member| fleet.start_pods(member))).await?;
     }
     progress.finish();
-    eprintln!("fleet `{}` is up: hub, {} (KubeFleet {})", args.name, members.join(", "), fleet.version());
+    let argocd = fleet.argocd_version().await;
+    let versions = versions(&fleet, argocd.as_deref());
+    eprintln!("fleet `{}` is up: hub, {} ({versions})", args.name, members.join(", "));
     eprintln!("  kubectl --context hub get memberclusters");
+    if argocd.is_some() {
+        eprintln!("  kubectl --context hub --namespace argocd get applications");
+    }
     eprintln!(
         "  fleetdrill diagnose --fleet {0}\n  fleetdrill down {0}\nkubeconfig, with a context for each cluster:",
         args.name
@@ -102,4 +113,20 @@ async fn resize(fleet: &Fleet, members: usize, progress: &Progress) -> Result<()
         fleet.remove_member(name).await?;
     }
     Ok(())
+}
+
+/// Starts Argo CD on a fleet that is up, unless it runs there.
+async fn bring_argocd(fleet: &Fleet, version: Option<&str>, progress: &Progress) -> Result<(), CommandError> {
+    if let Some(there) = fleet.argocd_version().await {
+        if version.is_none_or(|version| version == there) {
+            return Ok(());
+        }
+        return Err(CommandError::Usage {
+            message: format!("fleet `{}` has Argo CD {there}, not {}", fleet.name(), version.unwrap_or_default()),
+            hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", fleet.name())),
+        });
+    }
+    let programs = components::ensure_argocd(version, &|event| progress.build(&event)).await?;
+    progress.say("starting Argo CD on the hub");
+    Ok(fleet.start_argocd(programs).await?)
 }

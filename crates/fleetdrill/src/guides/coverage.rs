@@ -1,4 +1,4 @@
-//! Guide by guide, which statements hold on which version of KubeFleet, which differ, and which no scenario reaches.
+//! Guide by guide, which statements hold on which version of its product, which differ, and which no scenario reaches.
 
 use fleet::version::KubeFleet;
 use std::collections::BTreeMap;
@@ -8,6 +8,7 @@ use serde::Serialize;
 use steps::record::{Outcome, RunRecord, Seen, ShownState};
 
 use super::measured::Measured;
+use super::product::Product;
 use super::statement::{Claim, Guide, Scope, Statement};
 use super::tags::{self, TagError};
 use crate::suite::{self, Suite};
@@ -22,6 +23,8 @@ pub struct GuideCoverage {
     pub title: String,
     /// Where it is published.
     pub url: String,
+    /// What it is about, of whose versions its statements' states are.
+    pub product: Product,
     /// In the guide's order.
     pub statements: Vec<Covered>,
     /// The ids of those that differ on some version.
@@ -51,7 +54,10 @@ pub struct Covered {
     /// What one must know where it isn't so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Its state by KubeFleet's version.
+    /// What it is about.
+    #[serde(skip)]
+    pub product: Product,
+    /// Its state by the product's version.
     pub versions: BTreeMap<String, Standing>,
     /// The scenarios that show it.
     pub scenarios: Vec<Shower>,
@@ -137,7 +143,8 @@ impl GuideCoverage {
     /// A guide's coverage by what was measured on some versions.
     #[must_use]
     pub fn of(guide: &Guide, measured: &[Measured], showers: &Showers) -> Self {
-        let covered: Vec<Covered> = guide.statements.iter().map(|s| covered(s, measured, showers)).collect();
+        let measured: Vec<&Measured> = measured.iter().filter(|m| m.product == guide.product).collect();
+        let covered: Vec<Covered> = guide.statements.iter().map(|s| covered(s, &measured, showers)).collect();
         let ids = |fits: &dyn Fn(&Covered) -> bool| {
             covered.iter().filter(|c| fits(c)).map(|c| c.id.clone()).collect::<Vec<_>>()
         };
@@ -147,6 +154,7 @@ impl GuideCoverage {
             name: guide.name.clone(),
             title: guide.title.clone(),
             url: guide.url.clone(),
+            product: guide.product,
             differs,
             unreached,
             statements: covered,
@@ -220,23 +228,23 @@ impl Covered {
     /// The command that shows it on a version.
     #[must_use]
     pub fn command(&self, version: &str) -> Option<String> {
-        let parsed = KubeFleet::parse(version);
+        let parsed = KubeFleet::parse(version).filter(|_| self.product == Product::KubeFleet);
         let fits = |s: &&Shower| parsed.as_ref().is_none_or(|version| s.needed.admits(version));
         let scenario = self.scenarios.iter().find(fits)?.scenario.as_str();
         // In the quotes that a shell takes the name whole in.
         let quote = if scenario.contains(['"', '$', '`', '\\', '!']) { '\'' } else { '"' };
         let scenario = if quote == '\'' { scenario.replace('\'', r"'\''") } else { scenario.to_owned() };
-        Some(format!("fleetdrill run --kubefleet {version} {quote}{scenario}{quote}"))
+        Some(format!("fleetdrill run --{} {version} {quote}{scenario}{quote}", self.product.component()))
     }
 }
 
-fn covered(statement: &Statement, measured: &[Measured], showers: &Showers) -> Covered {
+fn covered(statement: &Statement, measured: &[&Measured], showers: &Showers) -> Covered {
     let (check, instead) = match &statement.claim {
         Claim::Behaviour { check, instead, .. } => (Some(check.clone()), instead.clone()),
         Claim::Condition { .. } => (None, None),
     };
     let standing = |m: &Measured| {
-        if !statement.applies_to(&m.kubefleet) {
+        if !statement.applies_to(&m.version) {
             return Standing::DoesNotApply { because: statement.because.clone().unwrap_or_default() };
         }
         match m.state(&statement.id) {
@@ -247,13 +255,14 @@ fn covered(statement: &Statement, measured: &[Measured], showers: &Showers) -> C
     };
     Covered {
         id: statement.id.clone(),
+        product: statement.product,
         section: statement.section.clone(),
         scope: statement.scope,
         object: statement.object(),
         says: statement.says(),
         check,
         note: statement.note.clone(),
-        versions: measured.iter().map(|m| (m.kubefleet.clone(), standing(m))).collect(),
+        versions: measured.iter().map(|m| (m.version.clone(), standing(m))).collect(),
         scenarios: showers.0.get(&statement.id).cloned().unwrap_or_default(),
     }
 }
@@ -266,7 +275,8 @@ pub(crate) mod fixture {
 
     pub(crate) fn guides() -> Vec<GuideCoverage> {
         let measured = |version: &str, differs: &[(&str, Option<&str>)], holds: &[&str]| Measured {
-            kubefleet: version.into(),
+            product: Product::KubeFleet,
+            version: version.into(),
             holds: holds.iter().map(ToString::to_string).collect(),
             differs: differs.iter().map(|(id, seen)| ((*id).to_owned(), seen.map(seen_as))).collect(),
         };

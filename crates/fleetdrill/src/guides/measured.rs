@@ -1,29 +1,98 @@
-//! What was measured on a version of KubeFleet: `guides/measured/VERSION.yaml`, written by
-//! `fleetdrill guides --from RUN.json -o measured`.
+//! What was measured on a version: `guides/measured/VERSION.yaml` of KubeFleet, `guides/measured/argocd-VERSION.yaml` of
+//! Argo CD, written by `fleetdrill guides GUIDE --from RUN.json -o measured`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use steps::record::{Outcome, RunRecord, Seen, Shown, ShownState};
 
-use super::statement::{guides, measured_file, measured_versions};
+use super::product::Product;
+use super::statement::{Statement, guides, measured_file, measured_files};
 
 /// The results of one version, by the statements' ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "File", into = "File")]
 pub struct Measured {
-    /// KubeFleet's version.
-    pub kubefleet: String,
+    /// What it is a version of.
+    pub product: Product,
+    /// The version.
+    pub version: String,
     /// What differs, with the text that was seen instead; without one for behaviours.
     pub differs: BTreeMap<String, Option<Seen>>,
     /// What is as the guide says.
     pub holds: BTreeSet<String>,
 }
 
+/// As it is written: the version stands after its product.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    kubefleet: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    argocd: Option<String>,
+    differs: BTreeMap<String, Option<Seen>>,
+    holds: BTreeSet<String>,
+}
+
+impl TryFrom<File> for Measured {
+    type Error = &'static str;
+
+    fn try_from(File { kubefleet, argocd, differs, holds }: File) -> Result<Self, Self::Error> {
+        let (product, version) = match (kubefleet, argocd) {
+            (Some(version), None) => (Product::KubeFleet, version),
+            (None, Some(version)) => (Product::ArgoCd, version),
+            _ => return Err("it is about one version, of `kubefleet` or of `argocd`"),
+        };
+        Ok(Self { product, version, differs, holds })
+    }
+}
+
+impl From<Measured> for File {
+    fn from(Measured { product, version, differs, holds }: Measured) -> Self {
+        let of = |wanted| (product == wanted).then(|| version.clone());
+        Self { kubefleet: of(Product::KubeFleet), argocd: of(Product::ArgoCd), differs, holds }
+    }
+}
+
+/// The versions of what runs, with what was measured on them before.
+#[derive(Clone, Debug, Default)]
+pub struct Known(Vec<(Product, String, Option<Measured>)>);
+
+impl Known {
+    /// What is committed for some versions.
+    pub fn of(versions: impl IntoIterator<Item = (Product, String)>) -> Self {
+        let known = |(product, version): (Product, String)| {
+            let measured = Measured::committed(product, &version);
+            (product, version, measured)
+        };
+        Self(versions.into_iter().map(known).collect())
+    }
+
+    /// What was measured on some versions.
+    pub fn measured(measured: impl IntoIterator<Item = Measured>) -> Self {
+        Self(measured.into_iter().map(|m| (m.product, m.version.clone(), Some(m))).collect())
+    }
+
+    /// The version that a statement is compared with, when it is known.
+    #[must_use]
+    pub fn version(&self, statement: &Statement) -> Option<&str> {
+        self.0.iter().find(|(product, ..)| *product == statement.product).map(|(_, version, _)| version.as_str())
+    }
+
+    /// What was measured of a statement.
+    #[must_use]
+    pub fn state(&self, statement: &Statement) -> Option<ShownState> {
+        let (.., measured) = self.0.iter().find(|(product, ..)| *product == statement.product)?;
+        measured.as_ref()?.state(&statement.id)
+    }
+}
+
 impl Measured {
     /// What scenarios have shown.
-    pub fn of(version: &str, shown: impl IntoIterator<Item = Shown>) -> Self {
-        let mut measured = Self { kubefleet: version.to_owned(), differs: BTreeMap::new(), holds: BTreeSet::new() };
+    pub fn of(product: Product, version: &str, shown: impl IntoIterator<Item = Shown>) -> Self {
+        let version = version.to_owned();
+        let mut measured = Self { product, version, differs: BTreeMap::new(), holds: BTreeSet::new() };
         for Shown { statement, state } in shown {
             match state {
                 ShownState::Holds => drop(measured.holds.insert(statement)),
@@ -33,20 +102,21 @@ impl Measured {
         measured
     }
 
-    /// What runs of one version have shown, such as the parts of one that was split. What an older fleetdrill had for a
-    /// statement is left out.
+    /// What runs of one version have shown of a product, such as the parts of one that was split. What an older fleetdrill
+    /// had for a statement is left out.
     ///
     /// # Errors
-    /// When two scenarios contradict each other, or the runs don't say one version of KubeFleet; for people.
-    pub fn of_runs(runs: &[RunRecord]) -> Result<Self, String> {
-        let version = |run: &RunRecord| run.versions.iter().find(|(c, _)| c == "kubefleet").map(|(_, v)| v.clone());
+    /// When two scenarios contradict each other, or the runs don't say one version of the product; for people.
+    pub fn of_runs(product: Product, runs: &[RunRecord]) -> Result<Self, String> {
+        let is = |(component, _): &&(String, String)| component == product.component();
+        let version = |run: &RunRecord| run.versions.iter().find(is).map(|(_, v)| v.clone());
         let mut versions: Vec<String> = runs.iter().filter_map(version).collect();
         versions.sort();
         versions.dedup();
         let [version] = &versions[..] else {
-            return Err(format!("what was run is no one version of KubeFleet: {}", versions.join(", ")));
+            return Err(format!("what was run is no one version of {}: {}", product.name(), versions.join(", ")));
         };
-        let known = known();
+        let known = known(product);
         let mut first: BTreeMap<&str, (&Shown, &str)> = BTreeMap::new();
         let scenarios = runs.iter().flat_map(|run| &run.scenarios).filter(|s| s.outcome == Outcome::Passed);
         for scenario in scenarios {
@@ -58,7 +128,7 @@ impl Measured {
                 }
             }
         }
-        Ok(Self::of(version, first.into_values().map(|(shown, _)| shown.clone())))
+        Ok(Self::of(product, version, first.into_values().map(|(shown, _)| shown.clone())))
     }
 
     /// What is committed for a version.
@@ -66,17 +136,21 @@ impl Measured {
     /// # Panics
     /// Never in a build that passed its tests: the files are part of the binary.
     #[must_use]
-    pub fn committed(version: &str) -> Option<Self> {
-        let text = measured_file(version)?;
-        Some(serde_saphyr::from_str(text).unwrap_or_else(|e| panic!("guides/measured/{version}.yaml: {e}")))
+    pub fn committed(product: Product, version: &str) -> Option<Self> {
+        Self::in_file(&product.measured(version))
     }
 
-    /// What is committed, by version.
+    /// What is committed, by product and version.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let mut versions = measured_versions();
-        versions.sort();
-        versions.iter().filter_map(|version| Self::committed(version)).collect()
+        let mut all: Vec<_> = measured_files().iter().filter_map(|name| Self::in_file(name)).collect();
+        all.sort_by(|a, b| (a.product, &a.version).cmp(&(b.product, &b.version)));
+        all
+    }
+
+    fn in_file(name: &str) -> Option<Self> {
+        let text = measured_file(name)?;
+        Some(serde_saphyr::from_str(text).unwrap_or_else(|e| panic!("guides/measured/{name}.yaml: {e}")))
     }
 
     /// A statement's result.
@@ -91,15 +165,16 @@ impl Measured {
     /// Ids that no guide has any more.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
-        let known = known();
+        let known = known(self.product);
         let ids = self.holds.iter().chain(self.differs.keys()).map(String::as_str);
         ids.filter(|id| !known.contains(id)).collect()
     }
 }
 
-/// The ids of all statements that there are.
-fn known() -> BTreeSet<&'static str> {
-    guides().iter().flat_map(|g| &g.statements).map(|s| s.id.as_str()).collect()
+/// The ids of all statements that there are about a product.
+fn known(product: Product) -> BTreeSet<&'static str> {
+    let about = guides().iter().filter(|g| g.product == product);
+    about.flat_map(|g| &g.statements).map(|s| s.id.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -110,7 +185,7 @@ mod tests {
     #[test]
     fn what_is_committed_is_about_statements_that_there_are() {
         for measured in Measured::all() {
-            assert!(measured.unknown().is_empty(), "{}: {:?}", measured.kubefleet, measured.unknown());
+            assert!(measured.unknown().is_empty(), "{}: {:?}", measured.version, measured.unknown());
         }
     }
 
@@ -124,13 +199,25 @@ mod tests {
             run
         };
         let (holds, differs) = (with(ShownState::Holds), with(ShownState::Differs { seen: None }));
-        let measured = Measured::of_runs(&[holds.clone(), holds.clone()]).unwrap();
+        let measured = Measured::of_runs(Product::KubeFleet, &[holds.clone(), holds.clone()]).unwrap();
         assert_eq!(measured.holds.iter().collect::<Vec<_>>(), [id]);
-        let error = Measured::of_runs(&[holds.clone(), differs]).unwrap_err();
+        let error = Measured::of_runs(Product::KubeFleet, &[holds.clone(), differs]).unwrap_err();
         assert!(error.ends_with(&format!("show statement {id} differently")), "{error}");
         let mut other = holds.clone();
         other.versions[0].1 = "v0.3.1".into();
-        let error = Measured::of_runs(&[holds, other]).unwrap_err();
+        let error = Measured::of_runs(Product::KubeFleet, &[holds, other]).unwrap_err();
         assert_eq!(error, "what was run is no one version of KubeFleet: v0.1.2, v0.3.1");
+    }
+
+    #[test]
+    fn a_file_says_what_it_is_a_version_of() {
+        for (product, first) in [(Product::KubeFleet, "kubefleet: v1.0.0\n"), (Product::ArgoCd, "argocd: v1.0.0\n")] {
+            let measured = Measured::of(product, "v1.0.0", []);
+            let text = serde_saphyr::to_string(&measured).unwrap();
+            assert!(text.starts_with(first), "{text}");
+            assert_eq!(serde_saphyr::from_str::<Measured>(&text).unwrap(), measured);
+        }
+        let neither = serde_saphyr::from_str::<Measured>("differs: {}\nholds: []\n").unwrap_err().to_string();
+        assert!(neither.contains("it is about one version, of `kubefleet` or of `argocd`"), "{neither}");
     }
 }

@@ -8,6 +8,9 @@ use thiserror::Error;
 /// What fits into a hole: names of objects, numbers.
 const HOLE: &str = "[A-Za-z0-9][A-Za-z0-9.-]*";
 
+/// A hole of this name stands where the guide leaves something out: anything may be there.
+const ANYTHING: &str = "...";
+
 /// A message with holes for names.
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -30,7 +33,8 @@ pub struct MessageError {
 }
 
 impl Message {
-    /// Reads a template: text with holes `{name=example}`, where `example` is what stands in the guide.
+    /// Reads a template: text with holes `{name=example}`, where `example` is what stands in the guide, and `{...}` where the
+    /// guide itself has three dots.
     ///
     /// # Errors
     /// When a brace isn't closed, or a hole has no example.
@@ -41,6 +45,12 @@ impl Message {
         let mut rest = template;
         while let Some((text, behind)) = rest.split_once('{') {
             let (hole, behind) = behind.split_once('}').ok_or_else(|| wrong("a brace isn't closed".into()))?;
+            if hole == ANYTHING {
+                let _ = write!(pattern, "{}(?s:.*)", regex::escape(text));
+                pieces.push(Piece::Text(format!("{text}{ANYTHING}")));
+                rest = behind;
+                continue;
+            }
             let (name, example) =
                 hole.split_once('=').ok_or_else(|| wrong(format!("the hole {{{hole}}} has no example")))?;
             let _ = write!(pattern, "{}{HOLE}", regex::escape(text));
@@ -100,6 +110,14 @@ mod tests {
         ] {
             assert!(!message.is(other), "{other}");
         }
+    }
+
+    #[test]
+    fn where_the_guide_has_dots_anything_may_stand() {
+        let message = Message::parse("webhook \"{name=w.example.com}\" denied: {...}").unwrap();
+        assert_eq!(message.verbatim(), "webhook \"w.example.com\" denied: ...");
+        assert!(message.is("webhook \"other\" denied: no\n(twice)") && message.is(&message.verbatim()));
+        assert!(!message.is("the webhook \"other\" denied: no"));
     }
 
     #[test]

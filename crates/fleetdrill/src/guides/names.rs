@@ -31,6 +31,13 @@ impl Names {
             names.know(name, word(kind));
             names.know(namespace.unwrap_or_default(), "namespace");
             let part = transition.part.as_deref().unwrap_or_default();
+            // A resource of an Application: `Kind name` or `Kind namespace/name`.
+            if let Some((_, resource)) = part.split_once(' ').filter(|_| kind == "Application") {
+                let (namespace, name) = resource.split_once('/').unwrap_or(("", resource));
+                names.know(namespace, "namespace");
+                names.know(name, "name");
+                continue;
+            }
             let (first, second) = part.split_once(", ").unwrap_or((part, ""));
             match first.strip_prefix("stage ") {
                 Some(stage) => {
@@ -65,9 +72,24 @@ impl Names {
             Some(known) => format!("{{{known}}}"),
             None if word.contains(&self.suffix) => "{name}".to_owned(),
             None if word.bytes().all(|b| b.is_ascii_digit()) => "{number}".to_owned(),
+            None if is_hash(word) => "{hash}".to_owned(),
+            None if word.parse::<std::net::Ipv4Addr>().is_ok() => "{address}".to_owned(),
+            None if is_clock(word) => "{number}".to_owned(),
             None => word.to_owned(),
         }
     }
+}
+
+/// A commit, or a directory's random name.
+fn is_hash(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_hexdigit).count();
+    digits >= 20 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') && word.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// What stands behind the colon of a time such as 3:04PM.
+fn is_clock(word: &str) -> bool {
+    let digits = word.strip_suffix("AM").or(word.strip_suffix("PM"));
+    digits.is_some_and(|d| d.len() == 2 && d.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What an object of a kind is called in holes.
@@ -79,6 +101,7 @@ fn word(kind: &str) -> &'static str {
         "ClusterApprovalRequest" | "ApprovalRequest" => "request",
         "Namespace" => "namespace",
         "MemberCluster" => "member",
+        "Application" => "application",
         _ => "name",
     }
 }
@@ -111,6 +134,9 @@ mod tests {
             ("binding web-abcd1-member-1-0f3c2a11 on member-1", "binding {name} on {member}"),
             ("in namespace fleet-member-east-abcd1", "in namespace fleet-member-{member}"),
             ("works.placement.kubernetes-fleet.io v1", "works.placement.kubernetes-fleet.io v1"),
+            ("at 10:04PM on 127.0.0.1:6443", "at {number}:{number} on {address}:{number}"),
+            ("/tmp/0b4e1a52-77aa-4f52-8a3e-1f0c9d2b3a4c", "/tmp/{hash}"),
+            ("to [9be1d377a1b04d2b9a0d6a6b0ce5f0cf9be1d377]", "to [{hash}]"),
         ] {
             assert_eq!(names.mask(text), masked);
         }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use steps::record::{Entry, Seen, Shown, ShownState, State, Transition, What};
 
-use super::measured::Measured;
+use super::measured::Known;
 use super::names::Names;
-use super::statement::{Claim, Of, Scope, Statement};
+use super::statement::{Claim, Of, Statement};
 use super::tags::Named;
 
 /// Compares each statement with what was seen, and with what was measured before on this version.
@@ -16,25 +16,19 @@ use super::tags::Named;
 ///
 /// # Errors
 /// When a statement wasn't shown at all, or not as it was measured on this version; the error is for people.
-pub fn check(
-    named: &[Named],
-    entries: &[Entry],
-    suffix: &str,
-    version: &str,
-    measured: Option<&Measured>,
-) -> Result<Vec<Shown>, String> {
+pub fn check(named: &[Named], entries: &[Entry], suffix: &str, known: &Known) -> Result<Vec<Shown>, String> {
     let seen: Vec<&Transition> = entries.iter().filter_map(transition).collect();
     let names = Names::of(seen.iter().copied(), suffix);
-    let applies = |n: &&Named| n.statement.applies_to(version);
+    let applies = |n: &&Named| known.version(n.statement).is_none_or(|version| n.statement.applies_to(version));
     let mut shown = Vec::new();
     for Named { statement, otherwise } in named.iter().filter(applies) {
-        let state = match (&statement.claim, statement.scope) {
-            (Claim::Condition { .. }, Some(scope)) => condition(statement, scope, &seen, &names)?,
-            _ if *otherwise => ShownState::Differs { seen: None },
-            _ => ShownState::Holds,
+        let state = match &statement.claim {
+            Claim::Condition { .. } => condition(statement, &seen, &names)?,
+            Claim::Behaviour { .. } if *otherwise => ShownState::Differs { seen: None },
+            Claim::Behaviour { .. } => ShownState::Holds,
         };
-        if let Some(before) = measured.and_then(|m| m.state(&statement.id)).filter(|before| *before != state) {
-            return Err(changed(statement, version, &before, &state));
+        if let Some(before) = known.state(statement).filter(|before| *before != state) {
+            return Err(changed(statement, known.version(statement).unwrap_or_default(), &before, &state));
         }
         shown.push(Shown { statement: statement.id.clone(), state });
     }
@@ -48,11 +42,11 @@ fn transition(entry: &Entry) -> Option<&Transition> {
     }
 }
 
-fn condition(statement: &Statement, scope: Scope, seen: &[&Transition], names: &Names) -> Result<ShownState, String> {
+fn condition(statement: &Statement, seen: &[&Transition], names: &Names) -> Result<ShownState, String> {
     let Claim::Condition { of, condition, status, reason, message } = &statement.claim else {
         return Ok(ShownState::Holds);
     };
-    let states = seen.iter().filter(|t| is_on(t, *of, scope) && t.condition == *condition);
+    let states = seen.iter().filter(|t| is_on(t, *of, statement) && t.condition == *condition);
     let states: Vec<&State> = states.filter_map(|t| t.to.as_ref()).collect();
     let same_reason = |s: &State| reason.as_ref().is_none_or(|r| *r == s.reason);
     let same_message = |s: &State| message.as_ref().is_none_or(|m| m.is(&s.message));
@@ -75,8 +69,8 @@ fn condition(statement: &Statement, scope: Scope, seen: &[&Transition], names: &
     Ok(ShownState::Differs { seen: Some(seen) })
 }
 
-fn is_on(transition: &Transition, of: Of, scope: Scope) -> bool {
-    transition.object.split('/').next() == Some(of.kind(scope)) && of.is(transition.part.as_deref())
+fn is_on(transition: &Transition, of: Of, statement: &Statement) -> bool {
+    transition.object.split('/').next() == of.kind(statement.scope) && of.is(transition.part.as_deref())
 }
 
 fn not_shown(statement: &Statement, states: &[&State]) -> String {
@@ -113,7 +107,8 @@ impl fmt::Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Seen { status, reason, message } = self.0;
         let colon = if message.is_empty() { "" } else { ": " };
-        write!(f, "{status} {reason}{colon}{message}")
+        let reason = if reason.is_empty() { String::new() } else { format!(" {reason}") };
+        write!(f, "{status}{reason}{colon}{message}")
     }
 }
 
@@ -122,7 +117,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::guides::guide;
+    use crate::guides::{Measured, Product, guide};
 
     const PLACEMENT: &str = "ClusterResourcePlacement/web-abcd1";
 
@@ -153,8 +148,14 @@ mod tests {
 
     const TOP: &str = "work-synchronized/terminating-namespace/work-synchronized/cluster";
 
+    /// With nothing that was measured before.
+    fn on(version: &str) -> Known {
+        Known::measured([Measured::of(Product::KubeFleet, version, [])])
+    }
+
     fn checked(entries: &[Entry], measured: Option<&Measured>) -> Result<ShownState, String> {
-        let shown = check(&named(TOP), entries, "abcd1", "v0.1.2", measured)?;
+        let known = measured.map_or_else(|| on("v0.1.2"), |m| Known::measured([m.clone()]));
+        let shown = check(&named(TOP), entries, "abcd1", &known)?;
         assert_eq!(shown.len(), 1);
         Ok(shown[0].state.clone())
     }
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_not_as_measured_fails_the_scenario_with_both_texts() {
         let now = [synchronized("WorkNotSynchronizedYet", "web-abcd1 isn't through")];
-        let measured = |state| Measured::of("v0.1.2", [Shown { statement: TOP.into(), state }]);
+        let measured = |state| Measured::of(Product::KubeFleet, "v0.1.2", [Shown { statement: TOP.into(), state }]);
         let same = checked(&now, None).unwrap();
         assert_eq!(checked(&now, Some(&measured(same.clone()))), Ok(same));
         insta::assert_snapshot!(checked(&now, Some(&measured(ShownState::Holds))).unwrap_err());
@@ -201,16 +202,16 @@ mod tests {
     #[test]
     fn a_behaviour_is_what_its_tag_says_once_the_scenario_has_passed() {
         let mut rejoin = named("work-synchronized/resolution/rejoin");
-        assert_eq!(check(&rejoin, &[], "abcd1", "v0.1.2", None).unwrap()[0].state, ShownState::Holds);
+        assert_eq!(check(&rejoin, &[], "abcd1", &on("v0.1.2")).unwrap()[0].state, ShownState::Holds);
         rejoin[0].otherwise = true;
-        let state = check(&rejoin, &[], "abcd1", "v0.1.2", None).unwrap()[0].state.clone();
+        let state = check(&rejoin, &[], "abcd1", &on("v0.1.2")).unwrap()[0].state.clone();
         assert_eq!(state, ShownState::Differs { seen: None });
     }
 
     #[test]
     fn what_does_not_apply_to_the_version_is_not_asked_for() {
         let stopped = named("staged-update-run-2026/state-stop/stopped/cluster");
-        assert_eq!(check(&stopped, &[], "abcd1", "v0.1.2", None), Ok(Vec::new()));
-        assert!(check(&stopped, &[], "abcd1", "v0.3.1", None).is_err());
+        assert_eq!(check(&stopped, &[], "abcd1", &on("v0.1.2")), Ok(Vec::new()));
+        assert!(check(&stopped, &[], "abcd1", &on("v0.3.1")).is_err());
     }
 }

@@ -7,6 +7,7 @@ use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 
 use super::message::Message;
+use super::product::Product;
 use crate::versions::Needed;
 
 /// The guides' files.
@@ -21,6 +22,8 @@ pub struct Guide {
     pub title: String,
     /// Where it is published.
     pub url: String,
+    /// What it is about.
+    pub product: Product,
     /// In the guide's order.
     pub statements: Vec<Statement>,
 }
@@ -30,6 +33,8 @@ pub struct Guide {
 pub struct Statement {
     /// `GUIDE/CASE/STATEMENT`, with `/cluster` or `/namespaced` where it is about one scope only.
     pub id: String,
+    /// What its guide is about.
+    pub product: Product,
     /// The section's heading.
     pub section: String,
     /// Which kinds it is about; none where that makes no difference.
@@ -112,21 +117,26 @@ pub enum Of {
     Binding,
     /// A request for a stage's approval.
     ApprovalRequest,
+    /// An Argo CD Application: its conditions, and `sync`, `health` and `operation` with a status or phase.
+    Application,
+    /// A resource in the result of an Application's last sync: `result`, with its status and, as its reason, its hookPhase.
+    Resource,
 }
 
 impl Of {
-    /// The object's kind.
+    /// The object's kind; without a scope only where it makes no difference.
     #[must_use]
-    pub fn kind(self, scope: Scope) -> &'static str {
+    pub fn kind(self, scope: Option<Scope>) -> Option<&'static str> {
         let (cluster, namespaced) = match self {
             Self::Placement | Self::Member | Self::FailedResource => ("ClusterResourcePlacement", "ResourcePlacement"),
             Self::Run | Self::Stage | Self::StageMember => ("ClusterStagedUpdateRun", "StagedUpdateRun"),
             Self::Binding => ("ClusterResourceBinding", "ResourceBinding"),
             Self::ApprovalRequest => ("ClusterApprovalRequest", "ApprovalRequest"),
+            Self::Application | Self::Resource => return Some("Application"),
         };
-        match scope {
-            Scope::Cluster => cluster,
-            Scope::Namespaced => namespaced,
+        match scope? {
+            Scope::Cluster => Some(cluster),
+            Scope::Namespaced => Some(namespaced),
         }
     }
 
@@ -134,7 +144,8 @@ impl Of {
     #[must_use]
     pub fn place(self) -> &'static str {
         match self {
-            Self::Placement | Self::Run | Self::Binding | Self::ApprovalRequest => "",
+            Self::Placement | Self::Run | Self::Binding | Self::ApprovalRequest | Self::Application => "",
+            Self::Resource => ", a resource of its sync",
             Self::Member => " on a cluster",
             Self::FailedResource => ", a failed placement",
             Self::Stage => ", a stage",
@@ -147,7 +158,8 @@ impl Of {
         let stage = part.is_some_and(|p| p.starts_with("stage "));
         let two = part.is_some_and(|p| p.contains(", "));
         match self {
-            Self::Placement | Self::Run | Self::Binding | Self::ApprovalRequest => part.is_none(),
+            Self::Placement | Self::Run | Self::Binding | Self::ApprovalRequest | Self::Application => part.is_none(),
+            Self::Resource => part.is_some(),
             Self::Member => part.is_some() && !stage && !two,
             Self::FailedResource => !stage && two,
             Self::Stage => stage && !two,
@@ -185,16 +197,18 @@ impl Statement {
     /// What has the condition, for people, e.g. `ResourcePlacement on a cluster`; empty for a behaviour.
     #[must_use]
     pub fn object(&self) -> String {
-        match (&self.claim, self.scope) {
-            (Claim::Condition { of, .. }, Some(scope)) => format!("{}{}", of.kind(scope), of.place()),
-            _ => String::new(),
+        match &self.claim {
+            Claim::Condition { of, .. } => format!("{}{}", of.kind(self.scope).unwrap_or_default(), of.place()),
+            Claim::Behaviour { .. } => String::new(),
         }
     }
 
     /// Whether it can apply to a version. What is no version, such as a build's own name, may be any.
     #[must_use]
     pub fn applies_to(&self, version: &str) -> bool {
-        KubeFleet::parse(version).is_none_or(|version| self.needs.admits(&version))
+        // Only statements about KubeFleet can say which versions they are for.
+        self.product != Product::KubeFleet
+            || KubeFleet::parse(version).is_none_or(|version| self.needs.admits(&version))
     }
 }
 
@@ -222,13 +236,13 @@ pub fn guide(name: &str) -> Option<&'static Guide> {
     guides().iter().find(|g| g.name == name)
 }
 
-/// A file of measured results, by the version that it is about.
-pub(super) fn measured_file(version: &str) -> Option<&'static str> {
-    FILES.get_file(format!("measured/{version}.yaml")).and_then(|f| f.contents_utf8())
+/// A file of measured results, by its name without ending.
+pub(super) fn measured_file(name: &str) -> Option<&'static str> {
+    FILES.get_file(format!("measured/{name}.yaml")).and_then(|f| f.contents_utf8())
 }
 
-/// The versions that were measured.
-pub(super) fn measured_versions() -> Vec<String> {
+/// The files of measured results, by their names without ending.
+pub(super) fn measured_files() -> Vec<String> {
     let dir = FILES.get_dir("measured");
     let stem = |f: &include_dir::File<'_>| f.path().file_stem().map(|s| s.to_string_lossy().into_owned());
     dir.into_iter().flat_map(Dir::files).filter_map(stem).collect()
@@ -239,6 +253,8 @@ pub(super) fn measured_versions() -> Vec<String> {
 struct RawGuide {
     title: String,
     url: String,
+    #[serde(default)]
+    product: Product,
     cases: Vec<RawCase>,
 }
 
@@ -292,18 +308,24 @@ fn read(name: &str, text: &str) -> Result<Guide, String> {
         };
         for statement in &case.statements {
             for scope in scopes {
-                let resolved = resolve(name, case, statement, *scope);
+                let resolved = resolve((name, raw.product), case, statement, *scope);
                 statements.push(resolved.map_err(|e| format!("{}/{}: {e}", case.id, statement.id))?);
             }
         }
     }
-    Ok(Guide { name: name.to_owned(), title: raw.title, url: raw.url, statements })
+    Ok(Guide { name: name.to_owned(), title: raw.title, url: raw.url, product: raw.product, statements })
 }
 
-fn resolve(guide: &str, case: &RawCase, raw: &RawStatement, scope: Option<Scope>) -> Result<Statement, String> {
+fn resolve(
+    (guide, product): (&str, Product),
+    case: &RawCase,
+    raw: &RawStatement,
+    scope: Option<Scope>,
+) -> Result<Statement, String> {
     let suffix = scope.map(|s| format!("/{}", s.word())).unwrap_or_default();
     Ok(Statement {
         id: format!("{guide}/{}/{}{suffix}", case.id, raw.id),
+        product,
         section: case.section.clone(),
         scope,
         claim: claim(raw, scope)?,
@@ -316,8 +338,8 @@ fn resolve(guide: &str, case: &RawCase, raw: &RawStatement, scope: Option<Scope>
 fn claim(raw: &RawStatement, scope: Option<Scope>) -> Result<Claim, String> {
     match (&raw.of, &raw.condition, &raw.status, &raw.says, &raw.check) {
         (Some(of), Some(condition), Some(status), None, None) => {
-            let scope = scope.ok_or("a condition needs its case's scope: kinds differ by it")?;
-            let prefix = if *of == Of::Placement { of.kind(scope) } else { "" };
+            let kind = of.kind(scope).ok_or("a condition needs its case's scope: kinds differ by it")?;
+            let prefix = if *of == Of::Placement { kind } else { "" };
             Ok(Claim::Condition {
                 of: *of,
                 condition: format!("{prefix}{condition}"),
@@ -353,7 +375,7 @@ mod tests {
             assert!(form.is_match(&statement.id), "{}", statement.id);
             assert!(seen.insert(&statement.id), "{} stands twice", statement.id);
         }
-        assert_eq!(guides().len(), 4);
+        assert_eq!(guides().len(), 5);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::guides::shown::Written;
 #[must_use]
 pub fn render(guides: &[GuideCoverage]) -> String {
     let mut page = String::from(
-        "# Where KubeFleet and its guides differ\n\n\
+        "# Where controllers and their guides differ\n\n\
          Each difference was seen on real controllers; names stand as `{placement}`, `{member}` and so on. The command \
          below each one provokes it again ([fleetdrill](https://github.com/fleetdrill/fleetdrill)).\n",
     );
@@ -27,7 +27,9 @@ pub fn differences(guides: &[GuideCoverage], level: usize) -> String {
     for guide in guides {
         let _ = writeln!(page, "\n{heading} [{}]({})", guide.title, guide.url);
         let groups = guide.differences();
-        if groups.is_empty() {
+        if guide.counts().is_empty() {
+            page.push_str("\nNothing has been measured yet.\n");
+        } else if groups.is_empty() {
             page.push_str("\nNothing differs.\n");
         }
         let mut section = "";
@@ -50,7 +52,7 @@ fn write(page: &mut String, group: &[&Covered]) {
     let also = if others.is_empty() { String::new() } else { format!(" (also in \"{}\")", others.join("\", \"")) };
     let _ = writeln!(page, "\nThe guide says{on}{also}:\n\n{}", quoted(&statement.says));
     for (versions, text) in texts(statement) {
-        let _ = writeln!(page, "\nKubeFleet {}:\n\n{text}", versions.join(", "));
+        let _ = writeln!(page, "\n{} {}:\n\n{text}", statement.product.name(), versions.join(", "));
         if let Some(command) = statement.command(versions[0]) {
             let _ = writeln!(page, "\n```sh\n{command}\n```");
         }

@@ -17,7 +17,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::bundles::Bundles;
 use super::watcher::{BoardWriter, Key, RunReporters, SharedBoard, key};
-use crate::guides::{self, Measured};
+use crate::guides::{self, Known, Product};
 use crate::suite::{self, Suite};
 
 /// How much longer than its limit a scenario may take before the watchdog ends the run: its own waits end first.
@@ -122,7 +122,7 @@ impl Engine {
         let suffixes: HashMap<Key, String> =
             suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), format!("{}{n}", self.run))).collect();
         let (suffixes_after, bundles) = (suffixes.clone(), bundles.clone());
-        let statements = Statements::of(&self.fleet);
+        let known = known(&self.fleet).await;
         let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
         let (shared, real_time) = (self.fleet.clone(), self.real_time);
         let mut pace = tokio::time::interval(PACE);
@@ -155,7 +155,7 @@ impl Engine {
             let suffix = suffixes_after.get(&key(feature, scenario)).cloned().unwrap_or_default();
             let mut failed = !matches!(ended, ScenarioFinished::StepPassed);
             if !failed {
-                let shown = shown(feature, scenario, &recorder, &suffix, &statements);
+                let shown = shown(feature, scenario, &recorder, &suffix, &known);
                 failed = shown.is_err();
                 in_after.lock().shows(feature, scenario, shown);
             }
@@ -230,19 +230,10 @@ pub fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario, reason:
     }
 }
 
-/// What the guides' statements are compared with.
-struct Statements {
-    /// `KubeFleet`'s version.
-    version: String,
-    /// What was measured on it.
-    measured: Option<Measured>,
-}
-
-impl Statements {
-    fn of(fleet: &Fleet) -> Self {
-        let version = fleet.version().to_string();
-        Self { measured: Measured::committed(&version), version }
-    }
+/// What the guides' statements are compared with: what was measured on the versions that run.
+async fn known(fleet: &Fleet) -> Known {
+    let argocd = fleet.argocd_version().await.map(|version| (Product::ArgoCd, version));
+    Known::of(std::iter::once((Product::KubeFleet, fleet.version().to_string())).chain(argocd))
 }
 
 /// Which of the guides' statements a scenario that passed has shown.
@@ -251,10 +242,10 @@ fn shown(
     scenario: &gherkin::Scenario,
     recorder: &Recorder,
     suffix: &str,
-    Statements { version, measured }: &Statements,
+    known: &Known,
 ) -> Result<Vec<Shown>, String> {
     let named = guides::tags::named(feature, scenario).map_err(|e| e.to_string())?;
-    guides::check(&named, &recorder.entries(), suffix, version, measured.as_ref())
+    guides::check(&named, &recorder.entries(), suffix, known)
 }
 
 /// What the diagnosis said last, when a step asked it.

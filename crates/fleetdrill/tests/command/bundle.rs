@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, Role, Snapshot};
+use diagnosis::{ClusterSnapshot, PodLog, Role, Snapshot};
 use fleet::bundle::{Bundle, Missing};
 use serde_json::{Value, json};
 
@@ -29,7 +29,14 @@ fn broken_hub() -> Vec<Value> {
 }
 
 fn bundle() -> Bundle {
-    let cluster = |name: &str, role, objects| ClusterSnapshot { name: name.into(), role, objects, unreachable: None };
+    let cluster = |name: &str, role, objects| ClusterSnapshot {
+        name: name.into(),
+        role,
+        server: None,
+        objects,
+        logs: Vec::new(),
+        unreachable: None,
+    };
     Bundle {
         fleet: "prod".into(),
         kubefleet: None,
@@ -69,6 +76,53 @@ fn a_bundle_is_diagnosed_like_the_fleet_it_was_taken_from() {
         assert!(said.expect(1, &[]).stdout.contains("KF-WS-001: "), "{}", said.stdout);
         from(&place, &path, &["crp/other"]).expect(2, &["there is no crp/other on the hub"]);
     }
+}
+
+/// An application for member-1 whose `PreSync` hook failed, and what its Job left there.
+fn failed_hook() -> Bundle {
+    let hook = json!({"group": "batch", "version": "v1", "kind": "Job", "namespace": "web", "name": "migrate",
+        "hookType": "PreSync", "hookPhase": "Failed", "message": "Job has reached the specified backoff limit"});
+    let state = json!({"phase": "Failed", "message": "one or more synchronization tasks completed unsuccessfully",
+        "syncResult": {"resources": [hook]}});
+    let application = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+        "metadata": {"name": "web", "namespace": "argocd"},
+        "spec": {"destination": {"server": "https://10.0.0.7:6443"}}, "status": {"operationState": state}});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "migrate", "namespace": "web"}});
+    let ended = json!([{"name": "c", "state": {"terminated": {"exitCode": 1}}}]);
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "migrate-a", "namespace": "web",
+        "ownerReferences": [{"kind": "Job", "name": "migrate"}]}, "status": {"containerStatuses": ended}});
+    let text = "starting\nmigration 0042 failed\n".to_owned();
+    let log = PodLog { namespace: "web".into(), pod: "migrate-a".into(), container: "c".into(), text };
+    let mut bundle = bundle();
+    bundle.snapshot.clusters[0].objects.push(application);
+    let member = &mut bundle.snapshot.clusters[1];
+    (member.server, member.objects, member.logs) = (Some("https://10.0.0.7:6443".into()), vec![job, pod], vec![log]);
+    bundle
+}
+
+#[test]
+fn an_application_is_diagnosed_from_a_bundle_with_the_logs_that_are_in_it() {
+    let place = Place::new();
+    for name in ["b", "b.tar.gz"] {
+        let path = written(&place, name, &failed_hook());
+        for asked in [&["application/web"][..], &["applications.argoproj.io/web", "-n", "argocd"], &["app/argocd/web"]]
+        {
+            let said = from(&place, &path, asked);
+            let text = &said.expect(1, &[]).stdout;
+            assert!(text.starts_with("AR-SF-005: A hook failed\n"), "{text}");
+            assert!(text.contains("its Pod said: migration 0042 failed"), "{text}");
+            assert!(!text.contains("KF-WS-001"), "{text}");
+        }
+        assert!(from(&place, &path, &[]).expect(1, &[]).stdout.contains("KF-WS-001"));
+        from(&place, &path, &["app/web", "-n", "other"])
+            .expect(2, &["there is no app/web in namespace other on the hub"]);
+        from(&place, &path, &["app/argocd/web", "-n", "other"])
+            .expect(2, &["is in namespace argocd, and -n says other"]);
+    }
+    let mut unread = failed_hook();
+    unread.snapshot.clusters[1].unreachable = Some("connection refused".into());
+    let path = written(&place, "c", &unread);
+    from(&place, path, &["app/web"]).expect(1, &["warning: member-1 can't be read", "connection refused"]);
 }
 
 #[test]

@@ -11,8 +11,9 @@ fn the_guides_as_data_text_and_markdown() {
     let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert!(json["versions"].as_array().is_some_and(|v| v.iter().any(|v| v == "v0.1.2")), "{}", json["versions"]);
     let guides = json["guides"].as_array().expect("guides");
-    assert_eq!(guides.len(), 4);
-    for guide in guides {
+    assert_eq!(guides.len(), 5);
+    assert!(guides.iter().any(|guide| guide["name"] == "argocd-sync-failed" && guide["product"] == "argocd"));
+    for guide in guides.iter().filter(|guide| guide["product"] == "kubefleet") {
         let lists = ["statements", "differs", "unreached"].map(|list| guide[list].as_array().expect("a list").len());
         assert!(lists[0] > lists[1] && lists[0] > lists[2], "{}: {lists:?}", guide["name"]);
         for statement in guide["statements"].as_array().expect("a list") {
@@ -23,7 +24,7 @@ fn the_guides_as_data_text_and_markdown() {
     assert!(text.starts_with("work-synchronized: Work Synchronization Failure TSG\n"), "{text}");
     assert!(text.contains("holds:\n"), "{text}");
     let markdown = place.run(["guides", "-o", "markdown"]).stdout;
-    assert!(markdown.starts_with("# Where KubeFleet and its guides differ\n"), "{markdown}");
+    assert!(markdown.starts_with("# Where controllers and their guides differ\n"), "{markdown}");
     assert!(markdown.contains("\nKubeFleet v0.1.2:\n"), "{markdown}");
 }
 

@@ -22,7 +22,7 @@ fn pods_run_unless_their_image_cannot_be_had() {
         let member = Member::new(&place, "member-1").await;
         workloads(&member).await;
     });
-    nothing_of_it_listens(&place);
+    only_logs_are_served(&place);
     members_with_pods_come_and_go(&place);
     place.run(["down"]).expect(0, &[]);
     place.soon_nothing_is_left();
@@ -83,7 +83,7 @@ async fn what_can_not_be_pulled(member: &Member) {
     }
 }
 
-fn nothing_of_it_listens(place: &Place) {
+fn only_logs_are_served(place: &Place) {
     let played: Vec<_> = place
         .processes()
         .into_iter()
@@ -91,7 +91,10 @@ fn nothing_of_it_listens(place: &Place) {
         .collect();
     assert_eq!(played.len(), 2, "{played:?}");
     for (id, line) in played {
-        assert_eq!(proc::listens_on(id), Vec::<String>::new(), "{line}");
+        let listens = proc::listens_on(id);
+        let wanted = usize::from(line.contains("/bin/kwok "));
+        assert_eq!(listens.len(), wanted, "{line}: {listens:?}");
+        assert!(listens.iter().all(|address| address.starts_with("0100007F:")), "{line}: {listens:?}");
     }
 }
 

@@ -1,0 +1,26 @@
+//! Argo CD's failed syncs, with messages as v3.2 writes them.
+
+mod admission;
+mod destination;
+mod generation;
+mod hook;
+mod operation;
+mod output;
+mod placement;
+mod rbac;
+mod retrying;
+pub mod shapes;
+mod shared_resource;
+mod wave;
+
+/// An application for each way to fail.
+pub fn troubled() -> Vec<serde_json::Value> {
+    let mut all = generation::troubled();
+    all.extend(admission::troubled());
+    all.extend(hook::troubled());
+    all.extend(rbac::troubled());
+    all.extend(retrying::troubled());
+    all.extend(shared_resource::troubled());
+    all.extend(wave::troubled());
+    all
+}

@@ -1,0 +1,13 @@
+//! What the findings look like to those who read them.
+
+use super::shapes::{failing, fleet, refused};
+
+#[test]
+fn a_finding_as_json() {
+    let message =
+        r#"Service "api" is invalid: spec.clusterIPs[0]: Invalid value: ["10.0.0.9"]: may not change once set"#;
+    insta::assert_json_snapshot!(diagnosis::diagnose(&fleet(
+        vec![failing("web", refused("Service", "api", message))],
+        vec![]
+    )));
+}

@@ -1,0 +1,137 @@
+//! What Argo CD needs on the hub before it can start.
+
+use clusters::local::Cluster;
+use futures::future::try_join_all;
+use kube::api::{DynamicObject, PostParams};
+use rand::distr::{Alphanumeric, SampleString as _};
+use serde_json::{Value, json};
+
+use super::Programs;
+use crate::error::FleetError;
+use crate::install::{apply_crds, name, read_crds};
+use crate::kinds::{
+    APP_PROJECT, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, NAMESPACE as NAMESPACE_KIND, SECRET, SERVICE_ACCOUNT,
+};
+use crate::member::{account_token, create};
+
+/// The namespace of Argo CD and of its Applications.
+pub const NAMESPACE: &str = "argocd";
+
+/// The application-controller's ServiceAccount, and the name of its ClusterRole.
+const CONTROLLER: &str = "argocd-application-controller";
+
+/// What fleetdrill's own Argo CD is known by.
+const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "fleetdrill");
+
+/// Settings that Argo CD wants to find, all at their defaults.
+const CONFIG_MAPS: [&str; 6] = [
+    "argocd-cm",
+    "argocd-rbac-cm",
+    "argocd-cmd-params-cm",
+    "argocd-tls-certs-cm",
+    "argocd-ssh-known-hosts-cm",
+    "argocd-gpg-keys-cm",
+];
+
+/// The CRDs without which the controller doesn't start. ApplicationSets are another controller's.
+const CRDS: [&str; 2] = ["applications.argoproj.io", "appprojects.argoproj.io"];
+
+/// Makes the namespace, which must be new or fleetdrill's own: in another's Argo CD nothing is touched.
+pub(super) async fn namespace(hub: &Cluster) -> Result<(), FleetError> {
+    let object = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": NAMESPACE, "labels": {MANAGED_BY.0: MANAGED_BY.1}},
+    });
+    let object: DynamicObject = serde_json::from_value(object)
+        .map_err(|e| FleetError::Unreadable { what: NAMESPACE.into(), why: e.to_string() })?;
+    let api = NAMESPACE_KIND.api(&hub.client, None);
+    match api.create(&PostParams::default(), &object).await {
+        Ok(_) => return Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+        Err(error) => return Err(FleetError::api(&hub.name, format!("create Namespace/{NAMESPACE}"))(error)),
+    }
+    let there = api.get(NAMESPACE).await.map_err(FleetError::api(&hub.name, format!("read Namespace/{NAMESPACE}")))?;
+    let labels = there.metadata.labels.unwrap_or_default();
+    if labels.get(MANAGED_BY.0).is_some_and(|by| by == MANAGED_BY.1) { Ok(()) } else { Err(FleetError::OtherArgoCd) }
+}
+
+/// Applies CRDs, settings and rights.
+pub(super) async fn install(hub: &Cluster, programs: &Programs) -> Result<(), FleetError> {
+    let crds = read_crds(programs.crds.clone()).await?;
+    let crds: Vec<&Value> = crds.iter().filter(|crd| CRDS.contains(&name(crd))).collect();
+    if let Some(missing) = CRDS.iter().find(|wanted| !crds.iter().any(|crd| name(crd) == **wanted)) {
+        let what = format!("the CRDs of Argo CD {}", programs.version);
+        return Err(FleetError::Unreadable { what, why: format!("{missing} isn't among them") });
+    }
+    apply_crds(hub, crds).await?;
+    try_join_all(CONFIG_MAPS.map(|name| create(hub, CONFIG_MAP, Some(NAMESPACE), config_map(name)))).await?;
+    create(hub, SECRET, Some(NAMESPACE), secret()).await?;
+    create(hub, SERVICE_ACCOUNT, Some(NAMESPACE), account()).await?;
+    for rights in rights(programs).await? {
+        let kind = if rights["kind"] == CLUSTER_ROLE.kind { CLUSTER_ROLE } else { CLUSTER_ROLE_BINDING };
+        create(hub, kind, None, rights).await?;
+    }
+    create(hub, APP_PROJECT, Some(NAMESPACE), project()).await
+}
+
+/// A token for the application-controller, which acts on the hub with it.
+pub(super) async fn token(hub: &Cluster) -> Result<String, FleetError> {
+    account_token(hub, NAMESPACE, CONTROLLER).await
+}
+
+/// A text that nobody guesses.
+pub(super) fn random() -> String {
+    Alphanumeric.sample_string(&mut rand::rng(), 43)
+}
+
+fn config_map(name: &str) -> Value {
+    let labels = json!({"app.kubernetes.io/part-of": "argocd"});
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}})
+}
+
+fn secret() -> Value {
+    let labels = json!({"app.kubernetes.io/part-of": "argocd"});
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "argocd-secret", "labels": labels},
+        "stringData": {"server.secretkey": random()},
+    })
+}
+
+fn account() -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": CONTROLLER}})
+}
+
+/// The version's own ClusterRole and its binding; an own build that was added comes without, and gets the same.
+async fn rights(programs: &Programs) -> Result<Vec<Value>, FleetError> {
+    let of_module = read_crds(programs.rights.clone()).await?;
+    let of_module: Vec<Value> = of_module.into_iter().filter(|o| is_role(o) || is_binding(o)).collect();
+    if of_module.iter().any(is_role) && of_module.iter().any(is_binding) {
+        return Ok(of_module);
+    }
+    Ok(vec![json!({
+        "apiVersion": CLUSTER_ROLE_BINDING.api_version(), "kind": CLUSTER_ROLE_BINDING.kind,
+        "metadata": {"name": CONTROLLER},
+        "roleRef": {"apiGroup": CLUSTER_ROLE.group, "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": CONTROLLER}],
+    })])
+}
+
+fn is_role(object: &Value) -> bool {
+    object["kind"] == CLUSTER_ROLE.kind
+}
+
+fn is_binding(object: &Value) -> bool {
+    object["kind"] == CLUSTER_ROLE_BINDING.kind
+}
+
+/// Every source and destination is allowed, as in a new installation.
+fn project() -> Value {
+    json!({
+        "apiVersion": APP_PROJECT.api_version(), "kind": "AppProject", "metadata": {"name": "default"},
+        "spec": {
+            "sourceRepos": ["*"],
+            "destinations": [{"namespace": "*", "server": "*"}],
+            "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
+        },
+    })
+}

@@ -1,0 +1,83 @@
+//! What a [`Fleet`] can do with Argo CD.
+
+use std::path::PathBuf;
+
+use clusters::error::ClusterError;
+
+use super::{Component, Programs, Repository, processes, start};
+use crate::Fleet;
+use crate::error::FleetError;
+
+impl Fleet {
+    /// Installs and starts Argo CD on the hub, with all members as its destinations. Does nothing when it runs already.
+    ///
+    /// # Errors
+    /// When the hub has an Argo CD that isn't fleetdrill's, or a component doesn't start.
+    pub async fn start_argocd(&self, programs: Programs) -> Result<(), FleetError> {
+        let mut running = self.0.argocd.write().await;
+        if running.is_some() {
+            return Ok(());
+        }
+        let members = self.members().await;
+        let clusters = members.values().map(|member| &member.cluster);
+        start(&self.0.local, self.hub(), clusters, &programs).await?;
+        *running = Some(programs);
+        drop(running);
+        self.save().await
+    }
+
+    /// Argo CD's version; none on a fleet without it.
+    pub async fn argocd_version(&self) -> Option<String> {
+        self.0.argocd.read().await.as_ref().map(|programs| programs.version.clone())
+    }
+
+    /// Kills a component of Argo CD, as a crash does.
+    ///
+    /// # Errors
+    /// When the fleet has no Argo CD.
+    pub async fn stop_argocd(&self, component: Component) -> Result<(), FleetError> {
+        self.argocd_programs().await?;
+        Ok(self.keeper().stop(component.process()).await?)
+    }
+
+    /// Starts a component of Argo CD again that was stopped.
+    ///
+    /// # Errors
+    /// When the fleet has no Argo CD, or it can't be started.
+    pub async fn start_argocd_again(&self, component: Component) -> Result<(), FleetError> {
+        self.argocd_programs().await?;
+        Ok(self.keeper().start_again(component.process()).await?)
+    }
+
+    /// Makes an empty git repository of this name in the fleet's directory.
+    ///
+    /// # Errors
+    /// When the fleet has no Argo CD, or git can't make it.
+    pub async fn repository(&self, name: &str) -> Result<Repository, FleetError> {
+        let git = self.argocd_programs().await?.git;
+        let repositories = self.keeper().dir().join("repositories");
+        clusters::state_dir::make_private(&repositories)?;
+        Repository::create(&git, repositories.join(name)).await
+    }
+
+    /// Where the repo-server would have a tool of this name.
+    #[must_use]
+    pub fn tool_of_argocd(&self, name: &str) -> PathBuf {
+        processes::tools(self.keeper().dir()).join(name)
+    }
+
+    /// Gives the repo-server kustomize under another name too.
+    ///
+    /// # Errors
+    /// When the fleet has no Argo CD, or the link can't be made.
+    pub async fn install_kustomize(&self, name: &str) -> Result<(), FleetError> {
+        let (program, link) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
+        let linked = tokio::fs::symlink(program, &link).await;
+        Ok(linked.map_err(|source| ClusterError::Io { action: "write", path: link, source })?)
+    }
+
+    async fn argocd_programs(&self) -> Result<Programs, FleetError> {
+        let programs = self.0.argocd.read().await.clone();
+        programs.ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))
+    }
+}

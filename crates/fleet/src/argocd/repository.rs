@@ -1,0 +1,193 @@
+//! Git repositories on disk, which Argo CD reads by `file://` URLs.
+
+use std::path::{Component as PathComponent, Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::error::FleetError;
+
+/// The branch that all commits go to.
+const BRANCH: &str = "main";
+
+/// A git repository in the fleet's directory.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    git: PathBuf,
+    dir: PathBuf,
+}
+
+impl Repository {
+    /// Makes an empty one.
+    ///
+    /// # Errors
+    /// When git can't make it.
+    pub(crate) async fn create(git: &Path, dir: PathBuf) -> Result<Self, FleetError> {
+        let repository = Self { git: git.to_owned(), dir };
+        clusters::state_dir::make_private(&repository.dir)?;
+        repository.run(&["init", "--quiet", "--initial-branch", BRANCH]).await?;
+        Ok(repository)
+    }
+
+    /// Its URL, as an Application's `repoURL`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("file://{}", self.dir.display())
+    }
+
+    /// Commits files with these contents; without one, the file is deleted. Returns the commit.
+    ///
+    /// # Errors
+    /// When a path leads out of the repository, a file can't be written, or git refuses, as it does when nothing changes.
+    pub async fn commit(&self, files: &[(&str, Option<&str>)]) -> Result<String, FleetError> {
+        for (path, content) in files {
+            let file = self.inside(path)?;
+            let io = |what: &'static str| {
+                let file = file.clone();
+                move |source| clusters::error::ClusterError::Io { action: what, path: file, source }
+            };
+            match content {
+                Some(content) => {
+                    if let Some(parent) = file.parent() {
+                        tokio::fs::create_dir_all(parent).await.map_err(io("write"))?;
+                    }
+                    tokio::fs::write(&file, content).await.map_err(io("write"))?;
+                }
+                None => tokio::fs::remove_file(&file).await.map_err(io("delete"))?,
+            }
+        }
+        self.run(&["add", "--all"]).await?;
+        let names: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+        self.run(&["commit", "--quiet", "--message", &names.join(", ")]).await?;
+        self.head().await
+    }
+
+    /// Commits the opposite of the latest commit.
+    ///
+    /// # Errors
+    /// When there is none before it, or git refuses.
+    pub async fn revert(&self) -> Result<String, FleetError> {
+        self.run(&["revert", "--no-edit", "HEAD"]).await?;
+        self.head().await
+    }
+
+    /// The latest commit.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn head(&self) -> Result<String, FleetError> {
+        self.run(&["rev-parse", "HEAD"]).await
+    }
+
+    /// Moves the whole repository away, so that its URL leads nowhere, or back.
+    ///
+    /// # Errors
+    /// When it can't be moved.
+    pub async fn vanish(&self, gone: bool) -> Result<(), FleetError> {
+        let away = self.dir.with_extension("away");
+        let (from, to) = if gone { (&self.dir, &away) } else { (&away, &self.dir) };
+        let moved = tokio::fs::rename(from, to).await;
+        let path = from.clone();
+        Ok(moved.map_err(|source| clusters::error::ClusterError::Io { action: "move", path, source })?)
+    }
+
+    /// Removes it from the disk, wherever it is.
+    ///
+    /// # Errors
+    /// When it can't be removed.
+    pub async fn remove(&self) -> Result<(), FleetError> {
+        for dir in [self.dir.clone(), self.dir.with_extension("away")] {
+            match tokio::fs::remove_dir_all(&dir).await {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(clusters::error::ClusterError::Io { action: "delete", path: dir, source }.into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn inside(&self, path: &str) -> Result<PathBuf, FleetError> {
+        let ok = Path::new(path).components().all(|c| matches!(c, PathComponent::Normal(name) if name != ".git"));
+        if ok && !path.is_empty() {
+            return Ok(self.dir.join(path));
+        }
+        let why = "it must be a relative path inside the repository".to_owned();
+        Err(FleetError::Unreadable { what: format!("`{path}` as a repository's file"), why })
+    }
+
+    /// Runs git with an identity of its own, and with no configuration of the user's or the system's.
+    async fn run(&self, args: &[&str]) -> Result<String, FleetError> {
+        let failed = |why: String| FleetError::Git { command: args.join(" "), dir: self.dir.clone(), why };
+        let output = Command::new(&self.git)
+            .arg("-C")
+            .arg(&self.dir)
+            .args(["-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false"])
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", &self.dir)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|key| (key, "fleetdrill")))
+            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|key| (key, "fleetdrill@localhost")))
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .map_err(|e| failed(format!("{}: {e}", self.git.display())))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        Err(failed(format!("{}: {}", output.status, String::from_utf8_lossy(&said).trim())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Repository;
+
+    async fn repository(dir: &std::path::Path) -> Repository {
+        Repository::create("git".as_ref(), dir.join("web")).await.expect("a repository")
+    }
+
+    #[tokio::test]
+    async fn each_change_is_a_commit() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let web = repository(dir.path()).await;
+        let first = web.commit(&[("a.yaml", Some("a")), ("base/b.yaml", Some("b"))]).await.expect("a commit");
+        let second = web.commit(&[("a.yaml", None)]).await.expect("a commit");
+        assert_ne!(first, second);
+        assert_eq!(web.head().await.expect("a commit"), second);
+        assert_ne!(web.revert().await.expect("a commit"), second);
+        assert!(dir.path().join("web/a.yaml").exists());
+        web.commit(&[("a.yaml", None)]).await.expect("a commit");
+        assert!(!dir.path().join("web/a.yaml").exists() && dir.path().join("web/base/b.yaml").exists());
+        let error = web.commit(&[("base/b.yaml", Some("b"))]).await.expect_err("nothing changes").to_string();
+        assert!(error.contains("nothing to commit"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn it_vanishes_and_comes_back() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let web = repository(dir.path()).await;
+        let commit = web.commit(&[("a.yaml", Some("a"))]).await.expect("a commit");
+        web.vanish(true).await.expect("moved");
+        assert!(web.head().await.is_err());
+        web.vanish(false).await.expect("moved back");
+        assert_eq!(web.head().await.expect("a commit"), commit);
+        web.remove().await.expect("removed");
+        assert!(!dir.path().join("web").exists());
+    }
+
+    #[tokio::test]
+    async fn no_file_lies_outside() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let web = repository(dir.path()).await;
+        for path in ["../a", "/etc/a", "", ".git/config", "a/../../b"] {
+            let error = web.commit(&[(path, Some("a"))]).await.expect_err(path).to_string();
+            assert!(error.contains("must be a relative path"), "{error}");
+        }
+    }
+}

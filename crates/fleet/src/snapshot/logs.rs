@@ -1,0 +1,68 @@
+//! The last lines of some containers. Which ones, the diagnosis says.
+
+use std::time::Duration;
+
+use diagnosis::{PodLog, WantedLog};
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Client;
+use kube::api::{Api, LogParams};
+use tokio::time::timeout;
+
+use crate::bundle::Redactor;
+
+/// How many lines are kept of each.
+const LINES: i64 = 10;
+
+/// How many characters are kept of each: a line may be of any length.
+const CHARACTERS: usize = 4000;
+
+/// How long a kubelet may take. One that doesn't answer is no reason for a diagnosis to wait; the finding then says how to
+/// read the log.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// The ends of some logs of a cluster, without secrets. What can't be read is left out.
+pub(super) async fn ends<'a>(
+    client: &Client,
+    wanted: impl Iterator<Item = &'a WantedLog>,
+    redactor: &Redactor,
+) -> Vec<PodLog> {
+    let reads = wanted.map(|log| async move {
+        let api: Api<Pod> = Api::namespaced(client.clone(), &log.namespace);
+        let container = Some(log.container.clone());
+        let asked = LogParams { container, tail_lines: Some(LINES), ..LogParams::default() };
+        match timeout(LIMIT, api.logs(&log.pod, &asked)).await {
+            Ok(Ok(text)) => Some(log_of(log, &redactor.text(&text))),
+            Ok(Err(error)) => {
+                tracing::debug!(?log, %error, "no log");
+                None
+            }
+            Err(_) => {
+                tracing::debug!(?log, "no log: no answer within {} s", LIMIT.as_secs());
+                None
+            }
+        }
+    });
+    join_all(reads).await.into_iter().flatten().collect()
+}
+
+fn log_of(log: &WantedLog, text: &str) -> PodLog {
+    let (namespace, pod, container) = (log.namespace.clone(), log.pod.clone(), log.container.clone());
+    let from = text.char_indices().rev().take(CHARACTERS).last().map_or(0, |(at, _)| at);
+    PodLog { namespace, pod, container, text: text[from..].to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_line_the_end_is_kept() {
+        let (cluster, name) = ("member-1".to_owned(), || "x".to_owned());
+        let wanted = WantedLog { cluster, namespace: name(), pod: name(), container: name() };
+        let kept = log_of(&wanted, &format!("{}end", "ä".repeat(2 * CHARACTERS))).text;
+        assert!(kept.ends_with("äend") && kept.chars().count() == CHARACTERS, "{kept}");
+        assert_eq!(log_of(&wanted, "short\n").text, "short\n");
+        assert_eq!(log_of(&wanted, "").text, "");
+    }
+}

@@ -1,0 +1,150 @@
+@argocd @AR-SF-004
+Feature: A sync fails because the cluster's admission refuses an object
+  A policy or a webhook of the destination says no when the object is applied, and Argo CD quotes it. What else is in the same
+  wave is applied.
+
+  Background:
+    Given a repository "web" with "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And repository "web" also has "service.yaml"
+      """
+      apiVersion: v1
+      kind: Service
+      metadata:
+        name: web
+      spec:
+        clusterIP: None
+        ports: [{port: 80}]
+      """
+    And an application "web" of repository "web" for "member-1"
+
+  @guide:argocd-sync-failed/admission/names-policy @guide:argocd-sync-failed/admission/comply @drift:argocd-sync-failed/admission/validate-false
+  Scenario: A ValidatingAdmissionPolicy denies it
+    Given the administrator of "member-1" applies
+      """
+      apiVersion: admissionregistration.k8s.io/v1
+      kind: ValidatingAdmissionPolicy
+      metadata:
+        name: owner-{suffix}
+      spec:
+        failurePolicy: Fail
+        matchConstraints:
+          resourceRules:
+            - apiGroups: [""]
+              apiVersions: [v1]
+              operations: [CREATE, UPDATE]
+              resources: [configmaps]
+        validations:
+          - expression: has(object.metadata.labels) && 'owner' in object.metadata.labels
+            message: each ConfigMap needs the label owner
+      ---
+      apiVersion: admissionregistration.k8s.io/v1
+      kind: ValidatingAdmissionPolicyBinding
+      metadata:
+        name: owner-{suffix}
+      spec:
+        policyName: owner-{suffix}
+        validationActions: [Deny]
+        matchResources:
+          namespaceSelector:
+            matchLabels: {kubernetes.io/metadata.name: "{apps}"}
+      """
+    And "member-1" refuses with "each ConfigMap needs the label owner" to create
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    # The dry run is the client's: it doesn't ask the API server.
+    When application "web" syncs with "--dry-run"
+    Then the sync of application "web" succeeds
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And application "web" reports
+      | field   | value                                                                                                        |
+      | sync    | OutOfSync                                                                                                    |
+      | phase   | Failed                                                                                                       |
+      | message | one or more objects failed to apply, reason:                                                                 |
+      | message | ValidatingAdmissionPolicy 'owner-{suffix}' with binding 'owner-{suffix}' denied request: each ConfigMap needs the label owner |
+    And the sync of application "web" reports of its resources
+      | resource           | status     | phase  | message                                                     |
+      | ConfigMap/settings | SyncFailed | Failed | configmaps "settings" is forbidden: ValidatingAdmissionPolicy |
+      | Service/web        | Synced     | Running |                                                            |
+    And "Service/web" is on "member-1"
+    And the diagnosis of application "web" is AR-SF-004
+      | object                                          | value                                |
+      | Application/argocd/{web}                        | each ConfigMap needs the label owner |
+      | ValidatingAdmissionPolicy/owner-{suffix}        | has(object.metadata.labels)          |
+      | ValidatingAdmissionPolicyBinding/owner-{suffix} | Deny                                 |
+    When application "web" syncs with "--sync-option Validate=false"
+    Then the sync of application "web" fails
+    And the diagnosis of application "web" is AR-SF-004
+    When "settings.yaml" of repository "web" is corrected to
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+        labels: {owner: shop}
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+  # A webhook that answers would have to be a server of the harness; what Argo CD does with a denial is the same as with
+  # the policy's, and what the API server says of a webhook that doesn't answer is a case of its own.
+  Scenario: A webhook is down, and fails closed
+    Given the administrator of "member-1" applies
+      """
+      apiVersion: admissionregistration.k8s.io/v1
+      kind: ValidatingWebhookConfiguration
+      metadata:
+        name: owner-{suffix}
+      webhooks:
+        - name: owner.example.com
+          admissionReviewVersions: [v1]
+          sideEffects: None
+          failurePolicy: Fail
+          timeoutSeconds: 2
+          clientConfig: {url: "https://127.0.0.1:1/validate"}
+          namespaceSelector:
+            matchLabels: {kubernetes.io/metadata.name: "{apps}"}
+          rules:
+            - apiGroups: [""]
+              apiVersions: [v1]
+              operations: [CREATE, UPDATE]
+              resources: [configmaps]
+      """
+    And "member-1" refuses with "failed calling webhook" to create
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And application "web" reports
+      | field   | value                                                                |
+      | phase   | Failed                                                               |
+      | message | failed calling webhook "owner.example.com": failed to call webhook   |
+    And the sync of application "web" reports of its resources
+      | resource           | status     | phase  | message            |
+      | ConfigMap/settings | SyncFailed | Failed | connection refused |
+    And the diagnosis of application "web" is AR-SF-004
+      | object                                        | value                        |
+      | Application/argocd/{web}                      | connection refused           |
+      | ValidatingWebhookConfiguration/owner-{suffix} | Fail                         |
+      | ValidatingWebhookConfiguration/owner-{suffix} | https://127.0.0.1:1/validate |
+    When the administrator of "member-1" deletes "ValidatingWebhookConfiguration/owner-{suffix}"
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

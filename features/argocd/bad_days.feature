@@ -1,0 +1,167 @@
+@argocd
+Feature: Argo CD's bad days
+  Something that Argo CD needs is gone for a while. It says so, and goes on when it is back.
+
+  @AR-SF-001
+  Scenario: The repository is gone
+    Given a repository "web" with "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And an application "web" of repository "web" for "member-1"
+    And application "web" syncs
+    And application "web" is Synced and Healthy
+    When repository "web" vanishes
+    And application "web" is hard-refreshed
+    Then application "web" reports
+      | field           | value                                                                  |
+      | sync            | Unknown                                                                |
+      | health          | Healthy                                                                |
+      | ComparisonError | Failed to load target state: failed to generate manifest for source 1 of 1 |
+    And the diagnosis of application "web" is AR-SF-001
+    When repository "web" is back
+    And application "web" is hard-refreshed
+    Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+  @pods
+  @guide:argocd-sync-failed/wave/make-healthy
+  Scenario Outline: The <component> is killed while a sync runs
+    Given a fleet of its own with 1 member and Argo CD
+    And member "member-1" has pods
+    And a repository "web" with "deployment.yaml"
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        selector:
+          matchLabels: {app: web}
+        template:
+          metadata:
+            labels: {app: web}
+          spec:
+            containers:
+              - name: web
+                image: registry.invalid/web:1
+      """
+    And repository "web" also has "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+        annotations:
+          argocd.argoproj.io/sync-wave: "1"
+      """
+    And an application "web" of repository "web" for "member-1"
+    When application "web" syncs
+    Then the sync of application "web" still runs after 1 seconds: "waiting for healthy state of apps/Deployment/web"
+    When the <component> of Argo CD is killed
+    And the administrator of "member-1" applies
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        selector:
+          matchLabels: {app: web}
+        template:
+          spec:
+            containers:
+              - name: web
+                image: registry.example/web:1
+      """
+    And the <component> of Argo CD is started again
+    Then the sync of application "web" succeeds
+    And "ConfigMap/settings" is on "member-1"
+    When "deployment.yaml" of repository "web" is corrected to
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        selector:
+          matchLabels: {app: web}
+        template:
+          metadata:
+            labels: {app: web}
+          spec:
+            containers:
+              - name: web
+                image: registry.example/web:2
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+    Examples:
+      | component              |
+      | redis                  |
+      | repo-server            |
+
+  @pods
+  Scenario: The application-controller is killed while a sync runs
+    Given a fleet of its own with 1 member and Argo CD
+    And member "member-1" has pods
+    And a repository "web" with "deployment.yaml"
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        selector:
+          matchLabels: {app: web}
+        template:
+          metadata:
+            labels: {app: web}
+          spec:
+            containers:
+              - name: web
+                image: registry.invalid/web:1
+      """
+    And repository "web" also has "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+        annotations:
+          argocd.argoproj.io/sync-wave: "1"
+      """
+    And an application "web" of repository "web" for "member-1"
+    When application "web" syncs
+    Then the sync of application "web" still runs after 1 seconds: "waiting for healthy state of apps/Deployment/web"
+    When the application-controller of Argo CD is killed
+    And "deployment.yaml" of repository "web" is corrected to
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        selector:
+          matchLabels: {app: web}
+        template:
+          metadata:
+            labels: {app: web}
+          spec:
+            containers:
+              - name: web
+                image: registry.example/web:1
+      """
+    And the application-controller of Argo CD is started again
+    # It goes on with the sync that it finds, or ends it in an error when it looks at it before it has read the projects.
+    And the sync of application "web" is ended, if it still runs
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

@@ -1,0 +1,61 @@
+@argocd
+Feature: A sync fails because of where it should go
+  The manifests are right, and so is what they were rendered from. The cluster or the namespace that the Application names
+  isn't there.
+
+  Background:
+    Given a repository "web" with "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+
+  @AR-SF-012
+  Scenario: Argo CD knows no cluster of that name
+    Given an application "web" of repository "web" for "member-1" with '{"destination": {"name": "nowhere"}}'
+    When application "web" syncs
+    Then the sync of application "web" ends in an error
+    And application "web" reports
+      | field            | value                                         |
+      | sync             | Unknown                                       |
+      | phase            | Error                                         |
+      | InvalidSpecError | there are no clusters with this name: nowhere |
+    And the diagnosis of application "web" is AR-SF-012
+      | object                   | value                                         |
+      | Application/argocd/{web} | there are no clusters with this name: nowhere |
+    When application "web" gets '{"destination": {"name": "member-1"}}'
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+  @AR-SF-013
+  Scenario: The namespace isn't there
+    Given an application "web" of repository "web" for "member-1" with '{"destination": {"namespace": "shop-{suffix}"}}'
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And application "web" reports
+      | field   | value                                |
+      | sync    | OutOfSync                            |
+      | phase   | Failed                               |
+      | message | namespaces "shop-{suffix}" not found |
+    And the sync of application "web" reports of its resources
+      | resource           | status     | phase  | message                              |
+      | ConfigMap/settings | SyncFailed | Failed | namespaces "shop-{suffix}" not found |
+    And the diagnosis of application "web" is AR-SF-013
+      | object                   | value                                |
+      | Application/argocd/{web} | namespaces "shop-{suffix}" not found |
+    # The sync option CreateNamespace=true would make it, too.
+    When the administrator of "member-1" applies
+      """
+      apiVersion: v1
+      kind: Namespace
+      metadata:
+        name: shop-{suffix}
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

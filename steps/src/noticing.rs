@@ -1,0 +1,76 @@
+//! What Argo CD is asked for, until it has noticed.
+//!
+//! It misses what it is asked for just as it writes the Application itself (docs/argocd.md). A user who sees nothing happen
+//! asks for a comparison, once more. That is done here, and the scenario's report says so.
+
+use std::time::Duration;
+
+use fleet::FleetError;
+use fleet::argocd;
+use fleet::observe::Verdict;
+
+use crate::application::{seen_from, wait};
+use crate::error::StepError;
+use crate::limits;
+use crate::scene::Scene;
+
+/// Waits until a sync that was asked for has begun.
+pub(crate) async fn begins(scene: &mut Scene, name: &str) -> Result<(), StepError> {
+    let application = scene.application(name)?.name;
+    let expectation = format!("the sync of Application/{application} begins");
+    let begun = wait(scene, name, &expectation, limits::NOTICED, |object| {
+        if object.at("/status/operationState").is_some() {
+            Verdict::Holds
+        } else {
+            Verdict::Pending("it hasn't begun".into())
+        }
+    });
+    if came(begun.await)? {
+        return Ok(());
+    }
+    scene.did(format!("Argo CD missed the sync of Application/{application}"));
+    refresh(scene, name, false).await
+}
+
+/// Asks for a comparison, and waits until it is done.
+pub(crate) async fn refresh(scene: &mut Scene, name: &str, hard: bool) -> Result<(), StepError> {
+    let application = scene.application(name)?;
+    let hub = scene.hub();
+    scene.follow(&hub, &application.watched());
+    let how = if hard { "--hard-refresh" } else { "--refresh" };
+    ask(scene, name, hard).await?;
+    scene.did(format!("argocd app get {how} {}", application.name));
+    if came(compared(scene, name, limits::NOTICED).await)? {
+        return Ok(());
+    }
+    scene.did(format!("Argo CD missed the refresh of Application/{}: it is asked again", application.name));
+    argocd::unask(&hub, &application.name).await?;
+    ask(scene, name, hard).await?;
+    compared(scene, name, limits::SYNCED).await
+}
+
+async fn ask(scene: &mut Scene, name: &str, hard: bool) -> Result<(), StepError> {
+    let application = scene.application(name)?.name;
+    let since = argocd::refresh(&scene.hub(), &application, hard).await?;
+    seen_from(scene, name, since);
+    Ok(())
+}
+
+/// Waits until Argo CD has compared the Application as it was asked to.
+async fn compared(scene: &Scene, name: &str, limit: Duration) -> Result<(), StepError> {
+    let expectation = format!("Argo CD has compared Application/{} again", scene.application(name)?.name);
+    let annotation = format!("/metadata/annotations/{}", argocd::REFRESH.replace('/', "~1"));
+    wait(scene, name, &expectation, limit, |object| {
+        if object.at(&annotation).is_none() { Verdict::Holds } else { Verdict::Pending("not yet".into()) }
+    })
+    .await
+}
+
+/// Whether what was waited for came in time.
+fn came(waited: Result<(), StepError>) -> Result<bool, StepError> {
+    match waited {
+        Ok(()) => Ok(true),
+        Err(StepError::Fleet(FleetError::TimedOut { .. })) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
