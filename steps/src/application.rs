@@ -8,7 +8,6 @@ use diagnosis::Object;
 use fleet::argocd;
 use fleet::kinds;
 use fleet::observe::{Objects, Verdict};
-use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::data_table::DataTable;
@@ -47,12 +46,7 @@ async fn gets(world: &mut World, name: String, spec: String) -> Result<(), StepE
     let scene = world.scene();
     let application = scene.application(&name)?;
     let patch = json!({"spec": scene.json(&spec)?});
-    let api = kinds::APPLICATION.api(&scene.hub().client, Some(argocd::NAMESPACE));
-    let patched = api.patch(&application.name, &PatchParams::default(), &Patch::Merge(patch)).await;
-    let action = format!("change Application/{}", application.name);
-    let patched = patched.map_err(fleet::FleetError::api("hub", action))?;
-    let since = argocd::version(patched.metadata.resource_version.as_deref());
-    seen_from(scene, &name, since);
+    scene.patch(kinds::APPLICATION, Some(argocd::NAMESPACE), &application.name, patch).await?;
     scene.remedied(format!("Application/{} got {spec}", application.name));
     Ok(())
 }
@@ -165,23 +159,10 @@ fn unless_final(object: Object<'_>, what: String) -> Verdict {
     if ended && !automated { Verdict::Never(format!("the sync has ended, and {what}")) } else { Verdict::Pending(what) }
 }
 
-/// The check of the Application, once it shows what was asked for last.
+/// The check of the Application, once there is one.
 fn present(application: &Application, objects: &Objects, check: &mut impl FnMut(Object<'_>) -> Verdict) -> Verdict {
-    let Some(value) = objects.get(&application.name) else {
-        return Verdict::Pending("there is no such Application".into());
-    };
-    let object = Object::new(value);
-    if argocd::version(object.str("/metadata/resourceVersion")) < application.since {
-        return Verdict::Pending("what was asked for isn't seen yet".into());
-    }
-    check(object)
-}
-
-/// From this resource version on the Application shows what was asked for.
-pub(crate) fn seen_from(scene: &mut Scene, name: &str, since: u64) {
-    if let Some(application) = scene.applications.get_mut(name) {
-        application.since = application.since.max(since);
-    }
+    let there = objects.get(&application.name);
+    there.map_or_else(|| Verdict::Pending("there is no such Application".into()), |value| check(Object::new(value)))
 }
 
 /// The latest commit of the Application's repository.
@@ -220,7 +201,7 @@ pub(crate) async fn create_for(
     let object = json!({"metadata": {"name": real}, "spec": spec});
     scene.make(kinds::APPLICATION, Some(argocd::NAMESPACE), object).await?;
     scene.did(format!("Application/{real} of {url} for namespace {namespace} of {cluster}"));
-    let application = Application { name: real.clone(), repository: of.to_owned(), member, since: 0 };
+    let application = Application { name: real.clone(), repository: of.to_owned(), member };
     scene.applications.insert(name.to_owned(), application);
     let expectation = format!("Argo CD has compared Application/{real}");
     wait(scene, name, &expectation, limits::SYNCED, |object| match object.str("/status/sync/status") {

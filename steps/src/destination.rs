@@ -2,10 +2,10 @@
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
-use fleet::FleetError;
 use fleet::argocd;
 use fleet::kinds::{self, Kind};
 use fleet::observe::{Verdict, Watched};
+use fleet::{FIELD_MANAGER, FleetError};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, ListParams, LogParams, Patch, PatchParams};
@@ -21,9 +21,6 @@ use crate::world::World;
 
 /// What a scenario calls its own namespace on members.
 const NAMESPACE: &str = "apps";
-
-/// fleetdrill's name as a field manager.
-const FIELD_MANAGER: &str = "fleetdrill";
 
 /// Applies manifests, the step's text (several: with `---` between them), to a member, as its administrator does with `kubectl apply
 /// --server-side`; in the namespace `{apps}` where they name none. They go at the end of the scenario: give those without a
@@ -219,8 +216,8 @@ async fn apply(scene: &mut Scene, member: &str, manifest: Value) -> Result<Strin
         applied.map_err(FleetError::api(member, format!("apply {what}")))?;
     }
     if target.namespace.is_none() {
-        let kind = kinds::ALL.iter().find(|k| k.kind == target.resource.kind && k.group == target.resource.group);
-        let kind = *kind.ok_or_else(|| StepError::Feature(format!("{what} can't be deleted at the end")))?;
+        let kind = kinds::find(&target.resource.group, &target.resource.kind);
+        let kind = kind.ok_or_else(|| StepError::Feature(format!("{what} can't be deleted at the end")))?;
         scene.remember(&cluster, kind, None, target.name);
     }
     Ok(what)

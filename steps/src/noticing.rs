@@ -9,7 +9,7 @@ use fleet::FleetError;
 use fleet::argocd;
 use fleet::observe::Verdict;
 
-use crate::application::{seen_from, wait};
+use crate::application::wait;
 use crate::error::StepError;
 use crate::limits;
 use crate::scene::Scene;
@@ -44,15 +44,14 @@ pub(crate) async fn refresh(scene: &mut Scene, name: &str, hard: bool) -> Result
         return Ok(());
     }
     scene.did(format!("Argo CD missed the refresh of Application/{}: it is asked again", application.name));
-    argocd::unask(&hub, &application.name).await?;
+    scene.wrote(&argocd::unask(&hub, &application.name).await?);
     ask(scene, name, hard).await?;
     compared(scene, name, limits::SYNCED).await
 }
 
 async fn ask(scene: &mut Scene, name: &str, hard: bool) -> Result<(), StepError> {
     let application = scene.application(name)?.name;
-    let since = argocd::refresh(&scene.hub(), &application, hard).await?;
-    seen_from(scene, name, since);
+    scene.wrote(&argocd::refresh(&scene.hub(), &application, hard).await?);
     Ok(())
 }
 

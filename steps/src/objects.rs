@@ -143,8 +143,6 @@ pub struct Application {
     pub repository: String,
     /// The member that it deploys to; none for the hub.
     pub member: Option<String>,
-    /// The resource version from which on the Application shows what was asked for last.
-    pub since: u64,
 }
 
 impl Application {

@@ -139,7 +139,8 @@ impl Scene {
 
     /// Leaves the shared fleet for one that is made for this scenario and ends with it.
     pub(crate) async fn move_to_own_fleet(&mut self, members: usize, argocd: bool) -> Result<(), StepError> {
-        if self.owns_fleet || !self.made.is_empty() || !self.own_members.is_empty() || !self.labels.is_empty() {
+        let has_begun = !self.made.is_empty() || !self.own_members.is_empty() || !self.labels.is_empty();
+        if self.owns_fleet || has_begun || !self.repositories.is_empty() || !self.settings.is_empty() {
             return Err(StepError::Feature("a fleet of its own has to be a scenario's first step".into()));
         }
         let name = format!("{}-{}", self.fleet.name(), self.info.suffix);
@@ -223,8 +224,13 @@ impl Scene {
     ) -> Result<(), StepError> {
         let api = kind.api(&self.hub().client, namespace);
         let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
-        self.observer.wrote("hub", &patched.map_err(FleetError::api("hub", format!("change {}/{name}", kind.kind)))?);
+        self.wrote(&patched.map_err(FleetError::api("hub", format!("change {}/{name}", kind.kind)))?);
         Ok(())
+    }
+
+    /// Takes note of an object on the hub as it is after a change: waits don't count what it was before.
+    pub(crate) fn wrote(&self, object: &DynamicObject) {
+        self.observer.wrote("hub", object);
     }
 
     /// Sees to it that the API server refused a change as invalid, with `why` in what it says.

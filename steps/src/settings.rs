@@ -15,7 +15,7 @@ use crate::world::World;
 const CONFIG_MAP: &str = "argocd-cm";
 
 /// Sets a setting of Argo CD (a key of ConfigMap argocd-cm) up to the end of the scenario. One that others would feel needs
-/// the fleet alone.
+/// a fleet of its own.
 #[given(expr = "the setting {string} of Argo CD is {string}")]
 #[when(expr = "the setting {string} of Argo CD is {string}")]
 async fn is(world: &mut World, key: String, value: String) -> Result<(), StepError> {
@@ -99,9 +99,9 @@ impl Scene {
         };
         for resource in resources.into_iter().flatten().filter(|r| r.get("namespace").is_none()) {
             let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
-            let kind = kinds::ALL.iter().find(|k| k.kind == text("kind") && k.group == text("group"));
+            let kind = kinds::find(text("group"), text("kind"));
             if let Some(kind) = kind.filter(|k| !k.namespaced && text("name").contains(self.names.suffix())) {
-                scene::delete(&cluster, *kind, None, text("name")).await?;
+                scene::delete(&cluster, kind, None, text("name")).await?;
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use fleet::FleetError;
 use fleet::argocd::{self, Request};
 use fleet::observe::Verdict;
 
-use crate::application::{latest, seen_from, stays, wait};
+use crate::application::{latest, stays, wait};
 use crate::error::StepError;
 use crate::limits;
 use crate::noticing::{begins, refresh};
@@ -87,8 +87,7 @@ async fn runs_on(scene: &Scene, name: &str, seconds: u64, message: &str) -> Resu
 async fn is_terminated(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let application = scene.application(&name)?;
-    let since = argocd::terminate(&scene.hub(), &application.name).await?;
-    seen_from(scene, &name, since);
+    scene.wrote(&argocd::terminate(&scene.hub(), &application.name).await?);
     scene.remedied(format!("the operation of Application/{} terminated", application.name));
     over(scene, &name).await
 }
@@ -99,7 +98,7 @@ async fn is_ended(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let application = scene.application(&name)?;
     match argocd::terminate(&scene.hub(), &application.name).await {
-        Ok(since) => seen_from(scene, &name, since),
+        Ok(ended) => scene.wrote(&ended),
         Err(FleetError::Idle(_)) => {}
         Err(error) => return Err(error.into()),
     }
@@ -173,7 +172,7 @@ async fn is_hard_refreshed(world: &mut World, name: String) -> Result<(), StepEr
     refresh(world.scene(), &name, true).await
 }
 
-/// Kills a component of Argo CD. All scenarios would feel it: see that there is no other one.
+/// Kills a component of Argo CD. All scenarios on the fleet would feel it: have a fleet of its own.
 #[when(expr = "the {component} of Argo CD is killed")]
 async fn is_killed(world: &mut World, component: ComponentParam) -> Result<(), StepError> {
     let scene = world.scene();
@@ -196,8 +195,7 @@ async fn sync(scene: &mut Scene, name: &str, flags: &str) -> Result<(), StepErro
     let request = Request { revision: latest(scene, name).await?, ..request(flags)? };
     let hub = scene.hub();
     scene.follow(&hub, &application.watched());
-    let since = argocd::sync(&hub, &application.name, &request).await?;
-    seen_from(scene, name, since);
+    scene.wrote(&argocd::sync(&hub, &application.name, &request).await?);
     let flags = if flags.is_empty() { String::new() } else { format!(" {flags}") };
     scene.did(format!("argocd app sync {}{flags}", application.name));
     begins(scene, name).await

@@ -90,6 +90,12 @@ kinds! {
     CRD = "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false;
 }
 
+/// The kind of that group and name, when it is among them.
+#[must_use]
+pub fn find(group: &str, kind: &str) -> Option<Kind> {
+    ALL.iter().find(|k| k.group == group && k.kind == kind).copied()
+}
+
 impl Kind {
     /// As kube wants it.
     #[must_use]

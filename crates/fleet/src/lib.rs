@@ -22,6 +22,6 @@ pub mod version;
 
 pub use crate::error::FleetError;
 pub use crate::fleet::{Fleet, Options};
-pub use crate::install::apply_crds;
+pub use crate::install::{FIELD_MANAGER, apply_crds};
 pub use crate::member::{MEMBER_LABEL, Member, SYSTEM, identity, member_namespace};
 pub use crate::start::{Progress, Stage};

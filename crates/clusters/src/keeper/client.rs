@@ -184,9 +184,11 @@ impl Keeper {
     ///
     /// # Errors
     /// When the system gives none.
-    pub async fn reserve(&self, count: usize) -> Result<Vec<u16>, ClusterError> {
-        match self.ask(Request::Reserve { count }).await? {
-            Response::Ports(ports) => Ok(ports),
+    pub async fn reserve<const N: usize>(&self) -> Result<[u16; N], ClusterError> {
+        match self.ask(Request::Reserve { count: N }).await? {
+            Response::Ports(ports) => ports
+                .try_into()
+                .map_err(|ports: Vec<u16>| ClusterError::Keeper(format!("it reserved {} ports, not {N}", ports.len()))),
             Response::Refused(reason) => Err(ClusterError::Refused { action: "reserve ports".into(), reason }),
             other => Err(ClusterError::Keeper(format!("unexpected answer {other:?}"))),
         }

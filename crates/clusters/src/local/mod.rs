@@ -85,9 +85,7 @@ impl Local {
     pub async fn create(program: &Program, dir: &Path, programs: Programs) -> Result<Self, ClusterError> {
         let keeper = Keeper::spawn(program, dir).await?;
         let pki = Pki::create(&dir.join("pki"))?;
-        let [peer] = keeper.reserve(1).await?[..] else {
-            return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
-        };
+        let [peer] = keeper.reserve().await?;
         let server = pki.server("etcd")?;
         keeper.start(control_plane::etcd(&programs.etcd, dir, &pki.ca_file(), &server, peer)).await?;
         write_private(&dir.join(STATE), &serde_json::to_string(&programs).unwrap_or_default())?;
@@ -149,9 +147,7 @@ impl Local {
     /// When the API server dies or isn't ready after two minutes.
     pub async fn start_cluster(&self, name: &str, kind: Kind) -> Result<Cluster, ClusterError> {
         crate::state_dir::check_name(name)?;
-        let [port] = self.keeper.reserve(1).await?[..] else {
-            return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
-        };
+        let [port] = self.keeper.reserve().await?;
         let apiserver = &self.programs.apiserver;
         let spec = control_plane::apiserver(apiserver, (name, kind), self.keeper.dir(), &self.pki, port)?;
         let process = spec.name.clone();

@@ -77,9 +77,7 @@ impl Local {
             let pair = self.pki.client(&format!("{}-kwok", cluster.name), KWOK_USER, None)?;
             let (kubeconfig, _) = self.access(&cluster.name, &cluster.server, KWOK, pair)?;
             let serving = self.pki.server(&format!("{}-kubelet", cluster.name))?;
-            let [port] = self.keeper.reserve(1).await?[..] else {
-                return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()));
-            };
+            let [port] = self.keeper.reserve().await?;
             self.keeper.start(kwok(&programs.kwok, &cluster.name, &kubeconfig, &config, (port, &serving))).await?;
         }
         Ok(())

@@ -22,7 +22,7 @@ pub use self::destinations::{limit_rights, restore_rights};
 pub use self::install::NAMESPACE;
 pub use self::processes::Component;
 pub use self::repository::Repository;
-pub use self::sync::{REFRESH, Request, refresh, sync, terminate, unask, version};
+pub use self::sync::{REFRESH, Request, refresh, sync, terminate, unask};
 use crate::error::FleetError;
 
 /// The programs that Argo CD is made of and renders with.

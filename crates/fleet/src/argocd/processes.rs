@@ -133,9 +133,7 @@ impl Place {
 /// Starts all components and waits until they listen.
 pub(super) async fn start(local: &Local, place: &Place, programs: &Programs) -> Result<(), FleetError> {
     let keeper = local.keeper();
-    let [repo_server, repo_server_metrics, controller_metrics] = keeper.reserve(3).await?[..] else {
-        return Err(ClusterError::Keeper("it reserved the wrong number of ports".into()).into());
-    };
+    let [repo_server, repo_server_metrics, controller_metrics] = keeper.reserve().await?;
     keeper.start(redis(place, programs)).await?;
     keeper.start(self::repo_server(place, programs, repo_server, repo_server_metrics)).await?;
     keeper.start(controller(place, programs, repo_server, controller_metrics)).await?;

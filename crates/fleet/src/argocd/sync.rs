@@ -1,7 +1,7 @@
 //! What a user asks of an Application, as the `argocd` command and Argo CD's API server do it.
 
 use clusters::local::Cluster;
-use kube::api::{Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::NAMESPACE;
@@ -33,11 +33,11 @@ pub struct Request {
 /// The result of the last one is taken away in the same change, as Argo CD's API server does. Without that the old
 /// `syncResult` stays, and what a hook said then counts for this run (v3.2.12).
 ///
-/// Returns the Application's resource version from which on it shows this sync and no earlier one.
+/// Returns the Application as it is with this sync and no earlier one.
 ///
 /// # Errors
 /// When there is no such Application, an operation is in progress, or the hub refuses.
-pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result<u64, FleetError> {
+pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result<DynamicObject, FleetError> {
     let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
     let failed = |action: &str| FleetError::api(&hub.name, format!("{action} Application/{application}"));
     loop {
@@ -56,48 +56,41 @@ pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result
         }
         match api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await {
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            patched => return Ok(version(patched.map_err(failed("sync"))?.metadata.resource_version.as_deref())),
+            patched => return patched.map_err(failed("sync")),
         }
     }
 }
 
-/// An object's resource version, which grows with each change of it.
-#[must_use]
-pub fn version(resource_version: Option<&str>) -> u64 {
-    resource_version.and_then(|version| version.parse().ok()).unwrap_or_default()
-}
-
-/// Asks for a comparison now: `hard` renders the manifests anew as well. Returns the resource version from which on the
-/// Application shows that it was asked for; it is done when the annotation is gone.
+/// Asks for a comparison now: `hard` renders the manifests anew as well. It is done when the annotation is gone. Returns the
+/// Application as it is with the annotation.
 ///
 /// # Errors
 /// When there is no such Application or the hub refuses.
-pub async fn refresh(hub: &Cluster, application: &str, hard: bool) -> Result<u64, FleetError> {
-    let how = if hard { "hard" } else { "normal" };
-    let patch = json!({"metadata": {"annotations": {REFRESH: how}}});
-    let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
-    let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
-    let patched = patched.map_err(FleetError::api(&hub.name, format!("refresh Application/{application}")))?;
-    Ok(version(patched.metadata.resource_version.as_deref()))
+pub async fn refresh(hub: &Cluster, application: &str, hard: bool) -> Result<DynamicObject, FleetError> {
+    annotate(hub, application, Some(if hard { "hard" } else { "normal" })).await
 }
 
 /// Takes the wish for a comparison back. Argo CD may have missed it, and the same wish once more would be no change.
 ///
 /// # Errors
 /// When there is no such Application or the hub refuses.
-pub async fn unask(hub: &Cluster, application: &str) -> Result<(), FleetError> {
-    let patch = json!({"metadata": {"annotations": {REFRESH: null}}});
-    let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
-    let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
-    patched.map_err(FleetError::api(&hub.name, format!("take the refresh of Application/{application} back")))?;
-    Ok(())
+pub async fn unask(hub: &Cluster, application: &str) -> Result<DynamicObject, FleetError> {
+    annotate(hub, application, None).await
 }
 
-/// Asks that the operation that runs be ended.
+async fn annotate(hub: &Cluster, application: &str, how: Option<&str>) -> Result<DynamicObject, FleetError> {
+    let patch = json!({"metadata": {"annotations": {REFRESH: how}}});
+    let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
+    let patched = api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await;
+    let action = if how.is_some() { "refresh" } else { "take back the refresh of" };
+    patched.map_err(FleetError::api(&hub.name, format!("{action} Application/{application}")))
+}
+
+/// Asks that the operation that runs be ended. Returns the Application as it is with that.
 ///
 /// # Errors
 /// When there is no such Application, no operation of it runs, or the hub refuses.
-pub async fn terminate(hub: &Cluster, application: &str) -> Result<u64, FleetError> {
+pub async fn terminate(hub: &Cluster, application: &str) -> Result<DynamicObject, FleetError> {
     let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
     let failed = |action: &str| FleetError::api(&hub.name, format!("{action} Application/{application}"));
     loop {
@@ -112,10 +105,7 @@ pub async fn terminate(hub: &Cluster, application: &str) -> Result<u64, FleetErr
         });
         match api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await {
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            patched => {
-                let patched = patched.map_err(failed("terminate the sync of"))?;
-                return Ok(version(patched.metadata.resource_version.as_deref()));
-            }
+            patched => return patched.map_err(failed("terminate the sync of")),
         }
     }
 }

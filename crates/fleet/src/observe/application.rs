@@ -4,6 +4,7 @@ use diagnosis::Object;
 use serde_json::Value;
 
 use super::conditions::{Conditions, State};
+use crate::argocd;
 
 /// The phase of an Application's last operation, as a condition.
 pub(super) const OPERATION: &str = "operation";
@@ -24,8 +25,8 @@ pub(super) fn flatten(object: Object<'_>) -> Conditions {
         let message = object.str("/status/operationState/message").unwrap_or_default();
         all.insert((None, OPERATION.to_owned()), state(phase, "", message));
     }
-    for condition in object.list("/status/conditions") {
-        all.insert((None, text(condition, "type").to_owned()), state("True", "", text(condition, "message")));
+    for (type_, message) in argocd::conditions(&object) {
+        all.insert((None, type_.to_owned()), state("True", "", message));
     }
     for resource in object.list("/status/operationState/syncResult/resources") {
         let part = match text(resource, "namespace") {

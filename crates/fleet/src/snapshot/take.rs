@@ -37,8 +37,7 @@ impl Asked {
 
 /// The kinds that the diagnosis reads, with what is needed to address them.
 pub(super) fn addressed(wanted: &'static [diagnosis::Kind]) -> impl Iterator<Item = Kind> {
-    let find = |w: &diagnosis::Kind| kinds::ALL.iter().find(|k| k.group == w.group && k.kind == w.kind).copied();
-    wanted.iter().filter_map(find)
+    wanted.iter().filter_map(|w| kinds::find(w.group, w.kind))
 }
 
 /// A snapshot, and what it lacks of the hub.

@@ -101,7 +101,7 @@ async fn open_fleet(name: &str) -> Result<Fleet, CommandError> {
 }
 
 /// What runs on a fleet, in a few words.
-fn versions(fleet: &Fleet, argocd: Option<&str>) -> String {
+fn versions(kubefleet: &str, argocd: Option<&str>) -> String {
     let argocd = argocd.map(|version| format!(", Argo CD {version}")).unwrap_or_default();
-    format!("KubeFleet {}{argocd}", fleet.version())
+    format!("KubeFleet {kubefleet}{argocd}")
 }

@@ -6,6 +6,7 @@ use clusters::state_dir;
 use fleet::Fleet;
 use serde::Serialize;
 
+use super::versions;
 use crate::cli::{Format, Status};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -76,8 +77,8 @@ fn text(fleets: &[Shown]) {
         anstream::println!("no fleet is up");
     }
     for fleet in fleets {
-        let argocd = fleet.argocd.as_deref().map(|v| format!(", Argo CD {v}")).unwrap_or_default();
-        let version = fleet.kubefleet.as_deref().map_or("starting".into(), |v| format!("KubeFleet {v}{argocd}"));
+        let version = fleet.kubefleet.as_deref();
+        let version = version.map_or("starting".into(), |kubefleet| versions(kubefleet, fleet.argocd.as_deref()));
         anstream::println!("{} ({version}): hub, {}", fleet.name, fleet.members.join(", "));
         if let Some(kubeconfig) = &fleet.kubeconfig {
             anstream::println!("  kubeconfig {kubeconfig}");

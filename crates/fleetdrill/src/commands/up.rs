@@ -85,7 +85,7 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     }
     progress.finish();
     let argocd = fleet.argocd_version().await;
-    let versions = versions(&fleet, argocd.as_deref());
+    let versions = versions(&fleet.version().to_string(), argocd.as_deref());
     eprintln!("fleet `{}` is up: hub, {} ({versions})", args.name, members.join(", "));
     eprintln!("  kubectl --context hub get memberclusters");
     if argocd.is_some() {

@@ -185,8 +185,8 @@ async fn signals_end_a_keeper_in_order() {
 async fn reserved_ports_are_the_fleets_alone() {
     let place = Place::new();
     let keeper = keeper(&place).await;
-    let mut ports = keeper.reserve(40).await.expect("ports");
-    ports.extend(keeper.reserve(10).await.expect("ports"));
+    let mut ports = keeper.reserve::<40>().await.expect("ports").to_vec();
+    ports.extend(keeper.reserve::<10>().await.expect("ports"));
     let listen = |port: u16, share: bool| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         socket.set_reuse_port(share).expect("set");
