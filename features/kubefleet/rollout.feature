@@ -27,6 +27,11 @@ Feature: A rollout doesn't get to a member
   Scenario Outline: Members that are missing count as unavailable, and nothing may be, of <placement>
     Given <placement> "web" asks for 3 members of "member-1" and "member-2"
     And the resources of placement "web" are on "member-1" and "member-2"
+    # One that doesn't count as available yet may be updated all the same.
+    And placement "web" reports
+      | on       | condition | status |
+      | member-1 | Available | True   |
+      | member-2 | Available | True   |
     When the resources of placement "web" change
     Then placement "web" reports
       | on       | condition      | status | reason                      | message                                                  |

@@ -82,7 +82,7 @@ Feature: WorkSynchronized is False
     # What the older placement had on the member is lost all the same.
     And the diagnosis of placement "first" is KF-WS-008 for "east"
 
-  @drill @disruptive @KF-WS-001 @KF-MC-004
+  @drill @disruptive @takes-100s @KF-WS-001 @KF-MC-004
   @drift:work-synchronized/resolution/rejoin @drift:azure-work-synchronized/resolution/rejoin
   Scenario: The member's namespace is being deleted, and the member leaves and joins again
     Given a member "east" of its own

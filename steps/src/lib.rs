@@ -9,6 +9,7 @@ pub mod admission;
 pub mod application;
 pub mod applying;
 pub mod approval;
+mod binding;
 mod data_table;
 pub mod deadline;
 pub mod destination;

@@ -6,6 +6,7 @@ use fleet::kinds;
 use fleet::observe::{Verdict, Watched};
 use serde_json::{Value, json};
 
+use crate::binding;
 use crate::envelope::ENVELOPE;
 use crate::error::StepError;
 use crate::limits;
@@ -257,7 +258,7 @@ pub(crate) async fn create(
 }
 
 /// With strategy External. Waits until it is scheduled and, where KubeFleet takes one by itself, its first resource snapshot
-/// is there.
+/// is there. Its bindings are [held](binding::hold).
 pub(crate) async fn create_external(
     scene: &mut Scene,
     new: NewPlacement,
@@ -267,6 +268,7 @@ pub(crate) async fn create_external(
 ) -> Result<(), StepError> {
     create(scene, new, name, members, "External", policy).await?;
     scheduled(scene, name).await?;
+    binding::hold(scene, name).await?;
     first_snapshot(scene, name).await
 }
 

@@ -105,7 +105,7 @@ fn suite(runtime: &Runtime) -> Result<(), Failure> {
         println!("  {:>6.1} s {mode}, {} scenarios that took {:.0} s added up", ran.seconds, ran.scenarios, ran.sum);
         println!("  {:>6.1} s its longest: {}", ran.longest.0, ran.longest.1);
         println!("  ratio                              {:>6.2}", ran.seconds / ran.longest.0);
-        println!("  {mib:>6} MiB at peak, in {processes} processes (VmRSS, each second)");
+        println!("  {mib:>6} MiB at peak, in {processes} processes (Pss, each second)");
     }
     Ok(())
 }
@@ -144,7 +144,8 @@ fn run(args: &[&str]) -> Result<Ran, Failure> {
     Ok(Ran { seconds: ends.fold(0.0, f64::max), scenarios: ran.len(), sum, longest })
 }
 
-/// Adds up the memory of all of a fleet's processes once a second: members come and go.
+/// Adds up the memory of all of a fleet's processes once a second: members come and go. Each process counts its share of the
+/// pages that it has in common with others (Pss), as a dozen API servers have their program.
 struct Sampler {
     stop: Sender<()>,
     thread: JoinHandle<(u64, usize)>,
@@ -160,7 +161,8 @@ impl Sampler {
             while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
                 let Ok(processes) = handle.block_on(fleet.keeper().processes()) else { continue };
                 // One that ends meanwhile has no memory any more.
-                let kib: Vec<u64> = processes.iter().filter_map(|p| kib_of(p.pid?.into(), "VmRSS:").ok()).collect();
+                let kib: Vec<u64> =
+                    processes.iter().filter_map(|p| kib_of(p.pid?.into(), "smaps_rollup", "Pss:").ok()).collect();
                 most = most.max((kib.iter().sum::<u64>() / 1024, kib.len()));
             }
             most
@@ -187,7 +189,7 @@ fn memory() -> Result<(), Failure> {
             name if name.starts_with("member-1-") => "a member (member-1)",
             _ => "the other members",
         };
-        *peaks.entry(of).or_default() += kib_of(pid, "VmHWM:")?;
+        *peaks.entry(of).or_default() += kib_of(pid, "status", "VmHWM:")?;
     }
     println!("\npeak memory after the scenarios (VmHWM, each process's own peak)");
     for (of, kib) in &peaks {
@@ -197,10 +199,10 @@ fn memory() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A number of KiB from what the kernel says of a process.
-fn kib_of(pid: u64, field: &str) -> Result<u64, Failure> {
-    let status = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status"))?;
-    let line = status.lines().find(|l| l.starts_with(field)).ok_or_else(|| format!("no {field}"))?;
+/// A number of KiB from what the kernel says of a process in `/proc/PID/FILE`.
+fn kib_of(pid: u64, file: &str, field: &str) -> Result<u64, Failure> {
+    let said = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join(file))?;
+    let line = said.lines().find(|l| l.starts_with(field)).ok_or_else(|| format!("no {field}"))?;
     Ok(line.split_whitespace().nth(1).ok_or("no number")?.parse()?)
 }
 
