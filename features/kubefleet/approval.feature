@@ -99,7 +99,7 @@ Feature: An approval that counts for nothing
       | a namespaced placement     | after  |
       | a namespaced placement     | before |
 
-  @before-v0.2.0 @drift:staged-update-run-2026/approval-labels
+  @without-task-labels @drift:staged-update-run-2026/approval-labels
   Scenario Outline: A request of <placement> carries its run's name under a label in lower case, and nothing of its task
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"
@@ -123,7 +123,7 @@ Feature: An approval that counts for nothing
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0 @guide:staged-update-run-2026/approval-labels
+  @needs-task-labels @guide:staged-update-run-2026/approval-labels
   Scenario Outline: A request of <placement> carries its run's name and its task as labels
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"

@@ -35,13 +35,13 @@ Feature: A placement with strategy External and no update run
     And placement "web" becomes available on "member-1" and "member-2"
     And the diagnosis finds nothing
 
-    @before-v0.3.0
+    @without-external-names-runs
     Examples:
       | placement                  | tail                                       |
       | a cluster-scoped placement | , probably rollout has not started yet     |
       | a namespaced placement     | , probably rollout has not started yet     |
 
-    @since-v0.3.0
+    @needs-external-names-runs
     Examples:
       | placement                  | tail                                                                                                                     |
       | a cluster-scoped placement | . To determine rollout status, check the ClusterStagedUpdateRun resources with spec.placementName matching this placement |

@@ -81,7 +81,7 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
       | a namespaced placement     | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
 
-  @before-v0.2.0 @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
+  @without-lasting-external @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
   Scenario Outline: The placement gets strategy RollingUpdate while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
@@ -272,7 +272,7 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0
+  @needs-lasting-external
   Scenario Outline: The strategy of <placement> can't be changed while a run executes
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"

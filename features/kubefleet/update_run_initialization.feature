@@ -61,7 +61,7 @@ Feature: A staged update run fails to initialize
       | placement                  | short | shown           | of    |
       | a namespaced placement     | sur   | {web}-app/{web} | {web} |
 
-  @since-v0.3.0 @KF-UR-001
+  @needs-snapshots-by-runs @KF-UR-001
   Scenario Outline: A run of <placement> asks for a resource snapshot index before there is any
     # From v0.3 on, only a run without an index takes a snapshot of a placement with strategy External.
     Given <placement> "web" with strategy External selects "member-1"

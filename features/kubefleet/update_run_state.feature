@@ -4,7 +4,7 @@ Feature: The state of a staged update run
   with state Initialize or Stop is initialized and doesn't begin. Before, the state is ignored, but a change of it makes the
   run begin anew.
 
-  @since-v0.2.0 @KF-UR-050 @guide:staged-update-run-2026/state-initialize
+  @needs-run-states @KF-UR-050 @guide:staged-update-run-2026/state-initialize
   Scenario Outline: A run of <placement> is left at Initialize
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -44,7 +44,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0 @KF-UR-051 @guide:staged-update-run-2026/state-stop
+  @needs-run-states @KF-UR-051 @guide:staged-update-run-2026/state-stop
   Scenario Outline: A run of <placement> is made with state Stop
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -79,7 +79,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0
+  @needs-run-states
   Scenario Outline: A run of <placement> is made with state Run
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -101,7 +101,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0 @KF-UR-051
+  @needs-run-states @KF-UR-051
   Scenario Outline: A run of <placement> that waits for an approval is stopped
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
@@ -136,7 +136,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0 @disruptive @KF-UR-051
+  @needs-run-states @disruptive @KF-UR-051
   Scenario Outline: A run of <placement> is stopped while it updates a cluster
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east" and "member-1"
@@ -174,7 +174,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0 @disruptive @guide:staged-update-run-2026/stop-while-stuck
+  @needs-run-states @disruptive @guide:staged-update-run-2026/stop-while-stuck
   Scenario Outline: A run of <placement> is stopped and gets stuck with the cluster that it updates
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east"
@@ -208,7 +208,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0 @disruptive @KF-UR-007
+  @needs-run-states @disruptive @KF-UR-007
   Scenario Outline: A stuck run of <placement> is stopped and started once its cluster is mended
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east"
@@ -240,7 +240,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @since-v0.2.0 @KF-UR-003
+  @needs-run-states @KF-UR-003
   @guide:staged-update-run-2025/abortion/not-recoverable @guide:staged-update-run-2026/abortion/not-recoverable
   Scenario Outline: A run of <placement> that failed stays so whatever its state
     Given <placement> "web" with strategy External selects "member-1"
@@ -273,7 +273,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @before-v0.2.0
+  @needs-run-state-field @without-run-states
   Scenario Outline: A run of <placement> ignores its state
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -293,7 +293,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @before-v0.2.0 @takes-50s @KF-UR-003
+  @needs-run-state-field @without-run-states @takes-50s @KF-UR-003
   @drift:staged-update-run-2025/abortion/not-recoverable @drift:staged-update-run-2026/abortion/not-recoverable
   Scenario Outline: A run of <placement> that failed begins anew when its state changes
     Given <placement> "web" with strategy External selects "member-1"
@@ -329,7 +329,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @before-v0.2.0 @disruptive @takes-100s @KF-UR-007
+  @needs-run-state-field @without-run-states @disruptive @takes-100s @KF-UR-007
   Scenario Outline: A stuck run of <placement> begins anew when its state changes once its cluster is mended
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east"

@@ -2,6 +2,7 @@
 
 use cucumber::{given, then, when};
 use diagnosis::{Condition, Object};
+use fleet::capability::Capability;
 use fleet::kinds;
 use fleet::observe::{Verdict, Watched};
 use serde_json::{Value, json};
@@ -322,7 +323,7 @@ pub(crate) async fn create_with(
     let on = if members.is_empty() { "no member".to_owned() } else { members.join(", ") };
     let type_ = strategy["type"].as_str().unwrap_or_default();
     scene.did(format!("{}/{real} (strategy {type_}) selects what is in namespace {content} for {on}", kind.kind));
-    let snapshots_by_runs = type_ == "External" && scene.fleet.version().runs_take_snapshots();
+    let snapshots_by_runs = type_ == "External" && scene.fleet.capabilities().can(Capability::SnapshotsByRuns);
     let snapshots = u32::from(!snapshots_by_runs);
     let placement = Placement {
         name: real.clone(),

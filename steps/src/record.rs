@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use diagnosis::Finding;
+use fleet::capability::Capabilities;
 pub use fleet::observe::{State, Transition};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -162,6 +163,8 @@ pub struct RunRecord {
     pub fleetdrill: String,
     /// The versions of what ran, e.g. `kubefleet` to `v0.1.2`, `kubernetes` to `v1.36.3`.
     pub versions: Vec<(String, String)>,
+    /// What this version of KubeFleet can do.
+    pub capabilities: Capabilities,
     /// Where the clusters came from.
     pub provider: String,
     /// When it began.

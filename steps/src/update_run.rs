@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::{Condition, Object};
+use fleet::capability::Capability;
 use fleet::observe::{Objects, Verdict, Watched};
 use serde_json::{Value, json};
 
@@ -486,7 +487,7 @@ impl New {
             placement_name: p.name.clone(),
             strategy,
             index: (!p.snapshots_by_runs).then(|| (p.snapshots - 1).to_string()),
-            state: scene.fleet.version().run_state().map(ToOwned::to_owned),
+            state: scene.fleet.capabilities().can(Capability::RunStates).then(|| "Run".to_owned()),
         }
     }
 }

@@ -12,8 +12,9 @@ use clusters::kubeconfig::base64;
 use clusters::local::{Cluster, MEMBER_NICENESS};
 use serde::{Deserialize, Serialize};
 
+use crate::capability::Capabilities;
 use crate::error::FleetError;
-use crate::version::KubeFleet;
+use crate::install::read_crds;
 
 /// Flags for the hub-agent, as far as it knows them.
 ///
@@ -54,7 +55,9 @@ const MEMBER_FLAGS: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Agents {
     /// E.g. `v0.1.2`.
-    pub version: KubeFleet,
+    pub version: String,
+    /// What this version can do.
+    pub capabilities: Capabilities,
     /// hub-agent's path.
     pub hub_agent: PathBuf,
     /// member-agent's path.
@@ -66,18 +69,27 @@ pub struct Agents {
 }
 
 impl Agents {
-    /// Asks the programs for their flags.
+    /// Finds out what the version can do, and asks the programs for their flags.
     ///
     /// # Errors
-    /// When a program doesn't run or names no flags.
+    /// When a CRD can't be read, or a program doesn't run or names no flags.
     pub async fn probe(
-        version: KubeFleet,
+        version: String,
         hub_agent: PathBuf,
         member_agent: PathBuf,
         crds: Vec<PathBuf>,
     ) -> Result<Self, FleetError> {
-        let (hub_flags, member_flags) = tokio::try_join!(flags(&hub_agent), flags(&member_agent))?;
-        Ok(Self { version, hub_agent, member_agent, crds, hub_flags, member_flags })
+        let hub_program = async {
+            let unreadable = |e: std::io::Error| FleetError::Unreadable {
+                what: hub_agent.display().to_string(),
+                why: e.to_string(),
+            };
+            tokio::fs::read(&hub_agent).await.map_err(unreadable)
+        };
+        let (hub_flags, member_flags, hub_program, read) =
+            tokio::try_join!(flags(&hub_agent), flags(&member_agent), hub_program, read_crds(crds.clone()))?;
+        let capabilities = Capabilities::of(&read, &hub_program);
+        Ok(Self { version, capabilities, hub_agent, member_agent, crds, hub_flags, member_flags })
     }
 
     /// The hub-agent on `hub`.

@@ -18,13 +18,13 @@ use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
 use crate::agents::{Agents, hub_agent_name, member_agent_name};
 use crate::argocd;
+use crate::capability::Capabilities;
 use crate::error::FleetError;
 use crate::install::read_crds;
 use crate::member::{self, Member};
 use crate::observe::Observer;
 use crate::snapshot::{self, Asked};
 use crate::start::{HUB, Progress, Stage, Start};
-use crate::version::KubeFleet;
 
 /// What a fleet is made of.
 #[derive(Clone, Debug)]
@@ -177,8 +177,14 @@ impl Fleet {
 
     /// KubeFleet's version.
     #[must_use]
-    pub fn version(&self) -> &KubeFleet {
+    pub fn version(&self) -> &str {
         &self.0.agents.version
+    }
+
+    /// What this version of KubeFleet can do.
+    #[must_use]
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.0.agents.capabilities
     }
 
     /// The hub.

@@ -8,6 +8,7 @@
 pub mod agents;
 pub mod argocd;
 pub mod bundle;
+pub mod capability;
 pub mod error;
 pub mod faults;
 mod fleet;
@@ -18,7 +19,6 @@ pub mod observe;
 pub mod snapshot;
 mod start;
 pub mod tables;
-pub mod version;
 
 pub use crate::error::FleetError;
 pub use crate::fleet::{Fleet, Options};

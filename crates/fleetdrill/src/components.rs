@@ -6,7 +6,6 @@ use clusters::local::{PodPrograms, Programs};
 use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError, system_program};
 use fleet::agents::Agents;
 use fleet::argocd;
-use fleet::version::KubeFleet;
 
 use crate::error::CommandError;
 
@@ -15,6 +14,9 @@ const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-man
 
 /// What pods need of component `kubernetes`.
 const SCHEDULER: &str = "kube-scheduler";
+
+/// KubeFleet's component.
+const KUBEFLEET: &str = "kubefleet";
 
 /// KubeFleet's programs.
 const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
@@ -51,36 +53,26 @@ pub struct Extras<'a> {
     pub argocd: Option<Option<&'a str>>,
 }
 
-/// The version of KubeFleet that is meant: the one that was asked for, or else the default one.
+/// Gets KubeFleet's agents, in this version or the default one, building them where they aren't there, and finds out what they
+/// can do.
 ///
 /// # Errors
-/// When it can't be had, or its name says no version.
-pub fn kubefleet(asked: Option<&str>) -> Result<KubeFleet, CommandError> {
-    meant(&Toolchain::open(None)?, asked)
-}
-
-fn meant(toolchain: &Toolchain, asked: Option<&str>) -> Result<KubeFleet, CommandError> {
-    let name = match asked {
-        Some(name) => name,
-        None => toolchain.default_version("kubefleet")?,
+/// When the version is unknown or can't be built.
+pub async fn ensure_agents(
+    asked: Option<&str>,
+    progress: &(dyn Fn(BuildEvent) + Send + Sync),
+) -> Result<Agents, CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let version = match asked {
+        Some(version) => version,
+        None => toolchain.default_version(KUBEFLEET)?,
     };
-    toolchain.check("kubefleet", name)?;
-    version(name)
-}
-
-/// What a name says of KubeFleet's version. Scenarios are for some versions, so that a build must say which it is.
-///
-/// # Errors
-/// When it says none.
-pub fn version(name: &str) -> Result<KubeFleet, CommandError> {
-    KubeFleet::parse(name).ok_or_else(|| CommandError::Usage {
-        message: format!("`{name}` doesn't say which version of KubeFleet it is"),
-        hint: Some(
-            "register a build under the version it was made from, with a suffix if you like, e.g. v0.3.1-mine: \
-             scenarios are for some versions"
-                .into(),
-        ),
-    })
+    toolchain.check(KUBEFLEET, version)?;
+    let installed = toolchain.ensure(KUBEFLEET, version, &AGENTS, progress).await?;
+    let (hub_agent, member_agent) = (program(&installed, "hub-agent")?, program(&installed, "member-agent")?);
+    // The others there aren't KubeFleet's own, or those of an API before; the agents run without them.
+    let crds = installed.crds().iter().filter(|f| is_kubefleet(f)).cloned().collect();
+    Ok(Agents::probe(version.to_owned(), hub_agent, member_agent, crds).await?)
 }
 
 /// Gets the programs for a fleet, building what isn't there; what pods and Argo CD need only when `extras` says so.
@@ -94,24 +86,19 @@ pub async fn ensure(
 ) -> Result<Components, CommandError> {
     let toolchain = Toolchain::open(None)?;
     let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
-    let kubefleet = meant(&toolchain, kubefleet)?;
     // What the system lacks is told before anything is built.
     if let Some(version) = extras.argocd {
         check_argocd(&toolchain, version)?;
     }
     // The shorter build comes first: what is wrong with it is told at once, not after ten minutes.
-    let agents = toolchain.ensure("kubefleet", &kubefleet.to_string(), &AGENTS, progress).await?;
+    let agents = ensure_agents(kubefleet, progress).await?;
     let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;
     let programs = Programs {
         etcd: program(&planes, "etcd")?,
         apiserver: program(&planes, "kube-apiserver")?,
         controller_manager: program(&planes, "kube-controller-manager")?,
     };
-    let (hub_agent, member_agent) = (program(&agents, "hub-agent")?, program(&agents, "member-agent")?);
-    // ClusterProfile is the one CRD there that isn't KubeFleet's own; the hub-agent runs without it.
-    let crds = agents.crds().iter().filter(|f| is_kubefleet(f)).cloned().collect();
-    let mut versions = vec![("kubefleet".to_owned(), kubefleet.to_string()), ("kubernetes".to_owned(), kubernetes)];
-    let agents = Agents::probe(kubefleet, hub_agent, member_agent, crds).await?;
+    let mut versions = vec![(KUBEFLEET.to_owned(), agents.version.clone()), ("kubernetes".to_owned(), kubernetes)];
     let pods = if extras.pods {
         let (pods, kwok) = ensure_pods(progress).await?;
         versions.push(kwok);

@@ -1,7 +1,7 @@
 //! The command line's parts: what `main.rs`, a thin wrapper, calls.
 //!
 //! [`cli`] says what can be asked, [`commands`] does it, one file per command. [`suite`] reads features and selects
-//! scenarios, [`versions`] says which versions of KubeFleet they are for, [`guides`] what KubeFleet's guides say and whether
+//! scenarios, [`needed`] says what they need KubeFleet to do, [`guides`] what KubeFleet's guides say and whether
 //! it is so, [`run`] runs scenarios on a fleet, [`reporter`] turns what happened into what people and CI systems read, and
 //! [`output`] holds the texts that several commands share. [`exit`] is the contract on exit codes.
 
@@ -11,8 +11,8 @@ pub mod components;
 pub mod error;
 pub mod exit;
 pub mod guides;
+pub mod needed;
 pub mod output;
 pub mod reporter;
 pub mod run;
 pub mod suite;
-pub mod versions;

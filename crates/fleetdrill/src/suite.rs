@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use cucumber::feature::Ext as _;
-use fleet::version::KubeFleet;
+use fleet::capability::Capabilities;
 use gherkin::tagexpr::TagOperation;
 use gherkin::{Feature, GherkinEnv, Scenario};
 use include_dir::{Dir, include_dir};
@@ -15,7 +15,7 @@ use thiserror::Error;
 use crate::cli::Shard;
 use crate::guides;
 use crate::guides::tags::TagError;
-use crate::versions::Needed;
+use crate::needed::Needed;
 
 /// The built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
@@ -174,10 +174,10 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Parts off the scenarios that aren't for a version of KubeFleet.
+    /// Parts off the scenarios that a version of KubeFleet which can do this won't do for.
     #[must_use]
-    pub fn part_off(&mut self, version: &KubeFleet) -> Self {
-        self.part(|feature, scenario| needed(feature, scenario).is_ok_and(|needed| needed.admits(version)))
+    pub fn part_off(&mut self, kubefleet: &Capabilities) -> Self {
+        self.part(|feature, scenario| needed(feature, scenario).is_ok_and(|needed| needed.admits(kubefleet)))
     }
 
     /// Parts off the scenarios that take too long in real time, tagged `@fast-forward`.
@@ -310,7 +310,7 @@ fn place(feature: &Feature, scenario: &Scenario) -> String {
     format!("{}:{}", file(feature), scenario.position.line)
 }
 
-/// The versions of KubeFleet that a scenario is for.
+/// What a scenario needs KubeFleet to do.
 ///
 /// # Errors
 /// When a tag that should say so doesn't; never for a scenario of a [`Suite`].
@@ -428,6 +428,8 @@ fn empty(selection: &Selection<'_>, names: &[&String], all: &[String]) -> SuiteE
 
 #[cfg(test)]
 mod tests {
+    use fleet::capability::Capability;
+
     use super::*;
 
     #[test]
@@ -496,40 +498,40 @@ mod tests {
         let text = "Feature: mine
   Scenario: for all
     Given a member \"east\" of its own
-  @since-v0.2.0
+  @needs-run-states
   Scenario Outline: <what>
     Given a member \"east\" of its own
     Examples:
-      | what         |
-      | since v0.2.0 |
-    @before-v0.3.0
-    Examples:
       | what        |
-      | only v0.2.x |
+      | with states |
+    @without-stuck-runs
+    Examples:
+      | what      |
+      | with both |
 ";
         let feature = parse(Path::new("mine.feature"), text).expect("a feature");
-        let parted = |version| {
+        let parted = |can: &[Capability]| {
             let mut suite = Suite { features: vec![feature.clone()] };
-            let off = suite.part_off(&KubeFleet::parse(version).expect("a version"));
+            let off = suite.part_off(&can.iter().copied().collect());
             (scenario_names(&suite.features), scenario_names(&off.features))
         };
-        let (all, since, only) = ("for all".to_owned(), "since v0.2.0".to_owned(), "only v0.2.x".to_owned());
-        assert_eq!(parted("v0.1.2"), (vec![all.clone()], vec![since.clone(), only.clone()]));
-        assert_eq!(parted("v0.2.0"), (vec![all.clone(), since.clone(), only.clone()], vec![]));
-        assert_eq!(parted("v0.3.1"), (vec![all, since], vec![only]));
+        let (all, states, both) = ("for all".to_owned(), "with states".to_owned(), "with both".to_owned());
+        assert_eq!(parted(&[]), (vec![all.clone()], vec![states.clone(), both.clone()]));
+        assert_eq!(parted(&[Capability::RunStates]), (vec![all.clone(), states.clone(), both.clone()], vec![]));
+        assert_eq!(parted(&[Capability::RunStates, Capability::StuckRuns]), (vec![all, states], vec![both]));
     }
 
     #[test]
-    fn a_tag_without_a_version_is_named_with_its_place() {
+    fn a_tag_without_a_capability_is_named_with_its_place() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("own.feature");
-        let text = "Feature: mine\n  @since-0.2\n  Scenario: one\n    Given a member \"east\" of its own\n";
+        let text = "Feature: mine\n  @needs-magic\n  Scenario: one\n    Given a member \"east\" of its own\n";
         std::fs::write(&path, text).expect("written");
         let error = Suite::load(&Selection { select: &[path.display().to_string()], ..Selection::default() });
         let error = error.expect_err("malformed").to_string();
         assert!(
             error.ends_with(
-                "own.feature:3: tag @since-0.2 names no version: write it like @since-v0.2.0 or @before-v0.2.0"
+                "own.feature:3: tag @needs-magic names nothing that a version of KubeFleet can or can't do; there are: "
             ),
             "{error}"
         );

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
 use clusters::toolchain::BuildEvent;
-use fleet::version::KubeFleet;
+use fleet::capability::Capabilities;
 use fleet::{Fleet, Options};
 use jiff::Timestamp;
 use steps::record::{Outcome, RunRecord, ScenarioRecord};
@@ -35,13 +35,14 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let mut interrupts = Interrupts::listen();
     // Everything that can be wrong with the input is found before anything is built or started.
     let mut suite = args.scenarios.load(args.shard)?;
+    let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
+    let shared: Shared = Arc::new(Mutex::new(reporters(&args)?));
     let kubefleet = tokio::select! {
-        kubefleet = kubefleet(&args) => kubefleet?,
+        kubefleet = kubefleet(&args, &shared) => kubefleet?,
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
-    let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
+    let mut reporters = own(shared)?;
     let off = left_out(&mut suite, &kubefleet, args.real_time);
-    let mut reporters = reporters(&args)?;
     for record in &off {
         reporters.event(&Event::ScenarioFinished(record))?;
     }
@@ -49,7 +50,8 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let mut record = RunRecord {
         id: id.clone(),
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
-        versions: vec![("kubefleet".to_owned(), kubefleet.to_string())],
+        versions: vec![("kubefleet".to_owned(), kubefleet.version.clone())],
+        capabilities: kubefleet.can.clone(),
         provider: "local".into(),
         started_at,
         seconds: 0.0,
@@ -59,7 +61,10 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     if suite.scenarios().next().is_none() {
         record.seconds = started.elapsed().as_secs_f64();
         let exit = finish(reporters, &record, Exit::Fine);
-        eprintln!("nothing was run, and no fleet started: none of the scenarios is for KubeFleet {kubefleet}");
+        eprintln!(
+            "nothing was run, and no fleet started: none of the scenarios is for KubeFleet {}",
+            kubefleet.version
+        );
         eprintln!("\nhint: --kubefleet takes another version; `fleetdrill toolchain list` shows those there are");
         return Ok(exit);
     }
@@ -122,20 +127,48 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     Ok(exit)
 }
 
-/// KubeFleet's version on the fleet that the run will be on. Nothing is built or started for it.
-async fn kubefleet(args: &Run) -> Result<KubeFleet, CommandError> {
-    match &args.fleet {
-        Some(name) => Ok(open_fleet(name).await?.version().clone()),
-        None => components::kubefleet(args.kubefleet.as_deref()),
+/// The KubeFleet that a run will be on.
+struct KubeFleet {
+    version: String,
+    can: Capabilities,
+}
+
+/// Finds out what the KubeFleet can do that the run will be on. It is built for that where it isn't there; nothing is started.
+async fn kubefleet(args: &Run, shared: &Shared) -> Result<KubeFleet, CommandError> {
+    if let Some(name) = &args.fleet {
+        let fleet = open_fleet(name).await?;
+        return Ok(KubeFleet { version: fleet.version().to_owned(), can: fleet.capabilities().clone() });
+    }
+    let agents = components::ensure_agents(args.kubefleet.as_deref(), &building(phase(shared))).await?;
+    Ok(KubeFleet { version: agents.version, can: agents.capabilities })
+}
+
+/// Shows what is being done, for as long as the reporters are there.
+fn phase(shared: &Shared) -> impl Fn(&str) + Clone + Send + Sync + 'static {
+    let shared = Arc::downgrade(shared);
+    move |text: &str| {
+        if let Some(shared) = shared.upgrade() {
+            // A progress line that can't be shown stops nothing.
+            let _ = shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::Phase { text });
+        }
+    }
+}
+
+/// Shows a build's progress as phases.
+fn building(phase: impl Fn(&str) + Send + Sync) -> impl Fn(BuildEvent) + Send + Sync {
+    move |event: BuildEvent| match event {
+        // Not only for a moment: it explains the build that follows.
+        BuildEvent::Rebuilding { .. } => tracing::warn!("{event}"),
+        event => phase(&event.to_string()),
     }
 }
 
 /// Takes out of a suite what isn't for a version, or not for real time, and says why.
 fn left_out(suite: &mut Suite, kubefleet: &KubeFleet, real_time: bool) -> Vec<ScenarioRecord> {
-    let off = suite.part_off(kubefleet);
+    let off = suite.part_off(&kubefleet.can);
     let record = |(feature, scenario)| {
         let needed = suite::needed(feature, scenario).unwrap_or_default();
-        not_run(feature, scenario, &format!("needs {needed}; this fleet runs {kubefleet}"))
+        not_run(feature, scenario, &format!("needs {needed}; this fleet runs {}", kubefleet.version))
     };
     let mut records: Vec<ScenarioRecord> = off.scenarios().map(record).collect();
     if real_time {
@@ -184,24 +217,11 @@ struct Prepared {
 }
 
 async fn prepare(args: &Run, id: &str, suite: &Suite, shared: &Shared) -> Result<Prepared, CommandError> {
-    let phase = {
-        let shared = Arc::downgrade(shared);
-        move |text: &str| {
-            if let Some(shared) = shared.upgrade() {
-                // A progress line that can't be shown stops nothing.
-                let _ = shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::Phase { text });
-            }
-        }
-    };
-    let building = phase.clone();
-    let build = move |event: BuildEvent| match event {
-        // Not only for a moment: it explains the build that follows.
-        BuildEvent::Rebuilding { .. } => tracing::warn!("{event}"),
-        event => building(&event.to_string()),
-    };
+    let phase = phase(shared);
+    let build = building(phase.clone());
     if let Some(name) = &args.fleet {
         let fleet = open_fleet(name).await?;
-        let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_string())];
+        let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
         if suite.needs_pods() {
             let (programs, kwok) = components::ensure_pods(&build).await?;
             fleet.allow_pods(programs).await?;

@@ -40,9 +40,6 @@ pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> 
             }
         }
         Toolchain::Add { component, version, programs, crds, force } => {
-            if component == "kubefleet" {
-                components::version(&version)?;
-            }
             let addition = Addition { component, version, programs: pairs(&programs)?, crds, force };
             cache.add(&addition, &build).await?;
             progress.finish();

@@ -1,6 +1,6 @@
 //! Guide by guide, which statements hold on which version of its product, which differ, and which no scenario reaches.
 
-use fleet::version::KubeFleet;
+use fleet::capability::Capabilities;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -11,8 +11,8 @@ use super::measured::Measured;
 use super::product::Product;
 use super::statement::{Claim, Guide, Scope, Statement};
 use super::tags::{self, TagError};
+use crate::needed::Needed;
 use crate::suite::{self, Suite};
-use crate::versions::Needed;
 
 /// A guide with its statements' states.
 #[derive(Clone, Debug, Serialize)]
@@ -59,6 +59,9 @@ pub struct Covered {
     pub product: Product,
     /// Its state by the product's version.
     pub versions: BTreeMap<String, Standing>,
+    /// What those versions of KubeFleet can do.
+    #[serde(skip)]
+    pub can: BTreeMap<String, Capabilities>,
     /// The scenarios that show it.
     pub scenarios: Vec<Shower>,
 }
@@ -94,7 +97,7 @@ pub struct Shower {
     pub scenario: String,
     /// Its file.
     pub file: String,
-    /// The versions that it is for.
+    /// What it needs a version to do.
     #[serde(skip)]
     pub needed: Needed,
 }
@@ -228,8 +231,8 @@ impl Covered {
     /// The command that shows it on a version.
     #[must_use]
     pub fn command(&self, version: &str) -> Option<String> {
-        let parsed = KubeFleet::parse(version).filter(|_| self.product == Product::KubeFleet);
-        let fits = |s: &&Shower| parsed.as_ref().is_none_or(|version| s.needed.admits(version));
+        let can = self.can.get(version).filter(|_| self.product == Product::KubeFleet);
+        let fits = |s: &&Shower| can.is_none_or(|can| s.needed.admits(can));
         let scenario = self.scenarios.iter().find(fits)?.scenario.as_str();
         // In the quotes that a shell takes the name whole in.
         let quote = if scenario.contains(['"', '$', '`', '\\', '!']) { '\'' } else { '"' };
@@ -244,7 +247,7 @@ fn covered(statement: &Statement, measured: &[&Measured], showers: &Showers) -> 
         Claim::Condition { .. } => (None, None),
     };
     let standing = |m: &Measured| {
-        if !statement.applies_to(&m.version) {
+        if !statement.applies_to(&m.can) {
             return Standing::DoesNotApply { because: statement.because.clone().unwrap_or_default() };
         }
         match m.state(&statement.id) {
@@ -263,6 +266,7 @@ fn covered(statement: &Statement, measured: &[&Measured], showers: &Showers) -> 
         check,
         note: statement.note.clone(),
         versions: measured.iter().map(|m| (m.version.clone(), standing(m))).collect(),
+        can: measured.iter().map(|m| (m.version.clone(), m.can.clone())).collect(),
         scenarios: showers.0.get(&statement.id).cloned().unwrap_or_default(),
     }
 }
@@ -274,9 +278,11 @@ pub(crate) mod fixture {
     use super::*;
 
     pub(crate) fn guides() -> Vec<GuideCoverage> {
+        let can = |version: &str| Measured::committed(Product::KubeFleet, version).expect("measured").can;
         let measured = |version: &str, differs: &[(&str, Option<&str>)], holds: &[&str]| Measured {
             product: Product::KubeFleet,
             version: version.into(),
+            can: can(version),
             holds: holds.iter().map(ToString::to_string).collect(),
             differs: differs.iter().map(|(id, seen)| ((*id).to_owned(), seen.map(seen_as))).collect(),
         };

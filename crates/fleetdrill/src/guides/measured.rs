@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fleet::capability::Capabilities;
 use serde::{Deserialize, Serialize};
 use steps::record::{Outcome, RunRecord, Seen, Shown, ShownState};
 
@@ -17,6 +18,8 @@ pub struct Measured {
     pub product: Product,
     /// The version.
     pub version: String,
+    /// What the version can do, of KubeFleet.
+    pub can: Capabilities,
     /// What differs, with the text that was seen instead; without one for behaviours.
     pub differs: BTreeMap<String, Option<Seen>>,
     /// What is as the guide says.
@@ -31,6 +34,8 @@ struct File {
     kubefleet: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     argocd: Option<String>,
+    #[serde(skip_serializing_if = "Capabilities::is_empty", default)]
+    can: Capabilities,
     differs: BTreeMap<String, Option<Seen>>,
     holds: BTreeSet<String>,
 }
@@ -38,61 +43,72 @@ struct File {
 impl TryFrom<File> for Measured {
     type Error = &'static str;
 
-    fn try_from(File { kubefleet, argocd, differs, holds }: File) -> Result<Self, Self::Error> {
+    fn try_from(File { kubefleet, argocd, can, differs, holds }: File) -> Result<Self, Self::Error> {
         let (product, version) = match (kubefleet, argocd) {
             (Some(version), None) => (Product::KubeFleet, version),
             (None, Some(version)) => (Product::ArgoCd, version),
             _ => return Err("it is about one version, of `kubefleet` or of `argocd`"),
         };
-        Ok(Self { product, version, differs, holds })
+        Ok(Self { product, version, can, differs, holds })
     }
 }
 
 impl From<Measured> for File {
-    fn from(Measured { product, version, differs, holds }: Measured) -> Self {
+    fn from(Measured { product, version, can, differs, holds }: Measured) -> Self {
         let of = |wanted| (product == wanted).then(|| version.clone());
-        Self { kubefleet: of(Product::KubeFleet), argocd: of(Product::ArgoCd), differs, holds }
+        Self { kubefleet: of(Product::KubeFleet), argocd: of(Product::ArgoCd), can, differs, holds }
     }
 }
 
 /// The versions of what runs, with what was measured on them before.
 #[derive(Clone, Debug, Default)]
-pub struct Known(Vec<(Product, String, Option<Measured>)>);
+pub struct Known {
+    /// What KubeFleet can do.
+    pub kubefleet: Capabilities,
+    versions: Vec<(Product, String, Option<Measured>)>,
+}
 
 impl Known {
     /// What is committed for some versions.
-    pub fn of(versions: impl IntoIterator<Item = (Product, String)>) -> Self {
+    pub fn of(kubefleet: Capabilities, versions: impl IntoIterator<Item = (Product, String)>) -> Self {
         let known = |(product, version): (Product, String)| {
             let measured = Measured::committed(product, &version);
             (product, version, measured)
         };
-        Self(versions.into_iter().map(known).collect())
+        Self { kubefleet, versions: versions.into_iter().map(known).collect() }
     }
 
     /// What was measured on some versions.
     pub fn measured(measured: impl IntoIterator<Item = Measured>) -> Self {
-        Self(measured.into_iter().map(|m| (m.product, m.version.clone(), Some(m))).collect())
+        let mut known = Self::default();
+        for one in measured {
+            if one.product == Product::KubeFleet {
+                known.kubefleet = one.can.clone();
+            }
+            known.versions.push((one.product, one.version.clone(), Some(one)));
+        }
+        known
     }
 
     /// The version that a statement is compared with, when it is known.
     #[must_use]
     pub fn version(&self, statement: &Statement) -> Option<&str> {
-        self.0.iter().find(|(product, ..)| *product == statement.product).map(|(_, version, _)| version.as_str())
+        self.versions.iter().find(|(product, ..)| *product == statement.product).map(|(_, version, _)| version.as_str())
     }
 
     /// What was measured of a statement.
     #[must_use]
     pub fn state(&self, statement: &Statement) -> Option<ShownState> {
-        let (.., measured) = self.0.iter().find(|(product, ..)| *product == statement.product)?;
+        let (.., measured) = self.versions.iter().find(|(product, ..)| *product == statement.product)?;
         measured.as_ref()?.state(&statement.id)
     }
 }
 
 impl Measured {
-    /// What scenarios have shown.
-    pub fn of(product: Product, version: &str, shown: impl IntoIterator<Item = Shown>) -> Self {
+    /// What scenarios have shown on a version that can do this.
+    pub fn of(product: Product, version: &str, can: Capabilities, shown: impl IntoIterator<Item = Shown>) -> Self {
         let version = version.to_owned();
-        let mut measured = Self { product, version, differs: BTreeMap::new(), holds: BTreeSet::new() };
+        let mut measured = Self { product, version, can, differs: BTreeMap::new(), holds: BTreeSet::new() };
         for Shown { statement, state } in shown {
             match state {
                 ShownState::Holds => drop(measured.holds.insert(statement)),
@@ -128,7 +144,11 @@ impl Measured {
                 }
             }
         }
-        Ok(Self::of(product, version, first.into_values().map(|(shown, _)| shown.clone())))
+        let can = match product {
+            Product::KubeFleet => runs.first().map(|run| run.capabilities.clone()).unwrap_or_default(),
+            Product::ArgoCd => Capabilities::default(),
+        };
+        Ok(Self::of(product, version, can, first.into_values().map(|(shown, _)| shown.clone())))
     }
 
     /// What is committed for a version.
@@ -212,7 +232,7 @@ mod tests {
     #[test]
     fn a_file_says_what_it_is_a_version_of() {
         for (product, first) in [(Product::KubeFleet, "kubefleet: v1.0.0\n"), (Product::ArgoCd, "argocd: v1.0.0\n")] {
-            let measured = Measured::of(product, "v1.0.0", []);
+            let measured = Measured::of(product, "v1.0.0", Capabilities::default(), []);
             let text = serde_saphyr::to_string(&measured).unwrap();
             assert!(text.starts_with(first), "{text}");
             assert_eq!(serde_saphyr::from_str::<Measured>(&text).unwrap(), measured);

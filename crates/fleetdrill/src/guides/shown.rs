@@ -19,7 +19,7 @@ use super::tags::Named;
 pub fn check(named: &[Named], entries: &[Entry], suffix: &str, known: &Known) -> Result<Vec<Shown>, String> {
     let seen: Vec<&Transition> = entries.iter().filter_map(transition).collect();
     let names = Names::of(seen.iter().copied(), suffix);
-    let applies = |n: &&Named| known.version(n.statement).is_none_or(|version| n.statement.applies_to(version));
+    let applies = |n: &&Named| known.version(n.statement).is_none_or(|_| n.statement.applies_to(&known.kubefleet));
     let mut shown = Vec::new();
     for Named { statement, otherwise } in named.iter().filter(applies) {
         let state = match &statement.claim {
@@ -116,6 +116,8 @@ impl fmt::Display for Written<'_> {
 mod tests {
     use jiff::Timestamp;
 
+    use fleet::capability::Capabilities;
+
     use super::*;
     use crate::guides::{Measured, Product, guide};
 
@@ -150,7 +152,7 @@ mod tests {
 
     /// With nothing that was measured before.
     fn on(version: &str) -> Known {
-        Known::measured([Measured::of(Product::KubeFleet, version, [])])
+        Known::measured([Measured::of(Product::KubeFleet, version, Capabilities::default(), [])])
     }
 
     fn checked(entries: &[Entry], measured: Option<&Measured>) -> Result<ShownState, String> {
@@ -193,7 +195,14 @@ mod tests {
     #[test]
     fn what_is_not_as_measured_fails_the_scenario_with_both_texts() {
         let now = [synchronized("WorkNotSynchronizedYet", "web-abcd1 isn't through")];
-        let measured = |state| Measured::of(Product::KubeFleet, "v0.1.2", [Shown { statement: TOP.into(), state }]);
+        let measured = |state| {
+            Measured::of(
+                Product::KubeFleet,
+                "v0.1.2",
+                Capabilities::default(),
+                [Shown { statement: TOP.into(), state }],
+            )
+        };
         let same = checked(&now, None).unwrap();
         assert_eq!(checked(&now, Some(&measured(same.clone()))), Ok(same));
         insta::assert_snapshot!(checked(&now, Some(&measured(ShownState::Holds))).unwrap_err());

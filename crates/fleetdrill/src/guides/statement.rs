@@ -1,6 +1,6 @@
 //! The statements of the guides, from `guides/*.yaml`.
 
-use fleet::version::KubeFleet;
+use fleet::capability::{Capabilities, Capability};
 use std::sync::LazyLock;
 
 use include_dir::{Dir, include_dir};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::Message;
 use super::product::Product;
-use crate::versions::Needed;
+use crate::needed::Needed;
 
 /// The guides' files.
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guides");
@@ -41,7 +41,7 @@ pub struct Statement {
     pub scope: Option<Scope>,
     /// What it says.
     pub claim: Claim,
-    /// The versions that it can apply to.
+    /// What a version has to be able to do for it to apply.
     pub needs: Needed,
     /// Why it can't apply to others.
     pub because: Option<String>,
@@ -203,12 +203,11 @@ impl Statement {
         }
     }
 
-    /// Whether it can apply to a version. What is no version, such as a build's own name, may be any.
+    /// Whether it can apply to a version of KubeFleet that can do this; always, if it is about something else.
     #[must_use]
-    pub fn applies_to(&self, version: &str) -> bool {
-        // Only statements about KubeFleet can say which versions they are for.
-        self.product != Product::KubeFleet
-            || KubeFleet::parse(version).is_none_or(|version| self.needs.admits(&version))
+    pub fn applies_to(&self, kubefleet: &Capabilities) -> bool {
+        let in_scope = self.scope != Some(Scope::Namespaced) || kubefleet.can(Capability::NamespacedPlacements);
+        self.product != Product::KubeFleet || (in_scope && self.needs.admits(kubefleet))
     }
 }
 
@@ -266,7 +265,7 @@ struct RawCase {
     section: String,
     /// `cluster`, `namespaced` or `both`; without it the scope makes no difference.
     scope: Option<RawScope>,
-    /// A version tag, e.g. `since-v0.2.0`.
+    /// A tag of a capability, e.g. `needs-run-states`.
     needs: Option<String>,
     because: Option<String>,
     statements: Vec<RawStatement>,

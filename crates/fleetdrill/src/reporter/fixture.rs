@@ -1,6 +1,7 @@
 //! A run made by hand, with the texts that `KubeFleet` v0.1.2 writes: what the snapshot tests of all reporters show.
 
 use diagnosis::Finding;
+use fleet::capability::{Capabilities, Capability};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use steps::record::{Entry, Outcome, RunRecord, ScenarioRecord, Seen, Shown, ShownState, State, Transition, What};
@@ -144,6 +145,7 @@ pub(crate) fn run() -> RunRecord {
             ("kubernetes".to_owned(), "v1.36.3".to_owned()),
             ("etcd".to_owned(), "v3.6.4".to_owned()),
         ],
+        capabilities: Capabilities::from_iter([Capability::StuckRuns]),
         provider: "local".to_owned(),
         started_at: start(),
         seconds: 84.375,

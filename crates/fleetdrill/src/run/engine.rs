@@ -233,7 +233,8 @@ pub fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario, reason:
 /// What the guides' statements are compared with: what was measured on the versions that run.
 async fn known(fleet: &Fleet) -> Known {
     let argocd = fleet.argocd_version().await.map(|version| (Product::ArgoCd, version));
-    Known::of(std::iter::once((Product::KubeFleet, fleet.version().to_string())).chain(argocd))
+    let versions = std::iter::once((Product::KubeFleet, fleet.version().to_owned())).chain(argocd);
+    Known::of(fleet.capabilities().clone(), versions)
 }
 
 /// Which of the guides' statements a scenario that passed has shown.

@@ -1,24 +1,23 @@
-//! Scenarios that are for some versions of KubeFleet. Nothing here starts a fleet.
+//! Scenarios that some versions of KubeFleet can't run. Nothing here starts a fleet.
 
 use serde_json::Value;
 
-use crate::cache::with_cache;
 use crate::place::Place;
 
-/// A feature that no version of KubeFleet will do for, with a scenario for each side.
+/// A feature that KubeFleet v0.1.2 won't do for, with a scenario for each side.
 const FOR_OTHERS: &str = "Feature: for others
 
-  @since-v900.0.0
-  Scenario: far ahead
+  @needs-run-states
+  Scenario: ahead
     Given a placement \"web\" has put its resources on \"member-1\"
 
   Scenario Outline: <where>
     Given a placement \"web\" has put its resources on \"member-1\"
 
-    @before-v0.0.1
+    @without-envelopes
     Examples:
-      | where      |
-      | far behind |
+      | where  |
+      | behind |
 ";
 
 #[test]
@@ -26,20 +25,17 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     let place = Place::new();
     let file = place.write("own.feature", FOR_OTHERS);
     let (junit, json) = (place.path("junit.xml"), place.path("run.json"));
-    // An empty cache: a build would be noticed.
-    let cache = place.path("cache");
     let args = ["run", &file, "--kubefleet", "v0.1.2", "--junit", "junit.xml", "--json", "run.json"];
-    let said = with_cache(&place, &cache, &args);
+    let said = place.run(args);
     said.expect(
         0,
         &["nothing was run, and no fleet started: none of the scenarios is for KubeFleet v0.1.2", "hint: --kubefleet"],
     );
-    assert!(!cache.join("toolchain").exists(), "something was built");
     place.nothing_is_left();
 
-    let ahead = "needs KubeFleet v900.0.0 or later; this fleet runs v0.1.2";
-    let behind = "needs KubeFleet before v0.0.1; this fleet runs v0.1.2";
-    for (reason, name) in [(ahead, "far ahead"), (behind, "far behind")] {
+    let ahead = "needs KubeFleet with run-states; this fleet runs v0.1.2";
+    let behind = "needs KubeFleet without envelopes; this fleet runs v0.1.2";
+    for (reason, name) in [(ahead, "ahead"), (behind, "behind")] {
         let group = format!("not run: 1 scenario: {reason}\n      {name} (");
         assert!(said.stdout.contains(&group), "{}", said.stdout);
     }
@@ -52,7 +48,11 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     let json: Value = serde_json::from_slice(&std::fs::read(json).expect("the JSON file")).expect("JSON");
     let scenarios = json["scenarios"].as_array().expect("scenarios").iter();
     let told: Vec<_> = scenarios.map(|s| [&s["scenario"], &s["outcome"], &s["reason"]]).collect();
-    assert_eq!(told, [["far ahead", "not_run", ahead], ["far behind", "not_run", behind]]);
+    // As guides/measured/v0.1.2.yaml has it.
+    let can = "namespaced-placements stuck-runs waiting-runs before-stage-tasks optional-index run-state-field \
+               external-reported envelopes";
+    assert_eq!(json["capabilities"], serde_json::json!(can.split_whitespace().collect::<Vec<_>>()));
+    assert_eq!(told, [["ahead", "not_run", ahead], ["behind", "not_run", behind]]);
 }
 
 #[test]
@@ -60,26 +60,19 @@ fn a_list_says_which_versions_a_scenario_needs() {
     let place = Place::new();
     let file = place.write("own.feature", FOR_OTHERS);
     let text = place.run(["list", &file]).expect(0, &[]).stdout.clone();
-    assert!(text.contains("@since-v900.0.0; needs KubeFleet v900.0.0 or later\n"), "{text}");
+    assert!(text.contains("@needs-run-states; needs KubeFleet with run-states\n"), "{text}");
     let json = place.run(["list", &file, "-o", "json"]).expect(0, &[]).stdout.clone();
     let json: Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(json[1]["needs"], serde_json::json!(["KubeFleet before v0.0.1"]));
+    assert_eq!(json[1]["needs"], serde_json::json!(["KubeFleet without envelopes"]));
 }
 
 #[test]
-fn a_tag_that_names_no_version() {
+fn a_tag_that_names_no_capability() {
     let place = Place::new();
-    let file = place.write("own.feature", &FOR_OTHERS.replace("@before-v0.0.1", "@before-0.1"));
-    let wrong = "own.feature:13: tag @before-0.1 names no version: write it like @since-v0.2.0 or @before-v0.2.0";
+    let file = place.write("own.feature", &FOR_OTHERS.replace("@without-envelopes", "@without-magic"));
+    let wrong =
+        "own.feature:13: tag @without-magic names nothing that a version of KubeFleet can or can't do; there are: ";
     for command in ["run", "list"] {
         place.run([command, &file]).expect(2, &[wrong]);
     }
-}
-
-#[test]
-fn a_build_of_kubefleet_is_registered_under_its_version() {
-    let place = Place::new();
-    let cache = place.path("cache");
-    let said = with_cache(&place, &cache, &["toolchain", "add", "kubefleet", "main", "hub-agent=/bin/true"]);
-    said.expect(2, &["`main` doesn't say which version of KubeFleet it is", "e.g. v0.3.1-mine"]);
 }
