@@ -35,6 +35,9 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let mut interrupts = Interrupts::listen();
     // Everything that can be wrong with the input is found before anything is built or started.
     let mut suite = args.scenarios.load(args.shard)?;
+    if let Some(version) = &args.argocd {
+        components::check_argocd_version(version)?;
+    }
     let kubefleet = tokio::select! {
         kubefleet = kubefleet(&args) => kubefleet?,
         () = interrupts.next() => return Ok(Exit::Interrupted),
