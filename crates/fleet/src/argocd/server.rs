@@ -47,8 +47,7 @@ pub struct Cli {
 pub(super) async fn start(local: &Local, hub: &Cluster, programs: &Programs) -> Result<Cli, FleetError> {
     let place = Place::of(local);
     let cli = Cli { program: programs.argocd.clone(), config_dir: place.dir("cli") };
-    let runs = |name: &str| name == PROCESS;
-    if local.keeper().processes().await?.iter().any(|p| runs(&p.name) && p.pid.is_some()) {
+    if local.keeper().processes().await?.iter().any(|p| p.name == PROCESS && p.pid.is_some()) {
         return Ok(cli);
     }
     for dir in ["cli", "conf/server", "conf/server/tls"] {

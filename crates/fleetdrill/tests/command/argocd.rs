@@ -217,7 +217,7 @@ impl Fleet {
     }
 
     /// Does something on the hub.
-    fn wait_for<T>(&self, what: impl AsyncFnOnce(&Client) -> T) -> T {
+    fn on_hub<T>(&self, what: impl AsyncFnOnce(&Client) -> T) -> T {
         self.on("hub", what)
     }
 
