@@ -98,8 +98,69 @@ Feature: A sync fails because the cluster's admission refuses an object
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  # A webhook that answers would have to be a server of the harness; what Argo CD does with a denial is the same as with
-  # the policy's, and what the API server says of a webhook that doesn't answer is a case of its own.
+  @guide:argocd-sync-failed/admission/denied @guide:argocd-sync-failed/admission/names-policy @guide:argocd-sync-failed/admission/comply @guide:argocd-sync-failed/diagnose/admission
+  Scenario: A webhook denies it, and the manifest is brought into compliance
+    Given an admission webhook "owner" on "member-1" denies "configmaps" without the label "owner": "each ConfigMap needs the label owner"
+    And "member-1" refuses with "each ConfigMap needs the label owner" to create
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And application "web" reports
+      | field   | value                                                                                                     |
+      | sync    | OutOfSync                                                                                                 |
+      | phase   | Failed                                                                                                    |
+      | message | admission webhook "{owner}.example.com" denied the request: each ConfigMap needs the label owner          |
+    And the sync of application "web" reports of its resources
+      | resource           | status     | phase   | message                                                                                          |
+      | ConfigMap/settings | SyncFailed | Failed  | admission webhook "{owner}.example.com" denied the request: each ConfigMap needs the label owner |
+      | Service/web        | Synced     | Running |                                                                                                  |
+    And "Service/web" is on "member-1"
+    And the diagnosis of application "web" is AR-SF-004
+      | object                                 | value                                |
+      | Application/argocd/{web}               | each ConfigMap needs the label owner |
+      | ValidatingWebhookConfiguration/{owner} | Fail                                 |
+      | ValidatingWebhookConfiguration/{owner} | https://127.0.0.1:                   |
+    When "settings.yaml" of repository "web" is corrected to
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+        labels: {owner: shop}
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+  @guide:argocd-sync-failed/admission/denied @guide:argocd-sync-failed/admission/fix-policy
+  Scenario: A webhook denies it, and its rule is relaxed
+    Given an admission webhook "owner" on "member-1" denies "configmaps" without the label "owner": "each ConfigMap needs the label owner"
+    And "member-1" refuses with "each ConfigMap needs the label owner" to create
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And the sync of application "web" reports of its resources
+      | resource           | status     | phase  | message                                                                                          |
+      | ConfigMap/settings | SyncFailed | Failed | admission webhook "{owner}.example.com" denied the request: each ConfigMap needs the label owner |
+    And the diagnosis of application "web" is AR-SF-004
+    When the rule of admission webhook "owner" is relaxed to a warning
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And "ConfigMap/settings" is on "member-1"
+    And the diagnosis finds nothing
+
   Scenario: A webhook is down, and fails closed
     Given the administrator of "member-1" applies
       """

@@ -37,6 +37,7 @@ pub mod settings;
 pub mod syncing;
 pub mod tables;
 pub mod update_run;
+pub mod webhook;
 pub mod workload;
 mod world;
 

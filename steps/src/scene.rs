@@ -9,6 +9,7 @@ use diagnosis::{Finding, Snapshot};
 use fleet::argocd::Repository;
 use fleet::kinds::{self, Kind};
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
+use fleet::webhook::Rule;
 use fleet::{Fleet, FleetError};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -56,6 +57,8 @@ pub struct Scene {
     pub(crate) runs: BTreeMap<String, UpdateRun>,
     pub(crate) repositories: BTreeMap<String, Repository>,
     pub(crate) applications: BTreeMap<String, Application>,
+    /// The rules of this scenario's admission webhooks.
+    pub(crate) webhooks: BTreeMap<String, Rule>,
     /// Keys of Argo CD's settings that this scenario has set.
     pub(crate) settings: Vec<String>,
     observer: Arc<Observer>,
@@ -94,6 +97,7 @@ impl Scene {
             runs: BTreeMap::new(),
             repositories: BTreeMap::new(),
             applications: BTreeMap::new(),
+            webhooks: BTreeMap::new(),
             settings: Vec::new(),
             made: Vec::new(),
             labels: BTreeMap::new(),

@@ -58,6 +58,8 @@ pub(crate) struct Inner {
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
     pub argocd: RwLock<Option<argocd::Programs>>,
+    /// Held while it is seen whether the admission webhook runs.
+    pub webhook: Mutex<()>,
     /// Clusters that may start at the same time beside what runs: each start takes several seconds of processor time,
     /// and more of them at once make everything else wait.
     starts: Semaphore,
@@ -116,6 +118,7 @@ impl Fleet {
             members: RwLock::new(members),
             pods: RwLock::new(options.pods),
             argocd: RwLock::default(),
+            webhook: Mutex::default(),
             starts: starts(),
             snapshot: Mutex::default(),
         };
@@ -147,7 +150,8 @@ impl Fleet {
         let (members, pods, argocd) = (RwLock::new(members), RwLock::new(saved.pods), RwLock::new(saved.argocd));
         let (name, agents, starts) = (saved.name, saved.agents, starts());
         let snapshot = Mutex::default();
-        Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, argocd, starts, snapshot })))
+        let webhook = Mutex::default();
+        Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, argocd, webhook, starts, snapshot })))
     }
 
     /// Starts another fleet of the same components, beside this one; with Argo CD if this one has it and it is asked for.

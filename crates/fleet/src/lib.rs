@@ -2,8 +2,9 @@
 //! controllers report.
 //!
 //! [`Fleet`] is a hub and its members. [`observe`] watches objects and records how their conditions move; waits read
-//! from there. [`argocd`] is the other product that may run on a fleet. [`snapshot`] takes what the diagnosis reads, and [`bundle`] saves it, with what a person wants to see
-//! beside it. What a fault is made of stands in [`faults`].
+//! from there. [`argocd`] is the other product that may run on a fleet, [`webhook`] an admission webhook of the fleet's own.
+//! [`snapshot`] takes what the diagnosis reads, and [`bundle`] saves it, with what a person wants to see beside it. What a
+//! fault is made of stands in [`faults`].
 
 pub mod agents;
 pub mod argocd;
@@ -14,11 +15,13 @@ pub mod faults;
 mod fleet;
 mod install;
 pub mod kinds;
+mod listens;
 mod member;
 pub mod observe;
 pub mod snapshot;
 mod start;
 pub mod tables;
+pub mod webhook;
 
 pub use crate::error::FleetError;
 pub use crate::fleet::{Fleet, Options};

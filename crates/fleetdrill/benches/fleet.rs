@@ -1,5 +1,5 @@
-//! Figures of a fleet: how fast it starts, how well scenarios share it, how long the whole suite takes, fast-forwarded and
-//! in real time, and how much memory it all takes.
+//! Figures of a fleet: how fast it starts, how well scenarios share it, how long all of KubeFleet's take, fast-forwarded and
+//! in real time, and all of Argo CD's on a fleet that has it, and how much memory it all takes.
 //!
 //! A benchmark prints and judges nothing. Machines are noisy: what counts are ratios within one run, of things measured
 //! in turn.
@@ -58,7 +58,8 @@ fn main() -> Result<(), Failure> {
     if !up.status.success() {
         return Err(String::from_utf8_lossy(&up.stderr).into());
     }
-    let measured = scenarios().and_then(|()| memory()).and_then(|()| suite(&runtime));
+    let measured =
+        scenarios().and_then(|()| memory()).and_then(|()| kubefleet(&runtime)).and_then(|()| argocd(&runtime));
     Command::new(program()).args(["down", "bench"]).output()?;
     measured
 }
@@ -95,18 +96,31 @@ fn scenarios() -> Result<(), Failure> {
     Ok(())
 }
 
-/// All scenarios on one fleet.
-fn suite(runtime: &Runtime) -> Result<(), Failure> {
-    println!("\nthe whole suite on a running fleet");
-    for (mode, args) in [("fast-forwarded", &[][..]), ("in real time", &["--real-time"])] {
-        let sampler = Sampler::start(runtime)?;
-        let ran = run(args)?;
-        let (mib, processes) = sampler.stop()?;
-        println!("  {:>6.1} s {mode}, {} scenarios that took {:.0} s added up", ran.seconds, ran.scenarios, ran.sum);
-        println!("  {:>6.1} s its longest: {}", ran.longest.0, ran.longest.1);
-        println!("  ratio                              {:>6.2}", ran.seconds / ran.longest.0);
-        println!("  {mib:>6} MiB at peak, in {processes} processes (Pss, each second)");
+/// All scenarios of KubeFleet on one fleet.
+fn kubefleet(runtime: &Runtime) -> Result<(), Failure> {
+    println!("\nall of KubeFleet's scenarios on a running fleet");
+    suite(runtime, "fast-forwarded", &["--tags", "@kubefleet"])?;
+    suite(runtime, "in real time", &["--tags", "@kubefleet", "--real-time"])
+}
+
+/// All scenarios of Argo CD on one fleet. None of them is fast-forwarded.
+fn argocd(runtime: &Runtime) -> Result<(), Failure> {
+    let up = Command::new(program()).args(["up", "--name", "bench", "--argocd"]).output()?;
+    if !up.status.success() {
+        return Err(String::from_utf8_lossy(&up.stderr).into());
     }
+    println!("\nall of Argo CD's scenarios on a running fleet");
+    suite(runtime, "in all", &["--tags", "@argocd"])
+}
+
+fn suite(runtime: &Runtime, what: &str, args: &[&str]) -> Result<(), Failure> {
+    let sampler = Sampler::start(runtime)?;
+    let ran = run(args)?;
+    let (mib, processes) = sampler.stop()?;
+    println!("  {:>6.1} s {what}, {} scenarios that took {:.0} s added up", ran.seconds, ran.scenarios, ran.sum);
+    println!("  {:>6.1} s its longest: {}", ran.longest.0, ran.longest.1);
+    println!("  ratio                              {:>6.2}", ran.seconds / ran.longest.0);
+    println!("  {mib:>6} MiB at peak, in {processes} processes (Pss, each second)");
     Ok(())
 }
 

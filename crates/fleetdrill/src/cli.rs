@@ -154,6 +154,9 @@ pub struct Up {
     /// Run Argo CD on its hub, in this version or the default one, with the members as its destinations
     #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub argocd: Option<String>,
+    /// Run Argo CD with its API server, for the argocd command
+    #[arg(long)]
+    pub argocd_server: bool,
 }
 
 /// `fleetdrill status`.

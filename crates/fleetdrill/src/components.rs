@@ -128,6 +128,9 @@ pub async fn ensure_argocd(
     let toolchain = Toolchain::open(None)?;
     let (redis, git) = check_argocd(&toolchain, version)?;
     let [argocd, kustomize, helm] = build_argocd(version, progress).await?;
+    if argocd.crds().is_empty() {
+        return Err(without_crds(argocd.version()));
+    }
     Ok(argocd::Programs {
         version: argocd.version().to_owned(),
         argocd: program(&argocd, ARGOCD)?,
@@ -161,6 +164,25 @@ fn check_argocd(toolchain: &Toolchain, version: Option<&str>) -> Result<(PathBuf
     argocd_version(toolchain, version)?;
     let redis = system_program("redis-server", "redis-server", "Argo CD")?;
     Ok((redis, system_program("git", "git", "Argo CD")?))
+}
+
+/// Somebody's own build that was registered with the program alone.
+fn without_crds(version: &str) -> CommandError {
+    CommandError::Usage {
+        message: format!("argocd {version} was registered without CRDs, and a fleet needs them"),
+        hint: Some(format!(
+            "register it again with them, which are in manifests/crds of its source: \
+             `fleetdrill toolchain add argocd {version} argocd=PATH --crds DIR`"
+        )),
+    }
+}
+
+/// Sees that there is such a version of Argo CD.
+///
+/// # Errors
+/// When there is none.
+pub fn check_argocd_version(asked: &str) -> Result<(), CommandError> {
+    argocd_version(&Toolchain::open(None)?, Some(asked)).map(drop)
 }
 
 fn argocd_version(toolchain: &Toolchain, asked: Option<&str>) -> Result<String, CommandError> {

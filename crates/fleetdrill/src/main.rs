@@ -7,11 +7,13 @@ use fleetdrill::cli::Cli;
 use fleetdrill::commands;
 
 fn main() -> ExitCode {
-    // A keeper is this program too; it has its own runtime, and no command line for people.
+    // A keeper is this program too, and so is the admission webhook that it keeps; they have runtimes of their own, and no
+    // command line for people.
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["keeper", "serve", dir] => return clusters::keeper::serve(dir.as_ref()),
         ["keeper", "exec", ..] => return clusters::keeper::exec(&args[2..]),
+        ["webhook", "serve", ..] => return fleet::webhook::serve(&args[2..]),
         _ => {}
     }
     let cli = Cli::parse();

@@ -57,7 +57,10 @@ async fn an_added_version_is_used_like_any_other() {
 async fn adding_again_replaces() {
     let demo = Demo::new();
     add(&demo, &addition(&demo, "old")).await.expect("adds");
+    // One beside the CRDs, as in Argo CD's folder, is no CRD and no error.
+    write(&demo.path("my-crds/kustomization.yaml"), "kind: Kustomization\n");
     let installed = add(&demo, &addition(&demo, "new")).await.expect("adds");
+    assert!(installed.crds().iter().all(|crd| !crd.ends_with("kustomization.yaml")), "{:?}", installed.crds());
     assert_eq!(says(installed.program("one").expect("was added")), "new");
     assert_eq!(demo.leftovers(), [""; 0]);
 }

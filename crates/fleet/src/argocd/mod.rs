@@ -9,6 +9,7 @@ mod install;
 mod on_fleet;
 mod processes;
 mod repository;
+mod server;
 mod sync;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub use self::destinations::{limit_rights, restore_rights};
 pub use self::install::NAMESPACE;
 pub use self::processes::Component;
 pub use self::repository::Repository;
+pub use self::server::Cli;
 pub use self::sync::{REFRESH, Request, refresh, sync, terminate, unask};
 use crate::error::FleetError;
 

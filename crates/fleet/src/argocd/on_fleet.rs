@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clusters::error::ClusterError;
 
-use super::{Component, Programs, Repository, processes, start};
+use super::{Cli, Component, Programs, Repository, processes, server, start};
 use crate::Fleet;
 use crate::error::FleetError;
 
@@ -24,6 +24,17 @@ impl Fleet {
         *running = Some(programs);
         drop(running);
         self.save().await
+    }
+
+    /// Starts Argo CD's API server, unless it runs already, and says how the `argocd` command gets to it.
+    ///
+    /// # Errors
+    /// When the fleet has no Argo CD, or the server doesn't start or lets nobody in.
+    pub async fn start_argocd_server(&self) -> Result<Cli, FleetError> {
+        // Held so that two don't start one.
+        let running = self.0.argocd.write().await;
+        let programs = running.as_ref().ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))?;
+        server::start(&self.0.local, self.hub(), programs).await
     }
 
     /// Argo CD's version; none on a fleet without it.

@@ -3,23 +3,16 @@
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use clusters::error::ClusterError;
 use clusters::keeper::protocol::ProcessSpec;
 use clusters::local::{Cluster, Local, write_private};
 use clusters::state_dir;
 use serde_json::json;
-use tokio::net::TcpStream;
 
 use super::{NAMESPACE, Programs};
 use crate::error::FleetError;
-
-/// How long a component may take until it listens. All of them together take about 4 s here.
-const LISTENS_LIMIT: Duration = Duration::from_secs(120);
-
-/// How often it is looked whether it does.
-const LISTENS_INTERVAL: Duration = Duration::from_millis(50);
+use crate::listens::listens;
 
 /// A component of Argo CD that is always there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +40,9 @@ impl Component {
 /// Argo CD's own directory in the fleet's.
 const ROOT: &str = "argocd";
 
+/// The file with the repo-server's port, for what is started later.
+const REPO_SERVER_PORT: &str = "repo-server.port";
+
 /// Where the repo-server's tools are, in the fleet's directory.
 pub(super) fn tools(fleet: &Path) -> PathBuf {
     fleet.join(ROOT).join("bin")
@@ -59,11 +55,16 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Makes the directory with all that the components look for in it.
-    pub fn prepare(local: &Local, programs: &Programs) -> Result<Self, FleetError> {
+    /// The directory of a fleet, whether it is made already or not.
+    pub fn of(local: &Local) -> Self {
         let fleet = local.keeper().dir();
         // Beside the keeper's own socket: a socket's path can't be long.
-        let place = Self { root: fleet.join(ROOT), redis: fleet.join("redis.sock") };
+        Self { root: fleet.join(ROOT), redis: fleet.join("redis.sock") }
+    }
+
+    /// Makes the directory with all that the components look for in it.
+    pub fn prepare(local: &Local, programs: &Programs) -> Result<Self, FleetError> {
+        let place = Self::of(local);
         for dir in ["", "bin", "conf", "conf/reposerver", "conf/reposerver/tls", "conf/controller"] {
             state_dir::make_private(&place.root.join(dir))?;
         }
@@ -102,11 +103,29 @@ impl Place {
         Ok(write_private(&self.kubeconfig(), &config.to_string())?)
     }
 
+    /// A file or directory of Argo CD's.
+    pub fn dir(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// The cache's socket.
+    pub fn redis(&self) -> &Path {
+        &self.redis
+    }
+
+    /// Where the repo-server that runs listens.
+    pub fn repo_server_port(&self) -> Result<u16, FleetError> {
+        let path = self.root.join(REPO_SERVER_PORT);
+        let unreadable = |why: String| FleetError::Unreadable { what: path.display().to_string(), why };
+        let text = std::fs::read_to_string(&path).map_err(|e| unreadable(e.to_string()))?;
+        text.parse().map_err(|_| unreadable(format!("`{text}` is no port")))
+    }
+
     fn kubeconfig(&self) -> PathBuf {
         self.root.join("kubeconfig")
     }
 
-    fn env(&self, role: &str) -> Vec<(String, String)> {
+    pub fn env(&self, role: &str) -> Vec<(String, String)> {
         let at = |path: &str| self.root.join(path).display().to_string();
         let env = [
             ("ARGOCD_BINARY_NAME", role.to_owned()),
@@ -134,6 +153,7 @@ impl Place {
 pub(super) async fn start(local: &Local, place: &Place, programs: &Programs) -> Result<(), FleetError> {
     let keeper = local.keeper();
     let [repo_server, repo_server_metrics, controller_metrics] = keeper.reserve().await?;
+    write_private(&place.root.join(REPO_SERVER_PORT), &repo_server.to_string())?;
     keeper.start(redis(place, programs)).await?;
     keeper.start(self::repo_server(place, programs, repo_server, repo_server_metrics)).await?;
     keeper.start(controller(place, programs, repo_server, controller_metrics)).await?;
@@ -201,29 +221,4 @@ fn path(place: &Place, git: &Path) -> OsString {
     let mut dirs = vec![place.root.join("bin"), "/usr/bin".into(), "/bin".into()];
     dirs.extend(git.parent().map(Path::to_owned));
     std::env::join_paths(dirs).unwrap_or_default()
-}
-
-/// Waits until a process listens, and fails as soon as it has ended.
-async fn listens(local: &Local, process: &str, port: u16) -> Result<(), FleetError> {
-    let started = Instant::now();
-    let mut exits = local.first_exit();
-    loop {
-        if let Some(exit) = exits.borrow_and_update().clone() {
-            return Err(FleetError::Broken { exit });
-        }
-        if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-            return Ok(());
-        }
-        if started.elapsed() > LISTENS_LIMIT {
-            let log = local.keeper().log_tail(process);
-            let expectation = format!("{process} listens on port {port}");
-            return Err(FleetError::TimedOut {
-                expectation,
-                seconds: LISTENS_LIMIT.as_secs_f64(),
-                last: format!("its last lines:\n{log}"),
-            });
-        }
-        // There is nothing to watch before it listens.
-        let _ = tokio::time::timeout(LISTENS_INTERVAL, exits.changed()).await;
-    }
 }

@@ -35,6 +35,9 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let mut interrupts = Interrupts::listen();
     // Everything that can be wrong with the input is found before anything is built or started.
     let mut suite = args.scenarios.load(args.shard)?;
+    if let Some(version) = &args.argocd {
+        components::check_argocd_version(version)?;
+    }
     let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
     let shared: Shared = Arc::new(Mutex::new(reporters(&args)?));
     let kubefleet = tokio::select! {

@@ -41,6 +41,7 @@ async fn end_what_was_started(name: &str) {
 async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::stderr());
     let argocd = args.argocd.as_deref().map(|version| Some(version).filter(|v| !v.is_empty()));
+    let argocd = argocd.or(args.argocd_server.then_some(None));
     let fleet = if is_up {
         let fleet = open_fleet(&args.name).await?;
         if let Some(version) = args.kubefleet.as_deref().filter(|v| *v != fleet.version()) {
@@ -83,6 +84,12 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
         progress.say("starting a scheduler and a kubelet for each member");
         try_join_all(members.iter().map(|member| fleet.start_pods(member))).await?;
     }
+    let cli = if args.argocd_server {
+        progress.say("starting Argo CD's API server");
+        Some(fleet.start_argocd_server().await?)
+    } else {
+        None
+    };
     progress.finish();
     let argocd = fleet.argocd_version().await;
     let versions = versions(fleet.version(), argocd.as_deref());
@@ -90,6 +97,9 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     eprintln!("  kubectl --context hub get memberclusters");
     if argocd.is_some() {
         eprintln!("  kubectl --context hub --namespace argocd get applications");
+    }
+    if let Some(cli) = cli {
+        eprintln!("  ARGOCD_CONFIG_DIR={} {} app list", cli.config_dir.display(), cli.program.display());
     }
     eprintln!(
         "  fleetdrill diagnose --fleet {0}\n  fleetdrill down {0}\nkubeconfig, with a context for each cluster:",

@@ -1,10 +1,11 @@
 //! The command as a person or a CI system meets it: the real program, and where it takes one, a real fleet.
 //!
 //! What can be shown without a fleet stands in [`help`], [`input`], [`versions`], [`contexts`], [`cache`],
-//! [`bundle`], [`guides`] and [`keeper`]. [`fleet`], [`pods`] and
+//! [`bundle`], [`guides`] and [`keeper`]. [`fleet`], [`pods`], [`argocd`] and
 //! [`run`] start fleets, one at a time. Every test has a state directory of its own, so that fleets of others are
 //! neither seen nor harmed, and leaves no process behind even when it fails.
 
+mod argocd;
 mod bundle;
 mod cache;
 mod contexts;

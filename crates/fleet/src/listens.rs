@@ -1,0 +1,39 @@
+//! Waiting until a process of the fleet listens.
+
+use std::time::{Duration, Instant};
+
+use clusters::local::Local;
+use tokio::net::TcpStream;
+
+use crate::error::FleetError;
+
+/// How long a component may take until it listens. All of Argo CD's together take about 4 s here.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// How often it is looked whether it does.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Waits until a process listens on a port of loopback, and fails as soon as it, or another of the fleet, has ended.
+pub(crate) async fn listens(local: &Local, process: &str, port: u16) -> Result<(), FleetError> {
+    let started = Instant::now();
+    let mut exits = local.first_exit();
+    loop {
+        if let Some(exit) = exits.borrow_and_update().clone() {
+            return Err(FleetError::Broken { exit });
+        }
+        if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+            return Ok(());
+        }
+        if started.elapsed() > LIMIT {
+            let log = local.keeper().log_tail(process);
+            let expectation = format!("{process} listens on port {port}");
+            return Err(FleetError::TimedOut {
+                expectation,
+                seconds: LIMIT.as_secs_f64(),
+                last: format!("its last lines:\n{log}"),
+            });
+        }
+        // There is nothing to watch before it listens.
+        let _ = tokio::time::timeout(INTERVAL, exits.changed()).await;
+    }
+}

@@ -1,0 +1,117 @@
+//! The webhook's own side: HTTPS on loopback.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use kube::api::DynamicObject;
+use kube::core::admission::{AdmissionRequest, AdmissionReview};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::Rule;
+use super::on_fleet::rule_file;
+
+/// An API server's question has an object twice at most, each of 3 MiB at most.
+const QUESTION: usize = 8 << 20;
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Serves the webhook for `args` (port, certificate's file, key's file, directory of rules) until it is killed.
+#[must_use]
+pub fn serve(args: &[String]) -> ExitCode {
+    let [port, certificate, key, rules] = args else {
+        eprintln!("error: webhook serve takes a port, a certificate, a key and a directory of rules");
+        return ExitCode::from(2);
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let served = runtime.map_err(Failure::from).and_then(|runtime| {
+        let (port, tls) = (port.parse()?, tls(certificate.as_ref(), key.as_ref())?);
+        runtime.block_on(run(port, tls, rules.into()))
+    });
+    match served {
+        Ok(never) => match never {},
+        Err(error) => {
+            eprintln!("error: the admission webhook failed: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Failure> {
+    let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key)?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// The keeper holds the port, so that nobody else gets it, and lets those share it who say so.
+fn listen(port: u16) -> std::io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.set_reuseport(true)?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    socket.listen(128)
+}
+
+async fn run(port: u16, tls: TlsAcceptor, rules: PathBuf) -> Result<Infallible, Failure> {
+    let listener = listen(port)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let (tls, rules) = (tls.clone(), rules.clone());
+        tokio::spawn(async move {
+            // Whoever waits until it listens connects and says nothing.
+            let Ok(stream) = tls.accept(stream).await else { return };
+            let answers = service_fn(|request| answer(request, &rules));
+            if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), answers).await {
+                eprintln!("a connection failed: {error}");
+            }
+        });
+    }
+}
+
+async fn answer(request: Request<Incoming>, rules: &Path) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let (status, text) = match reviewed(request, rules).await {
+        Ok(text) => (StatusCode::OK, text),
+        Err(error) => {
+            eprintln!("{path}: {error}");
+            (StatusCode::BAD_REQUEST, error.to_string())
+        }
+    };
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+/// The answer to an API server's question by the rule that its path names.
+async fn reviewed(request: Request<Incoming>, rules: &Path) -> Result<String, Failure> {
+    let name = request.uri().path().trim_start_matches('/').to_owned();
+    let file = rule_file(rules, &name)?;
+    let text = tokio::fs::read_to_string(&file).await.map_err(|e| format!("there is no rule {name}: {e}"))?;
+    let rule: Rule = serde_json::from_str(&text)?;
+    let body = Limited::new(request.into_body(), QUESTION).collect().await?.to_bytes();
+    let review: AdmissionReview<DynamicObject> = serde_json::from_slice(&body)?;
+    let request: AdmissionRequest<DynamicObject> = review.try_into()?;
+    let answer = rule.answer(&request);
+    let said = if answer.allowed { "admitted" } else { "denied" };
+    let namespace = request.namespace.as_deref().unwrap_or_default();
+    eprintln!("{name}: {:?} of {}/{namespace}/{} {said}", request.operation, request.kind.kind, request.name);
+    Ok(serde_json::to_string(&answer.into_review())?)
+}
