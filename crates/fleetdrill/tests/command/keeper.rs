@@ -63,6 +63,11 @@ async fn a_process_starts_stops_and_starts_again() {
 
     keeper.start_again("one").await.expect("starts");
     assert_ne!(status(&keeper, "one").await.pid.expect("it runs"), first);
+    keeper.stop("one").await.expect("stopped");
+    keeper.start_again_with("one", &["and more".to_owned()]).await.expect("starts");
+    let more = |id: u32| std::fs::read(format!("/proc/{id}/cmdline")).expect("it runs");
+    let id = status(&keeper, "one").await.pid.expect("it runs");
+    assert!(String::from_utf8_lossy(&more(id)).contains("and more"));
     keeper.remove("one").await.expect("removed");
     assert_eq!(keeper.processes().await.expect("an answer"), []);
     for error in [keeper.stop("one").await, keeper.start_again("one").await, keeper.remove("one").await] {
