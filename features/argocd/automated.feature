@@ -4,6 +4,7 @@ Feature: What automated sync tries again, and what it does not
   times, with the commit that it began with.
 
   @AR-SF-002 @AR-SF-009
+  @drift:argocd-sync-failed/fix-it/same-commit
   Scenario: Retries go on with the commit that they began with
     Given a repository "web" with "service.yaml"
       """
@@ -30,13 +31,14 @@ Feature: What automated sync tries again, and what it does not
         ports: [{port: 80}]
       """
     And application "web" is refreshed
-    Then the sync of application "web" still runs after 8 seconds
+    Then application "web" is tried again after "10" seconds
     And application "web" reports
-      | field    | value              |
-      | sync     | OutOfSync          |
-      | phase    | Running            |
-      | message  | Retrying           |
-      | revision | latest             |
+      | field       | value     |
+      | sync        | OutOfSync |
+      | phase       | Running   |
+      | message     | Retrying  |
+      | retry limit | 5         |
+      | revision    | latest    |
     And the diagnosis of application "web" is AR-SF-002
     When the last commit of repository "web" is reverted
     And application "web" is refreshed
@@ -55,6 +57,7 @@ Feature: What automated sync tries again, and what it does not
     And the diagnosis finds nothing
 
   @AR-SF-002 @AR-SF-011
+  @guide:argocd-sync-failed/fix-it/new-commit
   Scenario: Without retries the same commit isn't tried again, and a new one is
     Given a repository "web" with "service.yaml"
       """
@@ -90,6 +93,12 @@ Feature: What automated sync tries again, and what it does not
       | SyncError | Failed last sync attempt to |
       | SyncError | may not change once set   |
     And the diagnosis of application "web" is AR-SF-011, because of AR-SF-002
+    # Somebody who asks for it tries the same commit.
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And the sync of application "web" reports of its resources
+      | resource    | status     | message                 |
+      | Service/web | SyncFailed | may not change once set |
     # What was in the way is gone, and nobody tries.
     When the administrator of "member-1" deletes "Service/web"
     And application "web" is refreshed

@@ -83,13 +83,17 @@ Feature: A sync fails because a field can't be changed
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @guide:argocd-sync-failed/meaning/sync-again @drift:argocd-sync-failed/diagnose/dry-run @drift:argocd-sync-failed/immutable-field/replace
+  @guide:argocd-sync-failed/meaning/sync-again @drift:argocd-sync-failed/diagnose/dry-run @drift:argocd-sync-failed/diagnose/resource-messages
+  @drift:argocd-sync-failed/immutable-field/replace
   Scenario: The selector of a Deployment, and what does not help
     When application "web" syncs
     Then the sync of application "web" fails
     And the sync of application "web" reports of its resources
       | resource       | status     | phase  | message            |
       | Deployment/web | SyncFailed | Failed | field is immutable |
+    And application "web" lists its resources
+      | resource       | status    | message |
+      | Deployment/web | OutOfSync | absent  |
     # The dry run is the client's: it doesn't ask the API server.
     When application "web" syncs with "--dry-run"
     Then the sync of application "web" succeeds

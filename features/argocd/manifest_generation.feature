@@ -55,25 +55,26 @@ Feature: A sync ends in an error because no manifests could be rendered
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @drift:argocd-sync-failed/generation/log-without-name
   Scenario: A kustomization names a file that isn't there
-    Given a repository "web" with "kustomization.yaml"
+    Given a repository "overlay" with "kustomization.yaml"
       """
       resources:
         - settings.yaml
       namePrefix: green-
       """
-    And repository "web" also has "settings.yaml"
+    And repository "overlay" also has "settings.yaml"
       """
       apiVersion: v1
       kind: ConfigMap
       metadata:
         name: settings
       """
-    And an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "overlay" for "member-1"
     And application "web" syncs
     And application "web" is Synced and Healthy
     And "ConfigMap/green-settings" is on "member-1"
-    When "kustomization.yaml" of repository "web" becomes
+    When "kustomization.yaml" of repository "overlay" becomes
       """
       resources:
         - setings.yaml
@@ -88,22 +89,23 @@ Feature: A sync ends in an error because no manifests could be rendered
       | ComparisonError | kustomize build             |
       | ComparisonError | setings.yaml                |
       | ComparisonError | no such file or directory   |
+    And the repo-server of Argo CD has logged "setings.yaml" in no line with "{web}"
     And the diagnosis of application "web" is AR-SF-001
-    When the last commit of repository "web" is reverted
+    When the last commit of repository "overlay" is reverted
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @guide:argocd-sync-failed/generation/non-zero-exit
+  @guide:argocd-sync-failed/generation/non-zero-exit @guide:argocd-sync-failed/generation/log
   Scenario: A Helm chart needs a value that isn't given
-    Given a repository "web" with "Chart.yaml"
+    Given a repository "chart" with "Chart.yaml"
       """
       apiVersion: v2
       name: web
       version: 0.1.0
       """
-    And repository "web" also has "templates/settings.yaml"
+    And repository "chart" also has "templates/settings.yaml"
       """
       apiVersion: v1
       kind: ConfigMap
@@ -112,14 +114,14 @@ Feature: A sync ends in an error because no manifests could be rendered
       data:
         colour: {{ required "set colour" .Values.colour | quote }}
       """
-    And repository "web" also has "values.yaml"
+    And repository "chart" also has "values.yaml"
       """
       colour: blue
       """
-    And an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "chart" for "member-1"
     And application "web" syncs
     And application "web" is Synced and Healthy
-    When "values.yaml" of repository "web" becomes
+    When "values.yaml" of repository "chart" becomes
       """
       color: green
       """
@@ -131,8 +133,9 @@ Feature: A sync ends in an error because no manifests could be rendered
       | phase           | Error         |
       | ComparisonError | helm template |
       | ComparisonError | set colour    |
+    And the repo-server of Argo CD has logged "set colour" in a line with "{web}"
     And the diagnosis of application "web" is AR-SF-001
-    When "values.yaml" of repository "web" is corrected to
+    When "values.yaml" of repository "chart" is corrected to
       """
       colour: green
       """
@@ -143,7 +146,7 @@ Feature: A sync ends in an error because no manifests could be rendered
 
   # The cache's key has the kinds of the destination in it: on a member where CRDs come and go, the error comes afresh. The
   # features that make CRDs do so on "member-2".
-  @drift:argocd-sync-failed/generation/stale-after-push @drift:argocd-sync-failed/fix-it/hard-refresh-first
+  @guide:argocd-sync-failed/diagnose/cached @drift:argocd-sync-failed/generation/stale-after-push @drift:argocd-sync-failed/fix-it/hard-refresh-first
   Scenario: After three failures the error comes from the cache, and a new commit has a new one
     Given a repository "web" with "kustomization.yaml"
       """

@@ -16,7 +16,8 @@ Feature: A sync doesn't get past a wave
       """
 
   @AR-SF-009 @AR-SF-013
-  @guide:argocd-sync-failed/wave/order @guide:argocd-sync-failed/wave/later-waves @drift:argocd-sync-failed/wave/hangs @drift:argocd-sync-failed/wave/wave-order
+  @guide:argocd-sync-failed/wave/order @guide:argocd-sync-failed/wave/later-waves @guide:argocd-sync-failed/wave/unhealthy
+  @drift:argocd-sync-failed/wave/hangs @drift:argocd-sync-failed/wave/wave-order
   Scenario: A Deployment goes on progressing, and a fix is not picked up by the running sync
     Given repository "web" also has "deployment.yaml"
       """
@@ -42,6 +43,10 @@ Feature: A sync doesn't get past a wave
       | field  | value       |
       | health | Progressing |
       | phase  | Running     |
+    # The health of each is kept elsewhere.
+    And application "web" lists its resources
+      | resource       | status | health |
+      | Deployment/web | Synced | absent |
     And the sync of application "web" reports of its resources
       | resource           | status | phase   |
       | Deployment/web     | Synced | Running |
@@ -88,6 +93,7 @@ Feature: A sync doesn't get past a wave
     And "ConfigMap/settings" is on "member-1"
     And the diagnosis finds nothing
 
+  @guide:argocd-sync-failed/wave/ends @guide:argocd-sync-failed/wave/unhealthy
   Scenario: A Deployment exceeds its progress deadline
     Given repository "web" also has "deployment.yaml"
       """

@@ -78,28 +78,8 @@ async fn is_well(world: &mut World, name: String) -> Result<(), StepError> {
     .await
 }
 
-/// Waits until the Application has an entry for each of these resources in the result of its last operation. Columns:
-/// `resource` (kind and name, `{name}` filled in), and where wanted `status`, `hook`, `phase` (which the API calls
-/// hookPhase) and `message` (a part of it). A status of `absent` means that there is no entry; `empty` that it is empty.
-#[then(expr = "the sync of application {string} reports of its resources")]
-async fn of_its_resources(world: &mut World, name: String, step: &Step) -> Result<(), StepError> {
-    let scene = world.scene();
-    let columns = ["resource", "status", "hook", "phase", "message"];
-    let mut rows = Vec::new();
-    for row in DataTable::of(step, "resources", &columns)?.rows() {
-        let resource = scene.names.fill(row.needed("resource")?);
-        let cells = columns[1..].iter().filter_map(|c| Some((*c, scene.names.fill(row.cell(c)?))));
-        rows.push((resource, cells.collect::<Vec<_>>()));
-    }
-    let resources: Vec<&str> = rows.iter().map(|(resource, _)| resource.as_str()).collect();
-    let expectation = format!("the sync reports of {}", resources.join(", "));
-    wait(scene, &name, &expectation, limits::SYNCED, |object| {
-        let results = object.list("/status/operationState/syncResult/resources");
-        let wrong = rows.iter().find_map(|(resource, cells)| result_holds(results, resource, cells).err());
-        wrong.map_or(Verdict::Holds, |what| unless_final(object, what))
-    })
-    .await
-}
+/// The fields of the last operation.
+const OF_OPERATION: [&str; 5] = ["phase", "message", "retries", "retry limit", "revision"];
 
 /// What `{object} reports` means for an Application.
 pub(crate) async fn reports(scene: &Scene, name: &str, step: &Step) -> Result<(), StepError> {
@@ -116,7 +96,7 @@ pub(crate) async fn reports(scene: &Scene, name: &str, step: &Step) -> Result<()
             let is = field_of(object, field, &latest);
             if !field_fits(field, is.as_deref(), wanted) {
                 let what = format!("{field} is `{}`, not `{wanted}`", is.unwrap_or("absent".into()));
-                let of_operation = ["phase", "message", "retries", "revision"].contains(&field.as_str());
+                let of_operation = OF_OPERATION.contains(&field.as_str());
                 return if of_operation { unless_final(object, what) } else { Verdict::Pending(what) };
             }
         }
@@ -153,7 +133,7 @@ pub(crate) async fn stays(
 }
 
 /// What isn't so of the last operation may become so, unless that has ended and no other will begin by itself.
-fn unless_final(object: Object<'_>, what: String) -> Verdict {
+pub(crate) fn unless_final(object: Object<'_>, what: String) -> Verdict {
     let ended = object.at("/operation").is_none() && object.at("/status/operationState/finishedAt").is_some();
     let automated = object.at("/spec/syncPolicy/automated").is_some();
     if ended && !automated { Verdict::Never(format!("the sync has ended, and {what}")) } else { Verdict::Pending(what) }
@@ -232,6 +212,7 @@ fn field_of(object: Object<'_>, field: &str, latest: &str) -> Option<String> {
         "phase" => text("/status/operationState/phase"),
         "message" => text("/status/operationState/message"),
         "retries" => object.at("/status/operationState/retryCount").map(ToString::to_string),
+        "retry limit" => object.at("/status/operationState/operation/retry/limit").map(ToString::to_string),
         "revision" => text("/status/operationState/operation/sync/revision")
             .map(|revision| if revision == latest { "latest" } else { "an earlier one" }.to_owned()),
         condition => {
@@ -245,35 +226,9 @@ fn field_of(object: Object<'_>, field: &str, latest: &str) -> Option<String> {
 fn field_fits(field: &str, is: Option<&str>, wanted: &str) -> bool {
     match is {
         None => wanted == "absent",
-        Some(is) if ["sync", "health", "phase", "retries", "revision"].contains(&field) => is == wanted,
+        Some(is) if ["sync", "health", "phase", "retries", "retry limit", "revision"].contains(&field) => is == wanted,
         Some(is) => wanted != "absent" && is.contains(wanted),
     }
-}
-
-fn result_holds(results: &[Value], resource: &str, cells: &[(&str, String)]) -> Result<(), String> {
-    let text = |result: &Value, key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let named = |result: &&Value| format!("{}/{}", text(result, "kind"), text(result, "name")) == resource;
-    let Some(result) = results.iter().find(named) else {
-        let absent = cells.iter().any(|(column, cell)| *column == "status" && cell == "absent");
-        return if absent { Ok(()) } else { Err(format!("there is no entry for {resource}")) };
-    };
-    for (column, wanted) in cells {
-        let key = match *column {
-            "hook" => "hookType",
-            "phase" => "hookPhase",
-            column => column,
-        };
-        let is = text(result, key);
-        let fits = match (*column, wanted.as_str()) {
-            (_, "empty") => is.is_empty(),
-            ("message", wanted) => is.contains(wanted),
-            (_, wanted) => is == wanted,
-        };
-        if !fits {
-            return Err(format!("the {column} of {resource} is `{is}`, not `{wanted}`"));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -281,7 +236,7 @@ mod tests {
     use diagnosis::Object;
     use serde_json::json;
 
-    use super::{field_fits, field_of, fill, result_holds};
+    use super::{field_fits, field_of, fill};
 
     #[test]
     fn a_spec_s_own_fields_stay() {
@@ -305,16 +260,5 @@ mod tests {
         assert!(field_fits("ComparisonError", is("ComparisonError").as_deref(), "target state"));
         assert!(field_fits("SyncError", is("SyncError").as_deref(), "absent"));
         assert!(!field_fits("phase", is("phase").as_deref(), "Err"), "a phase is told in full");
-    }
-
-    #[test]
-    fn a_resource_is_found_by_kind_and_name() {
-        let results = [json!({"kind": "Job", "name": "migrate", "hookType": "PreSync", "hookPhase": "Failed"})];
-        let cells = |column: &'static str, cell: &str| [(column, cell.to_owned())];
-        assert!(result_holds(&results, "Job/migrate", &cells("phase", "Failed")).is_ok());
-        assert!(result_holds(&results, "Job/migrate", &cells("status", "empty")).is_ok());
-        assert!(result_holds(&results, "Job/other", &cells("status", "absent")).is_ok());
-        let error = result_holds(&results, "Job/migrate", &cells("hook", "Sync")).expect_err("another");
-        assert_eq!(error, "the hook of Job/migrate is `PreSync`, not `Sync`");
     }
 }

@@ -20,7 +20,7 @@ use crate::scene::{self, Scene};
 use crate::world::World;
 
 /// What a scenario calls its own namespace on members.
-const NAMESPACE: &str = "apps";
+pub(crate) const NAMESPACE: &str = "apps";
 
 /// Applies manifests, the step's text (several: with `---` between them), to a member, as its administrator does with `kubectl apply
 /// --server-side`; in the namespace `{apps}` where they name none. They go at the end of the scenario: give those without a
@@ -224,7 +224,7 @@ async fn apply(scene: &mut Scene, member: &str, manifest: Value) -> Result<Strin
 }
 
 /// A member, and an object there of a kind that is known here.
-async fn known(
+pub(crate) async fn known(
     scene: &Scene,
     member: &str,
     object: &str,

@@ -3,6 +3,8 @@
 use cucumber::then;
 
 use crate::error::StepError;
+use crate::params::ComponentParam;
+use crate::scene::Scene;
 use crate::world::World;
 
 /// The hub-agent, in which all of KubeFleet's controllers on the hub run, has logged this text; `{name}` stands for the real
@@ -11,13 +13,41 @@ use crate::world::World;
 async fn has_logged(world: &mut World, text: String) -> Result<(), StepError> {
     let scene = world.scene();
     let wanted = scene.names.fill(&text);
-    let path = scene.fleet.keeper().log(&fleet::agents::hub_agent_name());
+    logged(scene, &fleet::agents::hub_agent_name(), &[&wanted]).await
+}
+
+/// A component of Argo CD has logged a line with both texts; `{name}` stands for the real name of what the scenario calls so.
+#[then(expr = "the {component} of Argo CD has logged {string} in a line with {string}")]
+async fn in_a_line(world: &mut World, component: ComponentParam, text: String, with: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    logged(scene, component.0.process(), &[&scene.names.fill(&text), &scene.names.fill(&with)]).await
+}
+
+/// A component of Argo CD has logged the first text, and the second stands in none of the lines that have it.
+#[then(expr = "the {component} of Argo CD has logged {string} in no line with {string}")]
+async fn in_no_line(world: &mut World, component: ComponentParam, text: String, with: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let (process, text, with) = (component.0.process(), scene.names.fill(&text), scene.names.fill(&with));
+    logged(scene, process, &[&text]).await?;
+    if log(scene, process).await?.lines().any(|line| line.contains(&text) && line.contains(&with)) {
+        return Err(StepError::Differs(format!("a line of {process}'s log has `{text}` and `{with}`")));
+    }
+    Ok(())
+}
+
+/// Sees to it that a process has logged a line with all these texts.
+async fn logged(scene: &Scene, process: &str, wanted: &[&str]) -> Result<(), StepError> {
+    if log(scene, process).await?.lines().any(|line| wanted.iter().all(|text| line.contains(text))) {
+        return Ok(());
+    }
+    let wanted = wanted.join("` and `");
+    Err(StepError::Differs(format!("no line of {process}'s log has `{wanted}`")))
+}
+
+async fn log(scene: &Scene, process: &str) -> Result<String, StepError> {
+    let path = scene.fleet.keeper().log(process);
     let read = tokio::fs::read(&path).await;
     let log = read.map_err(|e| StepError::Differs(format!("failed to read {}: {e}", path.display())))?;
     // The log quotes messages, and what is quoted in them once more.
-    let log = String::from_utf8_lossy(&log).replace('\\', "");
-    if log.contains(&wanted) {
-        return Ok(());
-    }
-    Err(StepError::Differs(format!("no line of {} has `{wanted}`", path.display())))
+    Ok(String::from_utf8_lossy(&log).replace('\\', ""))
 }

@@ -32,6 +32,11 @@ impl Names {
         real
     }
 
+    /// What a name stands for that nobody here has given, such as an address.
+    pub fn call(&mut self, name: &str, real: String) {
+        self.real.insert(name.to_owned(), real);
+    }
+
     /// The real name of a thing that was made before.
     ///
     /// # Errors
@@ -64,7 +69,9 @@ mod tests {
         assert_eq!(names.get("member-1").expect("shared"), "member-1");
         assert_eq!(names.fill("{web} on {member-1}, {other}"), "web-k3f9 on member-1, {other}");
         assert_eq!(names.fill("widgets.example-{suffix}.io"), "widgets.example-k3f9.io");
+        names.call("address", "10.0.0.7".to_owned());
+        assert_eq!(names.fill("clusterIP: {address}"), "clusterIP: 10.0.0.7");
         let error = names.get("wbe").expect_err("never made").to_string();
-        assert_eq!(error, "this scenario has nothing named \"wbe\" so far, only: member-1, web");
+        assert_eq!(error, "this scenario has nothing named \"wbe\" so far, only: address, member-1, web");
     }
 }

@@ -1,7 +1,14 @@
 //! What Argo CD is asked for, until it has noticed.
 //!
-//! It misses what it is asked for just as it writes the Application itself (docs/argocd.md). A user who sees nothing happen
-//! asks for a comparison, once more. That is done here, and the scenario's report says so.
+//! It can miss what it is asked for just as it writes the Application itself. `writeBackToInformer` (v3.2.11,
+//! controller/appcontroller.go:1618) puts the answer to each of its own patches into its store, whatever version is there. When
+//! the watch has brought a newer one between the patch and the answer, the store goes back to one in which nothing is asked
+//! for. Both queues read the store: `needRefreshAppStatus` (1950) looks there for the annotation, and
+//! `processAppOperationQueueItem` (1038) for an `operation`, before it reads the Application anew. Nothing queues it again until
+//! it changes, or its last comparison has expired after 120 s.
+//!
+//! A user who sees nothing happen asks for a comparison, once more. That is done here, and the scenario's report says so: `Argo
+//! CD missed ...`. A controller that was merely slow can't be told from one that missed it; the line stands for both.
 
 use std::time::Duration;
 

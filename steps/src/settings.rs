@@ -1,4 +1,4 @@
-//! Steps about Argo CD's settings, and the end of what a scenario has made in it.
+//! Steps about Argo CD's settings, and its components' flags.
 
 use cucumber::{given, when};
 use fleet::FleetError;
@@ -8,7 +8,8 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
 use crate::error::StepError;
-use crate::scene::{self, Scene};
+use crate::params::ComponentParam;
+use crate::scene::Scene;
 use crate::world::World;
 
 /// The ConfigMap with Argo CD's settings.
@@ -50,10 +51,44 @@ async fn gets(world: &mut World, name: String) -> Result<(), StepError> {
     Ok(())
 }
 
+/// Gives the repo-server a kustomize, of a name that Applications can ask for, that waits so long before it renders.
+#[given(expr = "the repo-server has a kustomize {string} that takes {int} seconds")]
+async fn has_slow(world: &mut World, name: String, seconds: u64) -> Result<(), StepError> {
+    let scene = world.scene();
+    let real = scene.names.make(&name);
+    let program = format!("kustomize-{real}");
+    scene.fleet.install_slow_kustomize(&program, seconds).await?;
+    let path = scene.fleet.tool_of_argocd(&program);
+    set(scene, &format!("kustomize.path.{real}"), &path.display().to_string()).await?;
+    scene.induced(format!("ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {program}, which takes {seconds} s"));
+    Ok(())
+}
+
+/// Starts a component of Argo CD anew with these flags beside its own (`--sync-timeout=20`); of a flag that it has already,
+/// these count. All scenarios on the fleet would feel it: have a fleet of its own.
+#[given(expr = "the {component} of Argo CD is restarted with {string}")]
+#[when(expr = "the {component} of Argo CD is restarted with {string}")]
+async fn is_restarted(world: &mut World, component: ComponentParam, flags: String) -> Result<(), StepError> {
+    let scene = world.scene();
+    let all: Vec<String> = flags.split_whitespace().map(ToOwned::to_owned).collect();
+    if let Some(wrong) = all.iter().find(|flag| !flag.starts_with("--") || !flag.contains('=')) {
+        return Err(StepError::Feature(format!("`{wrong}` is no flag like --sync-timeout=20")));
+    }
+    scene.fleet.restart_argocd_with(component.0, &all).await?;
+    scene.did(format!("{} restarted with {flags}", component.0.process()));
+    Ok(())
+}
+
 async fn set(scene: &mut Scene, key: &str, value: &str) -> Result<(), StepError> {
     scene.settings.push(key.to_owned());
     let data = Map::from_iter([(key.to_owned(), Value::from(value))]);
     patch(scene, data).await
+}
+
+/// Takes back the settings that the scenario has set.
+pub(crate) async fn take_back(scene: &Scene) -> Result<(), StepError> {
+    let data: Map<String, Value> = scene.settings.iter().map(|key| (key.clone(), Value::Null)).collect();
+    if data.is_empty() { Ok(()) } else { patch(scene, data).await }
 }
 
 async fn patch(scene: &Scene, data: Map<String, Value>) -> Result<(), StepError> {
@@ -61,49 +96,4 @@ async fn patch(scene: &Scene, data: Map<String, Value>) -> Result<(), StepError>
     let patched = api.patch(CONFIG_MAP, &PatchParams::default(), &Patch::Merge(json!({"data": data}))).await;
     patched.map_err(FleetError::api("hub", format!("change ConfigMap/{CONFIG_MAP}")))?;
     Ok(())
-}
-
-impl Scene {
-    /// Takes back what the scenario made in Argo CD: its settings, its Applications with what they made outside of the
-    /// scenario's own namespaces, and its repositories. What can't be is logged and left.
-    pub(crate) async fn strike_argocd(&self) {
-        let data: Map<String, Value> = self.settings.iter().map(|key| (key.clone(), Value::Null)).collect();
-        if !data.is_empty()
-            && let Err(error) = patch(self, data).await
-        {
-            tracing::warn!(%error, "failed to take settings of Argo CD back");
-        }
-        for application in self.applications.values() {
-            if let Err(error) = self.strike_application(&application.name, application.member.as_deref()).await {
-                tracing::warn!(%error, name = application.name, "failed to clean up an Application");
-            }
-        }
-        for repository in self.repositories.values() {
-            if let Err(error) = repository.remove().await {
-                tracing::warn!(%error, url = repository.url(), "failed to remove a repository");
-            }
-        }
-    }
-
-    /// Deletes an Application and what it made that lies in no namespace; the rest goes with the scenario's namespaces.
-    async fn strike_application(&self, name: &str, member: Option<&str>) -> Result<(), StepError> {
-        let hub = self.hub();
-        let api = kinds::APPLICATION.api(&hub.client, Some(argocd::NAMESPACE));
-        let failed = FleetError::api("hub", format!("read Application/{name}"));
-        let Some(application) = api.get_opt(name).await.map_err(failed)? else { return Ok(()) };
-        scene::delete(&hub, kinds::APPLICATION, Some(argocd::NAMESPACE), name).await?;
-        let resources = application.data.pointer("/status/resources").and_then(Value::as_array);
-        let cluster = match member {
-            Some(member) => self.fleet.member(member).await?.cluster,
-            None => hub,
-        };
-        for resource in resources.into_iter().flatten().filter(|r| r.get("namespace").is_none()) {
-            let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
-            let kind = kinds::find(text("group"), text("kind"));
-            if let Some(kind) = kind.filter(|k| !k.namespaced && text("name").contains(self.names.suffix())) {
-                scene::delete(&cluster, kind, None, text("name")).await?;
-            }
-        }
-        Ok(())
-    }
 }

@@ -10,7 +10,7 @@ use expect_test::expect_file;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// The order in which a reader needs the nouns; what isn't named here follows by its file's name.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 19] = [
     "member",
     "placement",
     "envelope",
@@ -22,8 +22,11 @@ const ORDER: [&str; 16] = [
     "approval",
     "repository",
     "application",
+    "results",
     "syncing",
+    "retries",
     "destination",
+    "live",
     "settings",
     "reports",
     "diagnosing",

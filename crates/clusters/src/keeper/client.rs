@@ -166,7 +166,16 @@ impl Keeper {
     /// # Errors
     /// When it runs, or there never was one of that name.
     pub async fn start_again(&self, name: &str) -> Result<(), ClusterError> {
-        self.done(Request::StartAgain { name: name.to_owned() }, format!("start {name} again")).await
+        self.start_again_with(name, &[]).await
+    }
+
+    /// Starts a process again with these arguments behind those that it has.
+    ///
+    /// # Errors
+    /// When it runs, or there never was one of that name.
+    pub async fn start_again_with(&self, name: &str, more: &[String]) -> Result<(), ClusterError> {
+        let request = Request::StartAgain { name: name.to_owned(), more: more.to_vec() };
+        self.done(request, format!("start {name} again")).await
     }
 
     /// All processes.

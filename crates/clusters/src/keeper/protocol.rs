@@ -37,10 +37,12 @@ pub enum Request {
         /// The process's name.
         name: String,
     },
-    /// Start a process again that was stopped or died, as it was.
+    /// Start a process again that was stopped or died, as it was, with more arguments.
     StartAgain {
         /// The process's name.
         name: String,
+        /// What follows its arguments from now on.
+        more: Vec<String>,
     },
     /// All processes, in the order in which they were first started.
     List,

@@ -244,9 +244,10 @@ async fn handle(keeper: &Arc<State>, request: Request) -> Response {
         Request::Start(spec) => done(keeper.start(spec)),
         Request::Stop { name } => done(keeper.stop(&name).await),
         Request::Remove { name } => done(keeper.remove(&name).await),
-        Request::StartAgain { name } => {
+        Request::StartAgain { name, more } => {
             let spec = keeper.lock().processes.iter().find(|p| p.spec.name == name).map(|p| p.spec.clone());
-            done(spec.ok_or_else(|| format!("there is no process {name}")).and_then(|spec| keeper.start(spec)))
+            let spec = spec.ok_or_else(|| format!("there is no process {name}"));
+            done(spec.and_then(|spec| keeper.start(ProcessSpec { args: [spec.args, more].concat(), ..spec })))
         }
         Request::List => {
             let inner = keeper.lock();

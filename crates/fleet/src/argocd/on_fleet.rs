@@ -1,5 +1,6 @@
 //! What a [`Fleet`] can do with Argo CD.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use clusters::error::ClusterError;
@@ -60,6 +61,16 @@ impl Fleet {
         Ok(self.keeper().start_again(component.process()).await?)
     }
 
+    /// Starts a component of Argo CD anew, with these flags behind those that it has: of a flag that is there twice, the last
+    /// counts. They stay with the component.
+    ///
+    /// # Errors
+    /// When the fleet has no Argo CD, or it can't be started.
+    pub async fn restart_argocd_with(&self, component: Component, flags: &[String]) -> Result<(), FleetError> {
+        self.stop_argocd(component).await?;
+        Ok(self.keeper().start_again_with(component.process(), flags).await?)
+    }
+
     /// Makes an empty git repository of this name in the fleet's directory.
     ///
     /// # Errors
@@ -85,6 +96,20 @@ impl Fleet {
         let (program, link) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
         let linked = tokio::fs::symlink(program, &link).await;
         Ok(linked.map_err(|source| ClusterError::Io { action: "write", path: link, source })?)
+    }
+
+    /// Gives the repo-server kustomize under another name too, which waits for so many seconds before it begins.
+    ///
+    /// # Errors
+    /// When the fleet has no Argo CD, or the program can't be written.
+    pub async fn install_slow_kustomize(&self, name: &str, seconds: u64) -> Result<(), FleetError> {
+        let (program, path) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
+        let script = format!("#!/bin/sh\nsleep {seconds}\nexec '{}' \"$@\"\n", program.display());
+        let written = async {
+            tokio::fs::write(&path, script).await?;
+            tokio::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).await
+        };
+        Ok(written.await.map_err(|source| ClusterError::Io { action: "write", path: path.clone(), source })?)
     }
 
     async fn argocd_programs(&self) -> Result<Programs, FleetError> {

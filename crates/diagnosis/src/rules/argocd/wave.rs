@@ -119,10 +119,10 @@ fn health<'a>(application: Application<'a>, outcome: Outcome<'_>) -> Option<(Str
 fn placement_topics(application: Application<'_>, outcomes: &[Outcome<'_>]) -> Vec<Topic> {
     let on_hub = application.destination().cluster.is_some_and(|c| c.name == application.fleet.hub.name);
     let placement = |object: Object<'_>| {
-        let outcome = |o: &&Outcome<'_>| {
+        let outcome = |o: &Outcome<'_>| {
             (o.text("kind"), o.namespace(), o.text("name")) == (object.kind(), object.namespace(), object.name())
         };
-        outcomes.iter().find(outcome).is_some()
+        outcomes.iter().any(outcome)
     };
     let all = Scope::BOTH.into_iter().flat_map(|scope| {
         let objects = application.fleet.hub.of_kind(crate::rules::fleet::PLACEMENT, scope.placement());

@@ -1,0 +1,51 @@
+@argocd
+Feature: How long Argo CD waits
+  The application-controller waits for a render as long as one of its flags says, and for a sync as long as another does. They
+  are for all of Argo CD, so this has a fleet of its own.
+
+  @takes-60s @AR-SF-001
+  @guide:argocd-sync-failed/generation/deadline @guide:argocd-sync-failed/generation/raise-timeout @guide:argocd-sync-failed/wave/times-out
+  Scenario: A render and then a sync take longer than it waits
+    Given a fleet of its own with 1 member and Argo CD
+    And the application-controller of Argo CD is restarted with "--repo-server-timeout-seconds=3 --sync-timeout=8"
+    And the repo-server has a kustomize "slow" that takes 5 seconds
+    And a repository "web" with "kustomization.yaml"
+      """
+      resources:
+        - ingress.yaml
+      """
+    And repository "web" also has "ingress.yaml"
+      """
+      apiVersion: networking.k8s.io/v1
+      kind: Ingress
+      metadata:
+        name: web
+      spec:
+        defaultBackend:
+          service:
+            name: web
+            port: {number: 80}
+      """
+    And an application "web" of repository "web" for "member-1" with '{"source": {"kustomize": {"version": "{slow}"}}}'
+    Then application "web" reports
+      | field           | value                     |
+      | sync            | Unknown                   |
+      | ComparisonError | context deadline exceeded |
+    And the diagnosis of application "web" is AR-SF-001
+    When the application-controller of Argo CD is restarted with "--repo-server-timeout-seconds=60"
+    And application "web" is hard-refreshed
+    Then application "web" reports
+      | field           | value     |
+      | sync            | OutOfSync |
+      | ComparisonError | absent    |
+    When application "web" syncs
+    Then the sync of application "web" fails
+    And application "web" reports
+      | field   | value                                                  |
+      | health  | Progressing                                            |
+      | message | Operation terminated, triggered by controller sync timeout |
+    When the setting "resource.customizations.health.networking.k8s.io_Ingress" of Argo CD is "hs = {}; hs.status = 'Healthy'; return hs"
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
