@@ -13,6 +13,7 @@ Feature: How long Argo CD waits
       """
       resources:
         - ingress.yaml
+        - done.yaml
       """
     And repository "web" also has "ingress.yaml"
       """
@@ -25,6 +26,16 @@ Feature: How long Argo CD waits
           service:
             name: web
             port: {number: 80}
+      """
+    # Without a hook or a wave to come, a sync doesn't wait for health.
+    And repository "web" also has "done.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: done
+        annotations:
+          argocd.argoproj.io/hook: PostSync
       """
     And an application "web" of repository "web" for "member-1" with '{"source": {"kustomize": {"version": "{slow}"}}}'
     Then application "web" reports
@@ -39,6 +50,9 @@ Feature: How long Argo CD waits
       | sync            | OutOfSync |
       | ComparisonError | absent    |
     When application "web" syncs
+    # That the time is over is seen when the controller looks at the Application again: by itself after up to two minutes.
+    Then the sync of application "web" still runs after 12 seconds: "waiting for healthy state of networking.k8s.io/Ingress/web"
+    When application "web" is refreshed
     Then the sync of application "web" fails
     And application "web" reports
       | field   | value                                                  |

@@ -39,7 +39,7 @@ pub enum Capability {
     ExternalNamesRuns,
     /// Approval requests are labelled with their task.
     TaskLabels,
-    /// Resources are wrapped in ClusterResourceEnvelopes and ResourceEnvelopes, and not in ConfigMaps.
+    /// Resources are wrapped in a ClusterResourceEnvelope or a ResourceEnvelope, and not in a ConfigMap.
     Envelopes,
 }
 

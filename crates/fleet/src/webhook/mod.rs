@@ -3,7 +3,7 @@
 //!
 //! A [`Rule`] says what it refuses and with which words. Each is a file in the fleet's directory under a name that is the path
 //! by which an API server asks for it; it is read anew for each question, so that a change of it counts at once. Which objects
-//! an API server asks about is the ValidatingWebhookConfiguration's business.
+//! an API server asks about is for the webhook's configuration to say.
 
 mod on_fleet;
 mod rule;
