@@ -116,7 +116,7 @@ impl fmt::Display for Written<'_> {
 mod tests {
     use jiff::Timestamp;
 
-    use fleet::capability::Capabilities;
+    use fleet::capability::{Capabilities, Capability};
 
     use super::*;
     use crate::guides::{Measured, Product, guide};
@@ -221,6 +221,8 @@ mod tests {
     fn what_does_not_apply_to_the_version_is_not_asked_for() {
         let stopped = named("staged-update-run-2026/state-stop/stopped/cluster");
         assert_eq!(check(&stopped, &[], "abcd1", &on("v0.1.2")), Ok(Vec::new()));
-        assert!(check(&stopped, &[], "abcd1", &on("v0.3.1")).is_err());
+        let can = Capabilities::from_iter([Capability::RunStates]);
+        let able = Known::measured([Measured::of(Product::KubeFleet, "v0.3.1", can, [])]);
+        assert!(check(&stopped, &[], "abcd1", &able).is_err());
     }
 }
