@@ -69,9 +69,9 @@ test-long: ## Run what takes too long for every change: the suite RUNS times in 
 	RUNS=$(RUNS) scripts/repeat $(ARGS)
 	RUNS=1 scripts/repeat --real-time $(ARGS)
 
-bench: ## Measure how fast fleets start, how well scenarios share one, and what it all takes
+bench: ## Measure how fast fleets start, how well scenarios share one, and what it all takes (ARGS=kubefleet for a part)
 	@scripts/setup
-	$(CARGO) bench --locked -p fleetdrill --bench fleet
+	$(CARGO) bench --locked -p fleetdrill --bench fleet -- $(ARGS)
 
 docs: ## Write docs/steps.md, docs/failure-modes.md and docs/guides.md anew from the code and what was measured
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p steps --test vocabulary

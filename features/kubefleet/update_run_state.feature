@@ -329,7 +329,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @needs-run-state-field @without-run-states @disruptive @takes-100s @KF-UR-007
+  @needs-run-state-field @without-run-states @disruptive @takes-100s @fast-forward @KF-UR-007
   Scenario Outline: A stuck run of <placement> begins anew when its state changes once its cluster is mended
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east"

@@ -18,7 +18,6 @@ use clusters::keeper::Program;
 use fleet::{Fleet, Options};
 use fleetdrill::components::{self, Components};
 use serde_json::Value;
-use tokio::runtime::Runtime;
 
 /// The scenarios of the four failures, as they are selected.
 const FAILURES: [&str; 4] = [
@@ -28,20 +27,37 @@ const FAILURES: [&str; 4] = [
     "The approval after a stage of a cluster-scoped placement carries a stale observedGeneration",
 ];
 
+/// What says where fleets are.
+const STATE_DIR: &str = "FLEETDRILL_STATE_DIR";
+
 /// How often each start is measured; the median counts.
 const ROUNDS: usize = 5;
 
 type Failure = Box<dyn std::error::Error>;
+
+/// The parts, which can be asked for by name: `make bench ARGS=kubefleet`.
+const PARTS: [(&str, fn() -> Result<(), Failure>); 4] =
+    [("start", start), ("failures", failures), ("kubefleet", kubefleet), ("argocd", argocd)];
 
 fn main() -> Result<(), Failure> {
     // `cargo test` runs benchmarks too, to see that they compile.
     if !std::env::args().any(|a| a == "--bench") {
         return Ok(());
     }
+    let asked: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    if let Some(unknown) = asked.iter().find(|part| !PARTS.iter().any(|(name, _)| name == part)) {
+        return Err(format!("there is no part `{unknown}`, only {}", PARTS.map(|(name, _)| name).join(", ")).into());
+    }
+    for (name, part) in PARTS.iter().filter(|(name, _)| asked.is_empty() || asked.iter().any(|part| part == name)) {
+        part().map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(())
+}
+
+fn start() -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let components =
         runtime.block_on(components::ensure(None, components::Extras::default(), &|event| eprintln!("{event}")))?;
-
     let (mut bare, mut whole) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
         bare.push(runtime.block_on(bare::four_api_servers(&components.programs))?);
@@ -53,15 +69,7 @@ fn main() -> Result<(), Failure> {
     println!("  four bare API servers at once      {:>6.1} s", seconds(bare));
     println!("  a fleet, hub and three joined      {:>6.1} s", seconds(whole));
     println!("  ratio                              {:>6.2}", seconds(whole) / seconds(bare));
-
-    let up = Command::new(program()).args(["up", "--name", "bench"]).output()?;
-    if !up.status.success() {
-        return Err(String::from_utf8_lossy(&up.stderr).into());
-    }
-    let measured =
-        scenarios().and_then(|()| memory()).and_then(|()| kubefleet(&runtime)).and_then(|()| argocd(&runtime));
-    Command::new(program()).args(["down", "bench"]).output()?;
-    measured
+    Ok(())
 }
 
 async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
@@ -82,40 +90,50 @@ async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
     Ok(took)
 }
 
+/// Failures one by one and together, on a fleet that is up.
+fn failures() -> Result<(), Failure> {
+    let up = Command::new(program()).args(["up", "--name", "bench"]).output()?;
+    if !up.status.success() {
+        return Err(String::from_utf8_lossy(&up.stderr).into());
+    }
+    let measured = scenarios().and_then(|()| memory());
+    Command::new(program()).args(["down", "bench"]).output()?;
+    measured
+}
+
 fn scenarios() -> Result<(), Failure> {
+    let on_bench = |names: &[&str]| run(Command::new(program()).args(["run", "--fleet", "bench"]).args(names));
     let mut longest = 0.0_f64;
     println!("\nfailure scenarios on a running fleet");
     for name in FAILURES {
-        let took = run(&[name])?.seconds;
+        let took = on_bench(&[name])?.seconds;
         println!("  {took:>6.1} s alone: {name}");
         longest = longest.max(took);
     }
-    let together = run(&FAILURES)?.seconds;
+    let together = on_bench(&FAILURES)?.seconds;
     println!("  {together:>6.1} s all four together");
     println!("  ratio to the longest alone         {:>6.2}", together / longest);
     Ok(())
 }
 
 /// All scenarios of KubeFleet on one fleet.
-fn kubefleet(runtime: &Runtime) -> Result<(), Failure> {
-    println!("\nall of KubeFleet's scenarios on a running fleet");
-    suite(runtime, "fast-forwarded", &["--tags", "@kubefleet"])?;
-    suite(runtime, "in real time", &["--tags", "@kubefleet", "--real-time"])
+fn kubefleet() -> Result<(), Failure> {
+    println!("\nall of KubeFleet's scenarios on one fleet, without its start");
+    suite("fast-forwarded", &["--tags", "@kubefleet"])?;
+    suite("in real time", &["--tags", "@kubefleet", "--real-time"])
 }
 
 /// All scenarios of Argo CD on one fleet. None of them is fast-forwarded.
-fn argocd(runtime: &Runtime) -> Result<(), Failure> {
-    let up = Command::new(program()).args(["up", "--name", "bench", "--argocd"]).output()?;
-    if !up.status.success() {
-        return Err(String::from_utf8_lossy(&up.stderr).into());
-    }
-    println!("\nall of Argo CD's scenarios on a running fleet");
-    suite(runtime, "in all", &["--tags", "@argocd"])
+fn argocd() -> Result<(), Failure> {
+    println!("\nall of Argo CD's scenarios on one fleet, without its start");
+    suite("in all", &["--tags", "@argocd"])
 }
 
-fn suite(runtime: &Runtime, what: &str, args: &[&str]) -> Result<(), Failure> {
-    let sampler = Sampler::start(runtime)?;
-    let ran = run(args)?;
+fn suite(what: &str, args: &[&str]) -> Result<(), Failure> {
+    // Apart from other fleets, whose memory isn't the suite's.
+    let fleets = tempfile::tempdir()?;
+    let sampler = Sampler::start(fleets.path());
+    let ran = run(Command::new(program()).arg("run").args(args).env(STATE_DIR, fleets.path()))?;
     let (mib, processes) = sampler.stop()?;
     println!("  {:>6.1} s {what}, {} scenarios that took {:.0} s added up", ran.seconds, ran.scenarios, ran.sum);
     println!("  {:>6.1} s its longest: {}", ran.longest.0, ran.longest.1);
@@ -135,18 +153,16 @@ struct Ran {
     longest: (f64, String),
 }
 
-/// Runs scenarios on the fleet that is up, with names or options that select them.
-fn run(args: &[&str]) -> Result<Ran, Failure> {
-    let json = std::env::temp_dir().join(format!("fleetdrill-bench-{}.json", std::process::id()));
-    let mut command = Command::new(program());
+/// Runs scenarios with `fleetdrill run`, which is asked for a report beside what it is asked for already.
+fn run(command: &mut Command) -> Result<Ran, Failure> {
+    let dir = tempfile::tempdir()?;
+    let json = dir.path().join("run.json");
     // Bundles of failed scenarios go to the working directory.
-    command.args(["run", "--fleet", "bench", "--json"]).arg(&json).args(args).current_dir(std::env::temp_dir());
-    let output = command.output()?;
+    let output = command.arg("--json").arg(&json).current_dir(std::env::temp_dir()).output()?;
     if !output.status.success() {
         return Err([output.stdout, output.stderr].map(|o| String::from_utf8_lossy(&o).into_owned()).concat().into());
     }
     let record: Value = serde_json::from_str(&std::fs::read_to_string(&json)?)?;
-    std::fs::remove_file(&json)?;
     let scenarios = record["scenarios"].as_array().ok_or("no scenarios in the report")?;
     let time = |s: &Value| s["started_at"].as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok());
     let ran: Vec<_> = scenarios.iter().filter(|s| s["outcome"] != "not_run").collect();
@@ -158,30 +174,32 @@ fn run(args: &[&str]) -> Result<Ran, Failure> {
     Ok(Ran { seconds: ends.fold(0.0, f64::max), scenarios: ran.len(), sum, longest })
 }
 
-/// Adds up the memory of all of a fleet's processes once a second: members come and go. Each process counts its share of the
-/// pages that it has in common with others (Pss), as a dozen API servers have their program.
+/// Adds up the memory of the processes of all fleets in a directory once a second: members come and go, and scenarios have
+/// fleets of their own. Each process counts its share of the pages that it has in common with others (Pss), as a dozen API
+/// servers have their program.
 struct Sampler {
     stop: Sender<()>,
     thread: JoinHandle<(u64, usize)>,
 }
 
 impl Sampler {
-    fn start(runtime: &Runtime) -> Result<Self, Failure> {
-        let fleet = runtime.block_on(Fleet::open("bench"))?;
-        let handle = runtime.handle().clone();
+    fn start(fleets: &Path) -> Self {
+        let fleets = fleets.to_owned();
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let mut most = (0, 0);
             while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-                let Ok(processes) = handle.block_on(fleet.keeper().processes()) else { continue };
                 // One that ends meanwhile has no memory any more.
-                let kib: Vec<u64> =
-                    processes.iter().filter_map(|p| kib_of(p.pid?.into(), "smaps_rollup", "Pss:").ok()).collect();
+                let kib: Vec<u64> = processes(&fleets)
+                    .unwrap_or_default()
+                    .into_iter()
+                    .filter_map(|pid| kib_of(pid, "smaps_rollup", "Pss:").ok())
+                    .collect();
                 most = most.max((kib.iter().sum::<u64>() / 1024, kib.len()));
             }
             most
         });
-        Ok(Self { stop, thread })
+        Self { stop, thread }
     }
 
     /// The most MiB at one time, and in how many processes.
@@ -189,6 +207,15 @@ impl Sampler {
         drop(self.stop);
         self.thread.join().map_err(|_| "the memory couldn't be sampled".into())
     }
+}
+
+/// The ids of the processes of all fleets in a directory.
+fn processes(fleets: &Path) -> Result<Vec<u64>, Failure> {
+    let status = Command::new(program()).args(["status", "-o", "json"]).env(STATE_DIR, fleets).output()?;
+    let fleets: Value = serde_json::from_slice(&status.stdout)?;
+    let of = |fleet: &Value| fleet["processes"].as_array().cloned().unwrap_or_default();
+    let all = fleets.as_array().into_iter().flatten().flat_map(of);
+    Ok(all.filter_map(|process| process["pid"].as_u64()).collect())
 }
 
 fn memory() -> Result<(), Failure> {
