@@ -4,6 +4,7 @@ use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use fleet::argocd;
 use fleet::kinds::{self, Kind};
+use fleet::objects;
 use fleet::observe::{Verdict, Watched};
 use fleet::{FIELD_MANAGER, FleetError};
 use k8s_openapi::api::core::v1::Pod;
@@ -16,7 +17,7 @@ use tokio::time::{Duration, Instant};
 use crate::error::StepError;
 use crate::limits;
 use crate::repository::document;
-use crate::scene::{self, Scene};
+use crate::scene::Scene;
 use crate::world::World;
 
 /// What a scenario calls its own namespace on members.
@@ -48,7 +49,7 @@ async fn deletes(world: &mut World, member: String, object: String) -> Result<()
     let (cluster, kind, name) = known(scene, &member, &object).await?;
     let namespace = scene.names.get(NAMESPACE)?;
     let namespace = Some(namespace.as_str()).filter(|_| kind.namespaced);
-    scene::delete(&cluster, kind, namespace, &name).await?;
+    objects::delete(&cluster, kind, namespace, &name).await?;
     scene.remedied(format!("{}/{name} deleted on {}", kind.kind, cluster.name));
     let watched = Watched::one(&cluster.name, kind, namespace, &name);
     let expectation = format!("{}/{name} is gone from {}", kind.kind, cluster.name);

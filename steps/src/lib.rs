@@ -37,7 +37,6 @@ pub mod results;
 pub mod retries;
 mod scene;
 pub mod settings;
-mod striking;
 pub mod syncing;
 pub mod tables;
 pub mod update_run;

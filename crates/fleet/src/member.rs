@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clusters::local::Cluster;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::error::FleetError;
 use crate::install::FIELD_MANAGER;
-use crate::kinds::{CONFIG_MAP, Kind, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
+use crate::kinds::{CONFIG_MAP, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
+use crate::objects::{create, delete};
 use crate::observe::{Observer, Verdict, Watched};
 
 /// The label that has each MemberCluster's name as its value, from its making on. What selects members by it needs no label of
@@ -56,23 +57,6 @@ pub fn member_namespace(member: &str) -> String {
 #[must_use]
 pub fn identity(member: &str) -> String {
     format!("fleet-member-agent-{member}")
-}
-
-/// Creates an object unless it exists already.
-pub(crate) async fn create(
-    cluster: &Cluster,
-    kind: Kind,
-    namespace: Option<&str>,
-    value: Value,
-) -> Result<(), FleetError> {
-    let action = format!("create {}/{}", kind.kind, crate::install::name(&value));
-    let object: DynamicObject = serde_json::from_value(value)
-        .map_err(|e| FleetError::Unreadable { what: kind.kind.into(), why: e.to_string() })?;
-    match kind.api(&cluster.client, namespace).create(&PostParams::default(), &object).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
-        Err(error) => Err(FleetError::api(&cluster.name, action)(error)),
-    }
 }
 
 /// Makes what a member needs on the hub before its agent can start: an identity, a token for it in a file, and the
@@ -179,20 +163,6 @@ pub(crate) async fn leave(hub: &Cluster, observer: &Observer, name: &str) -> Res
         observer.until(hub, &watched, &expectation, LEAVE_LIMIT, |objects| Verdict::gone(objects, &name)).await?;
     }
     Ok(())
-}
-
-/// Deletes an object; no error when it is gone already.
-pub(crate) async fn delete(
-    cluster: &Cluster,
-    kind: Kind,
-    namespace: Option<&str>,
-    name: &str,
-) -> Result<(), FleetError> {
-    match kind.api(&cluster.client, namespace).delete(name, &DeleteParams::default()).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        Err(error) => Err(FleetError::api(&cluster.name, format!("delete {}/{name}", kind.kind))(error)),
-    }
 }
 
 /// Sets labels on a MemberCluster; a null takes one away.

@@ -35,8 +35,10 @@ const ROUNDS: usize = 5;
 
 type Failure = Box<dyn std::error::Error>;
 
+type Part = fn() -> Result<(), Failure>;
+
 /// The parts, which can be asked for by name: `make bench ARGS=kubefleet`.
-const PARTS: [(&str, fn() -> Result<(), Failure>); 4] =
+const PARTS: [(&str, Part); 4] =
     [("start", start), ("failures", failures), ("kubefleet", kubefleet), ("argocd", argocd)];
 
 fn main() -> Result<(), Failure> {

@@ -53,6 +53,31 @@ pub struct Extras<'a> {
     pub argocd: Option<Option<&'a str>>,
 }
 
+impl Extras<'_> {
+    /// Sees that what is asked for can be had, as far as that shows before anything is built: that the version is one, and that
+    /// the system has what it needs of it.
+    ///
+    /// # Errors
+    /// When there is no such version, or the system lacks a program.
+    pub fn check(self) -> Result<(), CommandError> {
+        self.argocd.map_or(Ok(()), |version| check_argocd(&Toolchain::open(None)?, version).map(drop))
+    }
+}
+
+/// The version of KubeFleet that is meant: the one that was asked for, or else the default one.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn kubefleet(asked: Option<&str>) -> Result<String, CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let version = match asked {
+        Some(version) => version,
+        None => toolchain.default_version(KUBEFLEET)?,
+    };
+    toolchain.check(KUBEFLEET, version)?;
+    Ok(version.to_owned())
+}
+
 /// Gets KubeFleet's agents, in this version or the default one, building them where they aren't there, and finds out what they
 /// can do.
 ///
@@ -62,17 +87,12 @@ pub async fn ensure_agents(
     asked: Option<&str>,
     progress: &(dyn Fn(BuildEvent) + Send + Sync),
 ) -> Result<Agents, CommandError> {
-    let toolchain = Toolchain::open(None)?;
-    let version = match asked {
-        Some(version) => version,
-        None => toolchain.default_version(KUBEFLEET)?,
-    };
-    toolchain.check(KUBEFLEET, version)?;
-    let installed = toolchain.ensure(KUBEFLEET, version, &AGENTS, progress).await?;
+    let version = kubefleet(asked)?;
+    let installed = Toolchain::open(None)?.ensure(KUBEFLEET, &version, &AGENTS, progress).await?;
     let (hub_agent, member_agent) = (program(&installed, "hub-agent")?, program(&installed, "member-agent")?);
     // The others there aren't KubeFleet's own, or those of an API before; the agents run without them.
     let crds = installed.crds().iter().filter(|f| is_kubefleet(f)).cloned().collect();
-    Ok(Agents::probe(version.to_owned(), hub_agent, member_agent, crds).await?)
+    Ok(Agents::probe(version, hub_agent, member_agent, crds).await?)
 }
 
 /// Gets the programs for a fleet, building what isn't there; what pods and Argo CD need only when `extras` says so.
@@ -84,14 +104,23 @@ pub async fn ensure(
     extras: Extras<'_>,
     progress: &(dyn Fn(BuildEvent) + Send + Sync),
 ) -> Result<Components, CommandError> {
-    let toolchain = Toolchain::open(None)?;
-    let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
-    // What the system lacks is told before anything is built.
-    if let Some(version) = extras.argocd {
-        check_argocd(&toolchain, version)?;
-    }
+    extras.check()?;
     // The shorter build comes first: what is wrong with it is told at once, not after ten minutes.
     let agents = ensure_agents(kubefleet, progress).await?;
+    ensure_rest(agents, extras, progress).await
+}
+
+/// As [`ensure`], for agents that are there.
+///
+/// # Errors
+/// When a version is unknown or can't be built, or the system lacks a program.
+pub async fn ensure_rest(
+    agents: Agents,
+    extras: Extras<'_>,
+    progress: &(dyn Fn(BuildEvent) + Send + Sync),
+) -> Result<Components, CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
     let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;
     let programs = Programs {
         etcd: program(&planes, "etcd")?,
@@ -138,8 +167,8 @@ pub async fn ensure_argocd(
         kustomize: program(&kustomize, KUSTOMIZE)?,
         helm: program(&helm, HELM)?,
         git,
-        crds: argocd.crds().iter().filter(|f| !is_kustomization(f)).cloned().collect(),
-        rights: argocd.asset("rbac").iter().filter(|f| !is_kustomization(f)).cloned().collect(),
+        crds: argocd.crds().to_vec(),
+        rights: argocd.asset("rbac").to_vec(),
     })
 }
 
@@ -221,9 +250,4 @@ fn program(installed: &Installed, name: &str) -> Result<PathBuf, ToolchainError>
 
 fn is_kubefleet(file: &std::path::Path) -> bool {
     file.file_name().is_some_and(|n| n.to_string_lossy().contains("kubernetes-fleet.io"))
-}
-
-/// The folders of Argo CD's CRDs and rights have a kustomization among them.
-fn is_kustomization(file: &std::path::Path) -> bool {
-    file.file_stem().is_some_and(|name| name == "kustomization")
 }

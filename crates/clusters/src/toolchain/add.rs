@@ -95,11 +95,6 @@ fn copy(addition: &Addition, to: &Path, slot: &Slot) -> Result<Manifest, Toolcha
         }
         for name in names {
             let copy = folder.join(&name);
-            // Argo CD's folder has one beside its CRDs, for those who apply it with kubectl.
-            if Path::new(&name).file_stem().is_some_and(|stem| stem == "kustomization") {
-                fs::remove_file(&copy).map_err(|error| ToolchainError::io("write", &copy, error))?;
-                continue;
-            }
             check_crds(&copy).map_err(|why| ToolchainError::BadCrds { path: crds.join(&name), why })?;
             let checksum = Checksum::of(&copy).map_err(|error| ToolchainError::io("read", &copy, error))?;
             manifest.files.insert(format!("crds/{name}"), checksum);

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::NAMESPACE;
 use crate::error::FleetError;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, SECRET, SERVICE_ACCOUNT};
-use crate::member::{account_token, create, delete};
+use crate::member::account_token;
+use crate::objects::{create, delete};
 
 /// What Argo CD is on a member, as `argocd cluster add` makes it.
 const MANAGER: &str = "argocd-manager";

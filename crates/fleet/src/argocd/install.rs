@@ -12,7 +12,8 @@ use crate::install::{apply_crds, name, read_crds};
 use crate::kinds::{
     APP_PROJECT, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, NAMESPACE as NAMESPACE_KIND, SECRET, SERVICE_ACCOUNT,
 };
-use crate::member::{account_token, create};
+use crate::member::account_token;
+use crate::objects::create;
 
 /// The namespace of Argo CD and of its Applications.
 pub const NAMESPACE: &str = "argocd";

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{NAMESPACE, Programs};
 use crate::error::FleetError;
-use crate::listens::listens;
+use crate::port::{self, listens};
 
 /// A component of Argo CD that is always there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,10 +115,7 @@ impl Place {
 
     /// Where the repo-server that runs listens.
     pub fn repo_server_port(&self) -> Result<u16, FleetError> {
-        let path = self.root.join(REPO_SERVER_PORT);
-        let unreadable = |why: String| FleetError::Unreadable { what: path.display().to_string(), why };
-        let text = std::fs::read_to_string(&path).map_err(|e| unreadable(e.to_string()))?;
-        text.parse().map_err(|_| unreadable(format!("`{text}` is no port")))
+        port::read(&self.root.join(REPO_SERVER_PORT))
     }
 
     fn kubeconfig(&self) -> PathBuf {
@@ -153,7 +150,7 @@ impl Place {
 pub(super) async fn start(local: &Local, place: &Place, programs: &Programs) -> Result<(), FleetError> {
     let keeper = local.keeper();
     let [repo_server, repo_server_metrics, controller_metrics] = keeper.reserve().await?;
-    write_private(&place.root.join(REPO_SERVER_PORT), &repo_server.to_string())?;
+    port::write(&place.root.join(REPO_SERVER_PORT), repo_server)?;
     keeper.start(redis(place, programs)).await?;
     keeper.start(self::repo_server(place, programs, repo_server, repo_server_metrics)).await?;
     keeper.start(controller(place, programs, repo_server, controller_metrics)).await?;

@@ -19,8 +19,8 @@ use super::processes::Place;
 use super::{NAMESPACE, Programs};
 use crate::error::FleetError;
 use crate::kinds::SECRET;
-use crate::listens::listens;
-use crate::member::create;
+use crate::objects::create;
+use crate::port::listens;
 
 /// The API server's process.
 const PROCESS: &str = "argocd-server";

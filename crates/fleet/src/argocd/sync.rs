@@ -38,27 +38,17 @@ pub struct Request {
 /// # Errors
 /// When there is no such Application, an operation is in progress, or the hub refuses.
 pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result<DynamicObject, FleetError> {
-    let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
-    let failed = |action: &str| FleetError::api(&hub.name, format!("{action} Application/{application}"));
-    loop {
-        let there = api.get(application).await.map_err(failed("read"))?;
+    change(hub, application, "sync", |there| {
         if there.data.get("operation").is_some() {
             return Err(FleetError::Busy(application.to_owned()));
         }
-        // Read and written as one. When the controller has written its status in between, an operation of its own may be
-        // there now: it is looked at again, as Argo CD's API server does.
-        let mut patch = json!({
-            "metadata": {"resourceVersion": there.metadata.resource_version},
-            "operation": operation(request, there.data.pointer("/spec/syncPolicy")),
-        });
+        let mut patch = json!({"operation": operation(request, there.data.pointer("/spec/syncPolicy"))});
         if there.data.get("status").is_some() {
             patch["status"] = json!({"operationState": null});
         }
-        match api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await {
-            Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            patched => return patched.map_err(failed("sync")),
-        }
-    }
+        Ok(patch)
+    })
+    .await
 }
 
 /// Asks for a comparison now: `hard` renders the manifests anew as well. It is done when the annotation is gone. Returns the
@@ -91,21 +81,30 @@ async fn annotate(hub: &Cluster, application: &str, how: Option<&str>) -> Result
 /// # Errors
 /// When there is no such Application, no operation of it runs, or the hub refuses.
 pub async fn terminate(hub: &Cluster, application: &str) -> Result<DynamicObject, FleetError> {
+    change(hub, application, "terminate the sync of", |there| match there.data.get("operation") {
+        None => Err(FleetError::Idle(application.to_owned())),
+        Some(_) => Ok(json!({"status": {"operationState": {"phase": "Terminating"}}})),
+    })
+    .await
+}
+
+/// Reads an Application and changes it, as one. When the controller has written its status in between, its operation may be
+/// another one: it is looked at again, as Argo CD's API server does.
+async fn change(
+    hub: &Cluster,
+    application: &str,
+    action: &str,
+    patch: impl Fn(&DynamicObject) -> Result<Value, FleetError>,
+) -> Result<DynamicObject, FleetError> {
     let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
     let failed = |action: &str| FleetError::api(&hub.name, format!("{action} Application/{application}"));
     loop {
         let there = api.get(application).await.map_err(failed("read"))?;
-        if there.data.get("operation").is_none() {
-            return Err(FleetError::Idle(application.to_owned()));
-        }
-        // As in a sync: the operation that is ended must be the one that was seen.
-        let patch = json!({
-            "metadata": {"resourceVersion": there.metadata.resource_version},
-            "status": {"operationState": {"phase": "Terminating"}},
-        });
+        let mut patch = patch(&there)?;
+        patch["metadata"] = json!({"resourceVersion": there.metadata.resource_version});
         match api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await {
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            patched => return patched.map_err(failed("terminate the sync of")),
+            patched => return patched.map_err(failed(action)),
         }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Rule;
 use crate::Fleet;
 use crate::error::FleetError;
-use crate::listens::listens;
+use crate::port::{self, listens};
 
 /// The name of the webhook's process, and of its directory in the fleet's.
 pub const PROCESS: &str = "admission-webhook";
@@ -37,17 +37,13 @@ impl Fleet {
         let file = dir.join("port");
         let keeper = self.keeper();
         if keeper.processes().await?.iter().any(|p| p.name == PROCESS && p.pid.is_some()) {
-            let text = std::fs::read_to_string(&file).map_err(io("read", &file))?;
-            return text.parse().map_err(|_| FleetError::Unreadable {
-                what: file.display().to_string(),
-                why: format!("`{text}` is no port"),
-            });
+            return port::read(&file);
         }
         let [port] = keeper.reserve().await?;
         let serving = self.0.local.serving_certificate(PROCESS)?;
         let path = |path: &Path| path.display().to_string();
         let args = [port.to_string(), path(&serving.certificate_file), path(&serving.key_file), path(dir)];
-        write_private(&file, &port.to_string())?;
+        port::write(&file, port)?;
         let spec = ProcessSpec {
             name: PROCESS.into(),
             program: Program::this()?.0,

@@ -6,6 +6,7 @@ use std::time::Instant;
 use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
 use clusters::toolchain::BuildEvent;
+use fleet::agents::Agents;
 use fleet::capability::Capabilities;
 use fleet::{Fleet, Options};
 use jiff::Timestamp;
@@ -15,7 +16,7 @@ use tracing_subscriber::EnvFilter;
 use super::progress::stage_text;
 use super::{Interrupts, open_fleet};
 use crate::cli::{Keep, Run};
-use crate::components::{self, Extras};
+use crate::components::{self, Components, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::{Look, Symbols};
@@ -38,43 +39,26 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     if let Some(version) = &args.argocd {
         components::check_argocd_version(version)?;
     }
-    let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
-    let shared: Shared = Arc::new(Mutex::new(reporters(&args)?));
-    let kubefleet = tokio::select! {
-        kubefleet = kubefleet(&args, &shared) => kubefleet?,
+    let (up, version) = tokio::select! {
+        asked = asked(&args, &suite) => asked?,
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
-    let mut reporters = own(shared)?;
-    let off = left_out(&mut suite, &kubefleet, args.real_time);
-    for record in &off {
-        reporters.event(&Event::ScenarioFinished(record))?;
-    }
+    let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
     let id = id();
     let mut record = RunRecord {
         id: id.clone(),
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
-        versions: vec![("kubefleet".to_owned(), kubefleet.version.clone())],
-        capabilities: kubefleet.can.clone(),
+        versions: vec![("kubefleet".to_owned(), version.clone())],
+        capabilities: Capabilities::default(),
         provider: "local".into(),
         started_at,
         seconds: 0.0,
         fleet_seconds: 0.0,
-        scenarios: off,
+        scenarios: Vec::new(),
     };
-    if suite.scenarios().next().is_none() {
-        record.seconds = started.elapsed().as_secs_f64();
-        let exit = finish(reporters, &record, Exit::Fine);
-        eprintln!(
-            "nothing was run, and no fleet started: none of the scenarios is for KubeFleet {}",
-            kubefleet.version
-        );
-        eprintln!("\nhint: --kubefleet takes another version; `fleetdrill toolchain list` shows those there are");
-        return Ok(exit);
-    }
-
-    let shared: Shared = Arc::new(Mutex::new(reporters));
+    let shared: Shared = Arc::new(Mutex::new(reporters(&args)?));
     let prepared = tokio::select! {
-        prepared = prepare(&args, &id, &suite, &shared) => prepared,
+        prepared = prepare(&args, up, &mut suite, &mut record, &shared) => prepared,
         () = interrupts.next() => {
             // Takes the progress line away without a summary.
             drop(shared);
@@ -84,7 +68,14 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         }
     };
     let Prepared { fleet, versions, fleet_seconds } = match prepared {
-        Ok(prepared) => prepared,
+        Ok(Some(prepared)) => prepared,
+        Ok(None) => {
+            record.seconds = started.elapsed().as_secs_f64();
+            let exit = finish(own(shared)?, &record, Exit::Fine);
+            eprintln!("nothing was run, and no fleet started: none of the scenarios is for KubeFleet {version}");
+            eprintln!("\nhint: --kubefleet takes another version; `fleetdrill toolchain list` shows those there are");
+            return Ok(exit);
+        }
         Err(error) => {
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
             // A CI system that reads the reports must not take their absence for success.
@@ -130,20 +121,21 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     Ok(exit)
 }
 
-/// The KubeFleet that a run will be on.
-struct KubeFleet {
-    version: String,
-    can: Capabilities,
-}
-
-/// Finds out what the KubeFleet can do that the run will be on. It is built for that where it isn't there; nothing is started.
-async fn kubefleet(args: &Run, shared: &Shared) -> Result<KubeFleet, CommandError> {
+/// The fleet that the run will be on, when that is up, and the version of KubeFleet. What is asked for and can't be had is told
+/// here, before anything is built.
+async fn asked(args: &Run, suite: &Suite) -> Result<(Option<Fleet>, String), CommandError> {
     if let Some(name) = &args.fleet {
         let fleet = open_fleet(name).await?;
-        return Ok(KubeFleet { version: fleet.version().to_owned(), can: fleet.capabilities().clone() });
+        let version = fleet.version().to_owned();
+        return Ok((Some(fleet), version));
     }
-    let agents = components::ensure_agents(args.kubefleet.as_deref(), &building(phase(shared))).await?;
-    Ok(KubeFleet { version: agents.version, can: agents.capabilities })
+    extras(args, suite).check()?;
+    Ok((None, components::kubefleet(args.kubefleet.as_deref())?))
+}
+
+/// What the suite needs beside KubeFleet.
+fn extras<'a>(args: &'a Run, suite: &Suite) -> Extras<'a> {
+    Extras { pods: suite.needs_pods(), argocd: suite.needs_argocd().then_some(args.argocd.as_deref()) }
 }
 
 /// Shows what is being done, for as long as the reporters are there.
@@ -167,11 +159,11 @@ fn building(phase: impl Fn(&str) + Send + Sync) -> impl Fn(BuildEvent) + Send + 
 }
 
 /// Takes out of a suite what isn't for a version, or not for real time, and says why.
-fn left_out(suite: &mut Suite, kubefleet: &KubeFleet, real_time: bool) -> Vec<ScenarioRecord> {
-    let off = suite.part_off(&kubefleet.can);
+fn left_out(suite: &mut Suite, version: &str, can: &Capabilities, real_time: bool) -> Vec<ScenarioRecord> {
+    let off = suite.part_off(can);
     let record = |(feature, scenario)| {
         let needed = suite::needed(feature, scenario).unwrap_or_default();
-        not_run(feature, scenario, &format!("needs {needed}; this fleet runs {}", kubefleet.version))
+        not_run(feature, scenario, &format!("needs {needed}; this fleet runs {version}"))
     };
     let mut records: Vec<ScenarioRecord> = off.scenarios().map(record).collect();
     if real_time {
@@ -211,6 +203,32 @@ fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
     Ok(reporters)
 }
 
+/// What a run begins from.
+enum Ground {
+    /// A fleet that is up.
+    Up(Fleet),
+    /// The agents for a fleet of its own.
+    New(Agents),
+}
+
+impl Ground {
+    /// KubeFleet's version.
+    fn version(&self) -> &str {
+        match self {
+            Self::Up(fleet) => fleet.version(),
+            Self::New(agents) => &agents.version,
+        }
+    }
+
+    /// What this version can do.
+    fn capabilities(&self) -> &Capabilities {
+        match self {
+            Self::Up(fleet) => fleet.capabilities(),
+            Self::New(agents) => &agents.capabilities,
+        }
+    }
+}
+
 /// A fleet to run on.
 struct Prepared {
     fleet: Fleet,
@@ -219,30 +237,69 @@ struct Prepared {
     fleet_seconds: f64,
 }
 
-async fn prepare(args: &Run, id: &str, suite: &Suite, shared: &Shared) -> Result<Prepared, CommandError> {
+/// Gets everything that the scenarios need and that isn't there, in the end the fleet; nothing when the fleet's version can't
+/// run any of them. Those that it can't run go from the suite to the record.
+async fn prepare(
+    args: &Run,
+    up: Option<Fleet>,
+    suite: &mut Suite,
+    record: &mut RunRecord,
+    shared: &Shared,
+) -> Result<Option<Prepared>, CommandError> {
     let phase = phase(shared);
     let build = building(phase.clone());
-    if let Some(name) = &args.fleet {
-        let fleet = open_fleet(name).await?;
-        let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
-        if suite.needs_pods() {
-            let (programs, kwok) = components::ensure_pods(&build).await?;
-            fleet.allow_pods(programs).await?;
-            versions.push(kwok);
-        }
-        if suite.needs_argocd() {
-            if fleet.argocd_version().await.is_none() {
-                let programs = components::ensure_argocd(None, &build).await?;
-                phase("starting Argo CD on the hub");
-                fleet.start_argocd(programs).await?;
-            }
-            versions.extend(fleet.argocd_version().await.map(|version| ("argocd".to_owned(), version)));
-        }
-        return Ok(Prepared { fleet, versions, fleet_seconds: 0.0 });
+    let ground = match up {
+        Some(fleet) => Ground::Up(fleet),
+        None => Ground::New(components::ensure_agents(args.kubefleet.as_deref(), &build).await?),
+    };
+    record.capabilities = ground.capabilities().clone();
+    record.scenarios = left_out(suite, ground.version(), ground.capabilities(), args.real_time);
+    for off in &record.scenarios {
+        shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::ScenarioFinished(off))?;
     }
-    let argocd = suite.needs_argocd().then_some(args.argocd.as_deref());
-    let extras = Extras { pods: suite.needs_pods(), argocd };
-    let components = components::ensure(args.kubefleet.as_deref(), extras, &build).await?;
+    if suite.scenarios().next().is_none() {
+        return Ok(None);
+    }
+    match ground {
+        Ground::Up(fleet) => extend(fleet, suite, &build, &phase).await.map(Some),
+        Ground::New(agents) => {
+            let components = components::ensure_rest(agents, extras(args, suite), &build).await?;
+            create(args, &record.id, components, phase).await.map(Some)
+        }
+    }
+}
+
+/// Gives a fleet that is up what the scenarios need and it hasn't.
+async fn extend(
+    fleet: Fleet,
+    suite: &Suite,
+    build: &(dyn Fn(BuildEvent) + Send + Sync),
+    phase: &impl Fn(&str),
+) -> Result<Prepared, CommandError> {
+    let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
+    if suite.needs_pods() {
+        let (programs, kwok) = components::ensure_pods(build).await?;
+        fleet.allow_pods(programs).await?;
+        versions.push(kwok);
+    }
+    if suite.needs_argocd() {
+        if fleet.argocd_version().await.is_none() {
+            let programs = components::ensure_argocd(None, build).await?;
+            phase("starting Argo CD on the hub");
+            fleet.start_argocd(programs).await?;
+        }
+        versions.extend(fleet.argocd_version().await.map(|version| ("argocd".to_owned(), version)));
+    }
+    Ok(Prepared { fleet, versions, fleet_seconds: 0.0 })
+}
+
+/// Starts a fleet for the run.
+async fn create(
+    args: &Run,
+    id: &str,
+    components: Components,
+    phase: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Prepared, CommandError> {
     phase("starting the fleet");
     let started = Instant::now();
     let options = Options {

@@ -19,7 +19,7 @@ use super::tags::Named;
 pub fn check(named: &[Named], entries: &[Entry], suffix: &str, known: &Known) -> Result<Vec<Shown>, String> {
     let seen: Vec<&Transition> = entries.iter().filter_map(transition).collect();
     let names = Names::of(seen.iter().copied(), suffix);
-    let applies = |n: &&Named| known.version(n.statement).is_none_or(|_| n.statement.applies_to(&known.kubefleet));
+    let applies = |n: &&Named| n.statement.applies_to(&known.kubefleet);
     let mut shown = Vec::new();
     for Named { statement, otherwise } in named.iter().filter(applies) {
         let state = match &statement.claim {

@@ -54,10 +54,13 @@ fn an_empty_cache_and_no_go() {
         eprintln!("skipped: this system doesn't let us hide Go");
         return;
     }
-    let script = format!("{hide}; PATH=/nowhere; exec \"$0\" run {}", quick(&place));
+    let script = format!("{hide}; PATH=/nowhere; exec \"$0\" run --junit junit.xml {}", quick(&place));
     command.args(["-rm", "sh", "-c", &script, PROGRAM]).env("FLEETDRILL_CACHE_DIR", place.path("cache"));
     let said = Said::from(command.output().expect("starts"));
     said.expect(3, &["needs Go 1.", "and there is no `go`", "https://go.dev/dl"]);
+    // A CI system that reads the reports must not take their absence for success.
+    let junit = fs::read_to_string(place.path("junit.xml")).expect("the JUnit file is there");
+    assert!(junit.contains("<error message=\"the fleet didn&apos;t start: "), "{junit}");
     place.nothing_is_left();
 }
 

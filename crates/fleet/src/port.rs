@@ -1,8 +1,9 @@
-//! Waiting until a process of the fleet listens.
+//! The ports on which processes of the fleet listen.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use clusters::local::Local;
+use clusters::local::{Local, write_private};
 use tokio::net::TcpStream;
 
 use crate::error::FleetError;
@@ -12,6 +13,18 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// How often it is looked whether it does.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Writes a port down for what is started later, maybe by another command.
+pub(crate) fn write(file: &Path, port: u16) -> Result<(), FleetError> {
+    Ok(write_private(file, &port.to_string())?)
+}
+
+/// The port that was written down.
+pub(crate) fn read(file: &Path) -> Result<u16, FleetError> {
+    let unreadable = |why: String| FleetError::Unreadable { what: file.display().to_string(), why };
+    let text = std::fs::read_to_string(file).map_err(|e| unreadable(e.to_string()))?;
+    text.parse().map_err(|_| unreadable(format!("`{text}` is no port")))
+}
 
 /// Waits until a process listens on a port of loopback, and fails as soon as it, or another of the fleet, has ended.
 pub(crate) async fn listens(local: &Local, process: &str, port: u16) -> Result<(), FleetError> {

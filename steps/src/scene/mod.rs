@@ -1,5 +1,7 @@
 //! A scenario's lease on the fleet: its names, what it has made, and what it has seen.
 
+mod striking;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,11 +9,12 @@ use std::time::{Duration, Instant};
 use clusters::local::Cluster;
 use diagnosis::{Finding, Snapshot};
 use fleet::argocd::Repository;
-use fleet::kinds::{self, Kind};
+use fleet::kinds::Kind;
+use fleet::objects;
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
 use fleet::webhook::Rule;
 use fleet::{Fleet, FleetError};
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::deadline::Deadline;
@@ -253,7 +256,7 @@ impl Scene {
 
     /// Deletes an object on the hub; none is no error.
     pub(crate) async fn delete(&self, kind: Kind, namespace: Option<&str>, name: &str) -> Result<(), StepError> {
-        delete(&self.hub(), kind, namespace, name).await
+        Ok(objects::delete(&self.hub(), kind, namespace, name).await?)
     }
 
     /// Sets labels on a shared or own member and remembers to take them away.
@@ -334,50 +337,6 @@ impl Scene {
             || subject.namespace.as_deref().is_some_and(named)
             || finding.consequences.iter().any(|c| self.is_ours(c))
     }
-
-    /// Deletes what this scenario made, in the order in which an operator would: runs and placements first,
-    /// so that members are emptied, then members of its own. What can't be deleted is logged and left; the fleet's end
-    /// takes it. Where the fleet doesn't stay, so are namespaces with what they hold, once no placement selects them: to empty
-    /// one takes an API server some hundred requests. So are members' labels, each of which lets the hub-agent schedule all
-    /// placements anew.
-    pub async fn strike(&mut self, fleet_stays: bool) {
-        if self.owns_fleet {
-            if let Err(error) = self.fleet.end().await {
-                tracing::warn!(%error, fleet = self.fleet.name(), "failed to end a scenario's own fleet");
-            }
-            return;
-        }
-        let strike = async {
-            self.strike_argocd().await;
-            let costly = [kinds::NAMESPACE, kinds::CONFIG_MAP];
-            for made in self.made.iter().rev().filter(|made| fleet_stays || !costly.contains(&made.kind)) {
-                if let Err(error) = delete(&made.cluster, made.kind, made.namespace.as_deref(), &made.name).await {
-                    tracing::warn!(%error, kind = made.kind.kind, name = made.name, "failed to clean up");
-                }
-            }
-            for (member, keys) in &self.labels {
-                if !fleet_stays || self.own_members.contains(member) {
-                    continue;
-                }
-                let labels = Value::Object(keys.iter().map(|key| (key.clone(), Value::Null)).collect());
-                if let Err(error) = self.fleet.label_member(member, &labels).await {
-                    tracing::warn!(%error, member, "failed to take labels away");
-                }
-            }
-            for member in &self.own_members {
-                // Works that were left in a namespace that is being deleted would keep the member for ever.
-                if let Err(error) = fleet::faults::release_works(&self.hub(), member).await {
-                    tracing::warn!(%error, member, "failed to release its Works");
-                }
-                if let Err(error) = self.fleet.remove_member(member).await {
-                    tracing::warn!(%error, member, "failed to remove a member");
-                }
-            }
-        };
-        if tokio::time::timeout(Duration::from_secs(60), strike).await.is_err() {
-            tracing::warn!(scenario = self.info.suffix, "cleaning up took more than 60 s and was given up");
-        }
-    }
 }
 
 fn observer(fleet: &Fleet, recorder: &Recorder) -> Arc<Observer> {
@@ -403,20 +362,6 @@ async fn telling<T>(progress: &Progress, tell: impl Fn() -> String, what: impl F
 fn minutes(time: Duration) -> String {
     let seconds = time.as_secs();
     format!("{}:{:02}", seconds / 60, seconds % 60)
-}
-
-/// Deletes an object on a cluster; none is no error.
-pub(crate) async fn delete(
-    cluster: &Cluster,
-    kind: Kind,
-    namespace: Option<&str>,
-    name: &str,
-) -> Result<(), StepError> {
-    match kind.api(&cluster.client, namespace).delete(name, &DeleteParams::default()).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        Err(error) => Err(FleetError::api(&cluster.name, format!("delete {}/{name}", kind.kind))(error).into()),
-    }
 }
 
 /// Creates an object, given without its kind, on a cluster.
