@@ -144,7 +144,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @pods @takes-130s @KF-AV-002
+  @pods @takes-190s @KF-AV-002
   Scenario: What keeps runs stuck is mended on the member, and a restarted hub-agent notices at once
     Given a fleet of its own with 1 member
     And member "member-1" has pods

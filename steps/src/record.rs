@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use diagnosis::Finding;
 use fleet::capability::Capabilities;
 pub use fleet::observe::{State, Transition};
+pub use fleet::upgrade::Phase;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +128,16 @@ pub enum What {
     FastForwarded {
         /// Which one, and by how much.
         action: String,
+    },
+    /// KubeFleet was upgraded this far.
+    Upgraded {
+        /// The phase that the fleet is in from now on.
+        phase: Phase,
+    },
+    /// Something on a member or of a placement isn't there any more since an upgrade.
+    Lost {
+        /// What, with the real names: "Deployment/app/web on member-1 was deleted".
+        loss: String,
     },
     /// A condition changed.
     Transition(Transition),

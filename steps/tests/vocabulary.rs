@@ -64,6 +64,16 @@ struct Noun {
 }
 
 #[test]
+fn the_steps_that_are_waited_out_in_real_time_are_known() {
+    for step in nouns().iter().flat_map(|noun| &noun.steps) {
+        for (shape, _) in &step.shapes {
+            let told = step.explanation.contains("With `--real-time` they are waited out");
+            assert_eq!(steps::real_time::is_waited_out(shape), told, "{shape}");
+        }
+    }
+}
+
+#[test]
 fn docs_steps_md_is_what_the_code_says() {
     let nouns = nouns();
     let mut page = INTRODUCTION.to_owned();

@@ -52,7 +52,7 @@ const MEMBER_FLAGS: &[(&str, &str)] = &[
 ];
 
 /// KubeFleet's programs and what they can do.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Agents {
     /// E.g. `v0.1.2`.
     pub version: String,

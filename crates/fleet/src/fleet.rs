@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use clusters::keeper::protocol::Exit;
@@ -51,10 +51,9 @@ pub struct Fleet(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     pub name: String,
-    agents: Agents,
+    pub kubefleet: std::sync::RwLock<KubeFleet>,
     pub local: Local,
     hub: Cluster,
-    crds: Vec<Value>,
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
     pub argocd: RwLock<Option<argocd::Programs>>,
@@ -67,12 +66,37 @@ pub(crate) struct Inner {
     snapshot: Mutex<Option<(Instant, Arc<Snapshot>)>>,
 }
 
+/// What runs on hub and members; different versions only while a fleet is upgraded.
+#[derive(Clone)]
+pub(crate) struct KubeFleet {
+    pub hub: Arc<Release>,
+    pub members: Arc<Release>,
+}
+
+/// A version of KubeFleet.
+pub(crate) struct Release {
+    pub agents: Agents,
+    /// The hub's and the members'.
+    pub crds: Vec<Value>,
+}
+
+impl Release {
+    /// Reads the CRDs from their files.
+    pub async fn read(agents: Agents) -> Result<Arc<Self>, FleetError> {
+        let crds = read_crds(agents.crds.clone()).await?;
+        Ok(Arc::new(Self { agents, crds }))
+    }
+}
+
 /// What another command must know of a fleet that is up.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     name: String,
     created_at: jiff::Timestamp,
     agents: Agents,
+    /// The members', where an upgrade has not come as far as both, or has stopped there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    member_agents: Option<Agents>,
     members: Vec<String>,
     #[serde(default)]
     pods: Option<PodPrograms>,
@@ -92,11 +116,11 @@ impl Fleet {
         if clusters::state_dir::fleets()?.contains(&options.name) {
             return Err(clusters::error::ClusterError::FleetExists(options.name).into());
         }
-        let (keeper, crds) = (&options.keeper, read_crds(options.agents.crds.clone()));
+        let (keeper, release) = (&options.keeper, Release::read(options.agents.clone()));
         let local = async { Ok::<_, FleetError>(Local::create(keeper, &dir, options.programs.clone()).await?) };
-        let (local, crds) = try_join(local, crds).await?;
+        let (local, release) = try_join(local, release).await?;
         let keeper = local.keeper().clone();
-        match Self::start(local, crds, options, progress).await {
+        match Self::start(local, release, options, progress).await {
             Ok(fleet) => Ok(fleet),
             Err(error) => {
                 // The error is what the caller must see, not a failure to clean up after it.
@@ -106,15 +130,19 @@ impl Fleet {
         }
     }
 
-    async fn start(local: Local, crds: Vec<Value>, options: Options, progress: Progress) -> Result<Self, FleetError> {
-        let start = Start { local: &local, agents: &options.agents, crds: &crds, progress: &progress };
+    async fn start(
+        local: Local,
+        release: Arc<Release>,
+        options: Options,
+        progress: Progress,
+    ) -> Result<Self, FleetError> {
+        let start = Start { local: &local, agents: &release.agents, crds: &release.crds, progress: &progress };
         let (hub, members) = start.all(options.members).await?;
         let inner = Inner {
             name: options.name,
-            agents: options.agents,
+            kubefleet: std::sync::RwLock::new(KubeFleet { hub: Arc::clone(&release), members: release }),
             local,
             hub,
-            crds,
             members: RwLock::new(members),
             pods: RwLock::new(options.pods),
             argocd: RwLock::default(),
@@ -142,16 +170,19 @@ impl Fleet {
         let text = std::fs::read_to_string(dir.join("fleet.json")).map_err(|e| unreadable(e.to_string()))?;
         let saved: Saved = serde_json::from_str(&text).map_err(|e| unreadable(e.to_string()))?;
         let hub = local.cluster(HUB).await?;
-        let crds = read_crds(saved.agents.crds.clone()).await?;
+        let on_hub = Release::read(saved.agents).await?;
+        let on_members = match saved.member_agents {
+            Some(agents) => Release::read(agents).await?,
+            None => Arc::clone(&on_hub),
+        };
         let mut members = BTreeMap::new();
         for name in saved.members {
             members.insert(name.clone(), Member { cluster: local.cluster(&name).await? });
         }
         let (members, pods, argocd) = (RwLock::new(members), RwLock::new(saved.pods), RwLock::new(saved.argocd));
-        let (name, agents, starts) = (saved.name, saved.agents, starts());
-        let snapshot = Mutex::default();
-        let webhook = Mutex::default();
-        Ok(Self(Arc::new(Inner { name, agents, local, hub, crds, members, pods, argocd, webhook, starts, snapshot })))
+        let (name, starts, snapshot, webhook) = (saved.name, starts(), Mutex::default(), Mutex::default());
+        let kubefleet = std::sync::RwLock::new(KubeFleet { hub: on_hub, members: on_members });
+        Ok(Self(Arc::new(Inner { name, kubefleet, local, hub, members, pods, argocd, webhook, starts, snapshot })))
     }
 
     /// Starts another fleet of the same components, beside this one; with Argo CD if this one has it and it is asked for.
@@ -165,7 +196,7 @@ impl Fleet {
             name,
             members,
             programs: self.0.local.programs().clone(),
-            agents: self.0.agents.clone(),
+            agents: self.kubefleet().hub.agents.clone(),
             pods: self.0.pods.read().await.clone(),
             argocd: self.0.argocd.read().await.clone().filter(|_| argocd),
             keeper: Program::this()?,
@@ -179,16 +210,21 @@ impl Fleet {
         &self.0.name
     }
 
-    /// KubeFleet's version.
+    /// KubeFleet's version; the hub's, while different ones run.
     #[must_use]
-    pub fn version(&self) -> &str {
-        &self.0.agents.version
+    pub fn version(&self) -> String {
+        self.kubefleet().hub.agents.version.clone()
     }
 
     /// What this version of KubeFleet can do.
     #[must_use]
-    pub fn capabilities(&self) -> &Capabilities {
-        &self.0.agents.capabilities
+    pub fn capabilities(&self) -> Capabilities {
+        self.kubefleet().hub.agents.capabilities.clone()
+    }
+
+    /// What runs on hub and members.
+    pub(crate) fn kubefleet(&self) -> KubeFleet {
+        self.0.kubefleet.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The hub.
@@ -249,7 +285,8 @@ impl Fleet {
     pub async fn add_member(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
-        let Inner { local, agents, crds, .. } = &*self.0;
+        let (local, release) = (&self.0.local, self.kubefleet().members);
+        let (agents, crds) = (&release.agents, &release.crds);
         let start = Start { local, agents, crds, progress: &(Arc::new(|_| ()) as Progress) };
         let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
         local.start_controllers(&member.cluster, Kind::Member).await?;
@@ -376,9 +413,11 @@ impl Fleet {
 
     pub(crate) async fn save(&self) -> Result<(), FleetError> {
         let members = self.0.members.read().await.keys().cloned().collect();
-        let (name, agents, pods) = (self.0.name.clone(), self.0.agents.clone(), self.0.pods.read().await.clone());
-        let argocd = self.0.argocd.read().await.clone();
-        let saved = Saved { name, created_at: jiff::Timestamp::now(), agents, members, pods, argocd };
+        let KubeFleet { hub, members: of_members } = self.kubefleet();
+        let (name, agents) = (self.0.name.clone(), hub.agents.clone());
+        let member_agents = (!Arc::ptr_eq(&hub, &of_members)).then(|| of_members.agents.clone());
+        let (pods, argocd) = (self.0.pods.read().await.clone(), self.0.argocd.read().await.clone());
+        let saved = Saved { name, created_at: jiff::Timestamp::now(), agents, member_agents, members, pods, argocd };
         let dir = self.keeper().dir();
         write_private(&dir.join("fleet.json"), &serde_json::to_string(&saved).unwrap_or_default())?;
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;

@@ -51,6 +51,35 @@ pub async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value
     discovered(cluster, &crds).await
 }
 
+/// Makes CRDs what they are in another version, and waits until they are served so. Ones that a cluster hasn't are created; ones
+/// that the other version hasn't stay: nobody takes them away in an upgrade, and their objects with them.
+///
+/// # Errors
+/// When the API server refuses one, e.g. because it doesn't serve a version any more in which objects are stored.
+pub(crate) async fn replace_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value>) -> Result<(), FleetError> {
+    let install = |crd| async move {
+        replace(cluster, crd).await?;
+        served(cluster, crd).await
+    };
+    let crds: Vec<&Value> = crds.into_iter().collect();
+    try_join_all(crds.iter().copied().map(install)).await?;
+    discovered(cluster, &crds).await
+}
+
+async fn replace(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
+    let (api, name) = (CRD.api(&cluster.client, None), name(crd));
+    let failed = || FleetError::api(&cluster.name, format!("replace CustomResourceDefinition/{name}"));
+    loop {
+        let Some(mut object) = api.get_opt(name).await.map_err(failed())? else { return apply(cluster, crd).await };
+        object.data["spec"] = crd["spec"].clone();
+        match api.replace(name, &PostParams::default(), &object).await {
+            // Its controllers write its status.
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            replaced => return replaced.map(drop).map_err(failed()),
+        }
+    }
+}
+
 /// Waits until discovery names the CRDs' kinds. Agents find kinds by it, and it is a little behind: a hub-agent that
 /// started at once ended because it couldn't find ClusterResourcePlacement (1 of some 40 starts, v0.1.2).
 async fn discovered(cluster: &Cluster, crds: &[&Value]) -> Result<(), FleetError> {

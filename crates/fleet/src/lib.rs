@@ -18,10 +18,12 @@ pub mod kinds;
 mod member;
 pub mod objects;
 pub mod observe;
+pub mod placed;
 mod port;
 pub mod snapshot;
 mod start;
 pub mod tables;
+pub mod upgrade;
 pub mod webhook;
 
 pub use crate::error::FleetError;

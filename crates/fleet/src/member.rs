@@ -59,6 +59,11 @@ pub fn identity(member: &str) -> String {
     format!("fleet-member-agent-{member}")
 }
 
+/// The file of the token with which a member's agent reaches the hub, in the fleet's directory.
+pub(crate) fn token_file(dir: &std::path::Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.token"))
+}
+
 /// Makes what a member needs on the hub before its agent can start: an identity, a token for it in a file, and the
 /// MemberCluster. Returns the token's file.
 pub(crate) async fn register(
@@ -71,7 +76,7 @@ pub(crate) async fn register(
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": identity}});
     create(hub, SERVICE_ACCOUNT, Some(SYSTEM), account).await?;
     let token = account_token(hub, SYSTEM, &identity).await?;
-    let file = dir.join(format!("{name}.token"));
+    let file = token_file(dir, name);
     clusters::local::write_private(&file, &token).map_err(FleetError::Cluster)?;
     let mut labels = labels.clone();
     labels[MEMBER_LABEL] = name.into();

@@ -122,7 +122,7 @@ impl Start<'_> {
 }
 
 /// AppliedWork lives on members, everything else of KubeFleet on the hub.
-fn is_for_members(crd: &Value) -> bool {
+pub(crate) fn is_for_members(crd: &Value) -> bool {
     name(crd).starts_with("appliedworks.")
 }
 

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use fleet::upgrade::Order;
+use strum::IntoEnumIterator;
 
 use crate::suite::{Selection, Suite, SuiteError};
 
@@ -26,6 +30,8 @@ pub struct Cli {
 pub enum Command {
     /// Run scenarios on a fleet that is made for them and ended after them
     Run(Run),
+    /// Run scenarios before, across and after an upgrade of KubeFleet, and report what differs
+    Upgrade(Upgrade),
     /// List scenarios with their failure codes and tags
     List(List),
     /// Start a fleet to work with, or bring a running one to another number of members
@@ -120,6 +126,42 @@ pub struct Run {
     /// Use only ASCII characters
     #[arg(long)]
     pub ascii: bool,
+}
+
+/// `fleetdrill upgrade`.
+#[derive(Debug, Args)]
+pub struct Upgrade {
+    /// The scenarios.
+    #[command(flatten)]
+    pub scenarios: Scenarios,
+    /// KubeFleet's version before
+    #[arg(long, value_name = "VERSION")]
+    pub from: String,
+    /// KubeFleet's version after
+    #[arg(long, value_name = "VERSION")]
+    pub to: String,
+    /// In which order hub and members are upgraded; may be given several times, all three by default
+    #[arg(long, value_name = "ORDER", value_parser = orders())]
+    pub order: Vec<Order>,
+    /// Go back to the version before as well
+    #[arg(long)]
+    pub back: bool,
+    /// How many members the fleet has
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub members: u8,
+    /// How many scenarios run at the same time before and after; in flight are all at once
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u8).range(1..))]
+    pub jobs: u8,
+    /// Write everything that happened as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Where each failed scenario leaves a bundle, which `fleetdrill diagnose --from` reads
+    #[arg(long, value_name = "DIR", default_value = "report/bundles")]
+    pub bundles: PathBuf,
+}
+
+fn orders() -> impl TypedValueParser<Value = Order> {
+    PossibleValuesParser::new(Order::iter().map(|order| order.to_string())).try_map(|order| order.parse::<Order>())
 }
 
 /// `fleetdrill list`.

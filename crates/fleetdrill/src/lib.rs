@@ -2,7 +2,7 @@
 //!
 //! [`cli`] says what can be asked, [`commands`] does it, one file per command. [`suite`] reads features and selects
 //! scenarios, [`needed`] says what they need KubeFleet to do, [`guides`] what KubeFleet's guides say and whether
-//! it is so, [`run`] runs scenarios on a fleet, [`reporter`] turns what happened into what people and CI systems read, and
+//! it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`reporter`] turns what happened into what people and CI systems read, and
 //! [`output`] holds the texts that several commands share. [`exit`] is the contract on exit codes.
 
 pub mod cli;
@@ -16,3 +16,4 @@ pub mod output;
 pub mod reporter;
 pub mod run;
 pub mod suite;
+pub mod upgrade;

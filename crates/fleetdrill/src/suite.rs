@@ -9,7 +9,7 @@ use fleet::capability::Capabilities;
 use gherkin::tagexpr::TagOperation;
 use gherkin::{Feature, GherkinEnv, Scenario};
 use include_dir::{Dir, include_dir};
-use steps::World;
+use steps::{World, real_time};
 use thiserror::Error;
 
 use crate::cli::Shard;
@@ -207,9 +207,15 @@ impl Suite {
 
     /// The features, with the scenarios that take longest first: a run takes as long as its longest scenario if that doesn't
     /// have to wait for a place. A feature is there once for each length that its scenarios have.
+    ///
+    /// Tags say how long a scenario takes fast-forwarded; in real time, thresholds are waited out beside that.
     #[must_use]
-    pub fn longest_first(&self) -> Vec<Feature> {
-        let seconds = |f: &Feature, s: &Scenario| takes(&tags(f, s)).unwrap_or(USUAL);
+    pub fn longest_first(&self, real_time: bool) -> Vec<Feature> {
+        let wait = u32::try_from(real_time::WAIT.as_secs()).unwrap_or_default();
+        let seconds = |f: &Feature, s: &Scenario| {
+            let waits = real_time && waits_out(s);
+            takes(&tags(f, s)).unwrap_or(USUAL) + if waits { wait } else { 0 }
+        };
         let lengths: BTreeSet<u32> = self.scenarios().map(|(f, s)| seconds(f, s)).collect();
         let of_length = |length: u32| {
             let part = move |f: &Feature| {
@@ -219,6 +225,12 @@ impl Suite {
             self.features.iter().filter_map(part)
         };
         lengths.into_iter().rev().flat_map(of_length).collect()
+    }
+
+    /// How many scenarios wait for minutes in real time, and do nothing meanwhile.
+    #[must_use]
+    pub fn waiting_in_real_time(&self) -> usize {
+        self.scenarios().filter(|(_, scenario)| waits_out(scenario)).count()
     }
 
     /// Whether a scenario needs members with pods.
@@ -297,6 +309,11 @@ fn takes(tags: &[String]) -> Result<u32, String> {
     let Some(time) = tags.iter().rev().find_map(|t| t.strip_prefix(TAKES)) else { return Ok(usual) };
     let seconds = time.strip_suffix('s').and_then(|n| n.parse().ok());
     seconds.ok_or_else(|| format!("tag @{TAKES}{time} says no time: write it like @{TAKES}150s"))
+}
+
+/// Whether a controller's threshold has to pass in a scenario, which takes minutes in real time.
+fn waits_out(scenario: &Scenario) -> bool {
+    scenario.steps.iter().any(|step| real_time::is_waited_out(&step.value))
 }
 
 /// Whether a scenario or its feature has a tag; it is given without `@`.
@@ -446,7 +463,17 @@ mod tests {
         let parse = |name: &str, tag: &str| parse(Path::new(name), &text(name, tag)).expect("a feature");
         let suite =
             Suite { features: vec![parse("a", "@quick"), parse("b", "@disruptive"), parse("c", "@takes-150s")] };
-        assert_eq!(scenario_names(&suite.longest_first()), ["c2", "b2", "a1", "a2", "b1", "c1"]);
+        assert_eq!(scenario_names(&suite.longest_first(false)), ["c2", "b2", "a1", "a2", "b1", "c1"]);
+    }
+
+    #[test]
+    fn in_real_time_those_begin_first_that_wait_for_a_threshold() {
+        let text = "Feature: f\n  Scenario: one\n    Given a\n  @takes-150s\n  Scenario: two\n    Given a\n  Scenario: three\n    \
+                    When the stuck threshold of update run \"a\" passes on \"b\"\n";
+        let suite = Suite { features: vec![parse(Path::new("f"), text).expect("a feature")] };
+        assert_eq!(scenario_names(&suite.longest_first(false)), ["two", "one", "three"]);
+        assert_eq!(scenario_names(&suite.longest_first(true)), ["three", "two", "one"]);
+        assert_eq!(suite.waiting_in_real_time(), 1);
     }
 
     #[test]

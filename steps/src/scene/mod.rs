@@ -22,6 +22,7 @@ use crate::error::StepError;
 use crate::names::Names;
 use crate::objects::{Application, Placement, UpdateRun};
 use crate::record::{Recorder, What};
+use crate::upgrade::{Place, Upgrade};
 
 /// What tells a scenario from the others of a run.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub struct SceneInfo {
     pub deadline: Deadline,
     /// Who is told what a step waits for, and how far it is.
     pub progress: Progress,
+    /// The upgrade of KubeFleet that goes on under the scenario.
+    pub upgrade: Option<Upgrade>,
 }
 
 /// Is told, in a few words, what a step waits for and how far it is.
@@ -73,6 +76,8 @@ pub struct Scene {
     owns_fleet: bool,
     /// When the last remedy was applied.
     remedied_at: Mutex<Option<Instant>>,
+    /// Where it is in the upgrade that goes on under it.
+    place: Option<Place>,
 }
 
 /// Something to delete at the end.
@@ -107,6 +112,7 @@ impl Scene {
             own_members: Vec::new(),
             remedied_at: Mutex::default(),
             owns_fleet: false,
+            place: info.upgrade.clone().map(Place::new),
             fleet,
             recorder,
             info,
@@ -142,6 +148,27 @@ impl Scene {
     /// Whether controllers' thresholds are waited out.
     pub(crate) fn real_time(&self) -> bool {
         self.info.real_time
+    }
+
+    /// Where the scenario is in the upgrade that goes on under it.
+    pub(crate) fn upgrade(&self) -> Result<&Place, StepError> {
+        let why = "only `fleetdrill upgrade` upgrades KubeFleet";
+        self.place.as_ref().ok_or_else(|| StepError::Feature(why.into()))
+    }
+
+    /// Puts the scenario's limit off by what a step waits on purpose.
+    pub(crate) fn put_off(&self, by: Duration) {
+        self.info.deadline.put_off(by);
+    }
+
+    /// Whether the fleet is the scenario's own.
+    pub(crate) fn owns_fleet(&self) -> bool {
+        self.owns_fleet
+    }
+
+    /// What all names of this scenario's objects have in them.
+    pub(crate) fn ours(&self) -> String {
+        format!("-{}", self.info.suffix)
     }
 
     /// Leaves the shared fleet for one that is made for this scenario and ends with it.

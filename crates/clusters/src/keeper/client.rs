@@ -178,6 +178,16 @@ impl Keeper {
         self.done(request, format!("start {name} again")).await
     }
 
+    /// Makes another process of one, under its name: it is killed and the other started, or, where it was stopped, the other
+    /// is what will be started again.
+    ///
+    /// # Errors
+    /// When there never was one of that name, or the program can't be started.
+    pub async fn exchange(&self, spec: ProcessSpec) -> Result<(), ClusterError> {
+        let action = format!("exchange {}", spec.name);
+        self.done(Request::Exchange(spec), action).await
+    }
+
     /// All processes.
     ///
     /// # Errors

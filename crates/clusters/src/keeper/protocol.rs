@@ -44,6 +44,9 @@ pub enum Request {
         /// What follows its arguments from now on.
         more: Vec<String>,
     },
+    /// Make another process of one, under its name: it is killed and the other started, or, where it was stopped, the other is
+    /// what will be started again.
+    Exchange(ProcessSpec),
     /// All processes, in the order in which they were first started.
     List,
     /// Reserve ports on 127.0.0.1 for as long as the fleet lives. They are bound with `SO_REUSEPORT` and never listened

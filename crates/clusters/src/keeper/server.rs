@@ -187,6 +187,24 @@ impl State {
         Ok(())
     }
 
+    async fn exchange(self: &Arc<Self>, spec: ProcessSpec) -> Result<(), String> {
+        let stopped = {
+            let mut inner = self.lock();
+            let process = inner.processes.iter_mut().find(|p| p.spec.name == spec.name);
+            let process = process.ok_or_else(|| format!("there is no process {}", spec.name))?;
+            let stopped = process.pid.is_none() && process.exit.is_none();
+            if stopped {
+                process.spec = spec.clone();
+            }
+            stopped
+        };
+        if stopped {
+            return Ok(());
+        }
+        self.stop(&spec.name).await?;
+        self.start(spec)
+    }
+
     async fn remove(&self, name: &str) -> Result<(), String> {
         self.stop(name).await?;
         self.lock().processes.retain(|p| p.spec.name != name || p.pid.is_some());
@@ -249,6 +267,7 @@ async fn handle(keeper: &Arc<State>, request: Request) -> Response {
             let spec = spec.ok_or_else(|| format!("there is no process {name}"));
             done(spec.and_then(|spec| keeper.start(ProcessSpec { args: [spec.args, more].concat(), ..spec })))
         }
+        Request::Exchange(spec) => done(keeper.exchange(spec).await),
         Request::List => {
             let inner = keeper.lock();
             let status = |p: &Process| ProcessStatus {

@@ -61,7 +61,7 @@ impl Source {
         let members = fleet.members().await.into_iter().map(|(name, member)| (name, Asked::of(&member.cluster)));
         Self {
             fleet: fleet.name().to_owned(),
-            kubefleet: Some(fleet.version().to_owned()),
+            kubefleet: Some(fleet.version()),
             hub: Asked::of(fleet.hub()),
             members: members.collect(),
             directory: Some(fleet.keeper().dir().to_owned()),

@@ -12,6 +12,7 @@ mod status;
 mod target;
 mod toolchain;
 mod up;
+mod upgrade;
 
 use clusters::state_dir;
 use fleet::Fleet;
@@ -27,6 +28,7 @@ pub async fn execute(cli: Cli) -> Exit {
     let result = match cli.command {
         Command::Run(args) => run::run(args).await,
         Command::List(args) => list::list(&args),
+        Command::Upgrade(args) => upgrade::upgrade(args).await,
         Command::Up(args) => up::up(args).await,
         Command::Status(args) => interruptible(status::status(&args)).await,
         Command::Down(args) => interruptible(down::down(&args)).await,

@@ -44,7 +44,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
     let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
-    let id = id();
+    let id = new_id();
     let mut record = RunRecord {
         id: id.clone(),
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
@@ -101,6 +101,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         real_time: args.real_time,
         keep_failed: args.keep != Keep::Never,
         fleet_stays: args.fleet.is_some() || args.keep == Keep::Always,
+        upgrade: None,
     };
     let ended = engine.run(&suite, reporters, interrupts.next()).await;
     let end = end_fleet(&args, &fleet, &ended).await;
@@ -126,7 +127,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
 async fn asked(args: &Run, suite: &Suite) -> Result<(Option<Fleet>, String), CommandError> {
     if let Some(name) = &args.fleet {
         let fleet = open_fleet(name).await?;
-        let version = fleet.version().to_owned();
+        let version = fleet.version();
         return Ok((Some(fleet), version));
     }
     extras(args, suite).check()?;
@@ -159,7 +160,7 @@ fn building(phase: impl Fn(&str) + Send + Sync) -> impl Fn(BuildEvent) + Send + 
 }
 
 /// Takes out of a suite what isn't for a version, or not for real time, and says why.
-fn left_out(suite: &mut Suite, version: &str, can: &Capabilities, real_time: bool) -> Vec<ScenarioRecord> {
+pub(super) fn left_out(suite: &mut Suite, version: &str, can: &Capabilities, real_time: bool) -> Vec<ScenarioRecord> {
     let off = suite.part_off(can);
     let record = |(feature, scenario)| {
         let needed = suite::needed(feature, scenario).unwrap_or_default();
@@ -213,18 +214,18 @@ enum Ground {
 
 impl Ground {
     /// KubeFleet's version.
-    fn version(&self) -> &str {
+    fn version(&self) -> String {
         match self {
             Self::Up(fleet) => fleet.version(),
-            Self::New(agents) => &agents.version,
+            Self::New(agents) => agents.version.clone(),
         }
     }
 
     /// What this version can do.
-    fn capabilities(&self) -> &Capabilities {
+    fn capabilities(&self) -> Capabilities {
         match self {
             Self::Up(fleet) => fleet.capabilities(),
-            Self::New(agents) => &agents.capabilities,
+            Self::New(agents) => agents.capabilities.clone(),
         }
     }
 }
@@ -252,8 +253,8 @@ async fn prepare(
         Some(fleet) => Ground::Up(fleet),
         None => Ground::New(components::ensure_agents(args.kubefleet.as_deref(), &build).await?),
     };
-    record.capabilities = ground.capabilities().clone();
-    record.scenarios = left_out(suite, ground.version(), ground.capabilities(), args.real_time);
+    record.capabilities = ground.capabilities();
+    record.scenarios = left_out(suite, &ground.version(), &record.capabilities, args.real_time);
     for off in &record.scenarios {
         shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::ScenarioFinished(off))?;
     }
@@ -276,7 +277,7 @@ async fn extend(
     build: &(dyn Fn(BuildEvent) + Send + Sync),
     phase: &impl Fn(&str),
 ) -> Result<Prepared, CommandError> {
-    let mut versions = vec![("kubefleet".to_owned(), fleet.version().to_owned())];
+    let mut versions = vec![("kubefleet".to_owned(), fleet.version())];
     if suite.needs_pods() {
         let (programs, kwok) = components::ensure_pods(build).await?;
         fleet.allow_pods(programs).await?;
@@ -364,7 +365,7 @@ fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) 
 }
 
 /// Four characters that tell runs apart.
-fn id() -> String {
+pub(super) fn new_id() -> String {
     use rand::RngExt;
     let letters = b"abcdefghijkmnpqrstuvwxyz";
     let mut rng = rand::rng();

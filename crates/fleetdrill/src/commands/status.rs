@@ -64,7 +64,7 @@ async fn shown(name: &str) -> Result<Shown, CommandError> {
         processes,
     };
     if let Some(fleet) = fleet {
-        shown.kubefleet = Some(fleet.version().to_owned());
+        shown.kubefleet = Some(fleet.version());
         shown.argocd = fleet.argocd_version().await;
         shown.members = fleet.members().await.into_keys().collect();
         shown.kubeconfig = Some(fleet.kubeconfig_file().display().to_string());

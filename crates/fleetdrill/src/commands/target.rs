@@ -48,7 +48,7 @@ impl Reached {
     pub(super) fn source(&self) -> Source {
         Source {
             fleet: self.fleet.as_ref().map_or_else(|| self.context.clone(), |fleet| fleet.name().to_owned()),
-            kubefleet: self.fleet.as_ref().map(|fleet| fleet.version().to_owned()),
+            kubefleet: self.fleet.as_ref().map(Fleet::version),
             hub: self.hub.asked(),
             members: self.members(),
             directory: self.fleet.as_ref().map(|fleet| fleet.keeper().dir().to_owned()),

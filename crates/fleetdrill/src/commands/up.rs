@@ -44,7 +44,7 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     let argocd = argocd.or(args.argocd_server.then_some(None));
     let fleet = if is_up {
         let fleet = open_fleet(&args.name).await?;
-        if let Some(version) = args.kubefleet.as_deref().filter(|v| *v != fleet.version()) {
+        if let Some(version) = args.kubefleet.as_deref().filter(|v| **v != *fleet.version()) {
             return Err(CommandError::Usage {
                 message: format!("fleet `{}` is up with KubeFleet {}, not {version}", args.name, fleet.version()),
                 hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),
@@ -92,7 +92,7 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
     };
     progress.finish();
     let argocd = fleet.argocd_version().await;
-    let versions = versions(fleet.version(), argocd.as_deref());
+    let versions = versions(&fleet.version(), argocd.as_deref());
     eprintln!("fleet `{}` is up: hub, {} ({versions})", args.name, members.join(", "));
     eprintln!("  kubectl --context hub get memberclusters");
     if argocd.is_some() {

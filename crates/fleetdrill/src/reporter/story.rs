@@ -123,6 +123,8 @@ fn write_entry(page: &mut Page, what: &What, outcome: Outcome, said: &mut Said) 
             said.sentence(&action);
         }
         What::FastForwarded { action } => page.item("FAST-FORWARD: ", WARNING, 2, action),
+        What::Upgraded { phase } => page.item("UPGRADE: ", WARNING, 2, phase.told()),
+        What::Lost { loss } => page.item("LOST: ", ERROR, 2, loss),
         What::Failed { error } => write_error(page, error),
         What::Collected { path } => {
             let path = clean(&path.to_string_lossy());

@@ -40,11 +40,11 @@ pub struct Terminal<W: io::Write> {
     closed: bool,
 }
 
-impl Terminal<anstream::Stdout> {
+impl Terminal<Box<dyn io::Write + Send>> {
     /// Onto stdout, in colours where it shows them.
     #[must_use]
     pub fn stdout(look: Look, detail: Detail, progress: Progress) -> Self {
-        Self::new(anstream::stdout(), look, detail, progress)
+        Self::new(Box::new(anstream::stdout()), look, detail, progress)
     }
 }
 

@@ -11,6 +11,7 @@ use cucumber::{Cucumber, cli, parser};
 use fleet::Fleet;
 use futures::stream;
 use steps::record::{Outcome, Recorder, ScenarioRecord, Shown, What};
+use steps::upgrade::Upgrade;
 use steps::{Progress, Scene, SceneInfo, World};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -43,6 +44,8 @@ pub struct Engine {
     pub keep_failed: bool,
     /// Whether the fleet goes on after the run, so that what passed scenarios made must go.
     pub fleet_stays: bool,
+    /// An upgrade of the fleet under the scenarios.
+    pub upgrade: Option<Upgrade>,
 }
 
 /// How a run ended.
@@ -124,29 +127,31 @@ impl Engine {
         let (suffixes_after, bundles) = (suffixes.clone(), bundles.clone());
         let known = known(&self.fleet).await;
         let (fleet, run, in_before) = (self.fleet.clone(), self.run.clone(), board.clone());
-        let (shared, real_time) = (self.fleet.clone(), self.real_time);
+        let (shared, real_time, upgrade) = (self.fleet.clone(), self.real_time, self.upgrade.clone());
         let mut pace = tokio::time::interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let pace = Arc::new(tokio::sync::Mutex::new(pace));
         let (in_after, strikes) = (board.clone(), Arc::clone(strikes));
         let (keep_failed, fleet_stays) = (self.keep_failed, self.fleet_stays);
+        // While they wait for a threshold, others can have their places.
+        let waiting = if self.real_time { suite.waiting_in_real_time() } else { 0 };
         let ran = Cucumber::<World, Features, Vec<gherkin::Feature>, _, _>::custom(
             Features,
             cucumber::runner::Basic::default(),
             BoardWriter(board.clone()),
         )
         .steps(World::vocabulary())
-        .max_concurrent_scenarios(self.jobs)
+        .max_concurrent_scenarios(self.jobs + waiting)
         .before(move |feature, _, scenario, world| {
             let suffix = suffixes.get(&key(feature, scenario)).cloned().unwrap_or_default();
             let (told, at) = (in_before.clone(), key(feature, scenario));
             let progress = Progress(Arc::new(move |text: &str| told.lock().step_waits(&at, text)));
             let (fleet, run) = (fleet.clone(), run.clone());
-            let (board, pace) = (in_before.clone(), Arc::clone(&pace));
+            let (board, pace, upgrade) = (in_before.clone(), Arc::clone(&pace), upgrade.clone());
             Box::pin(async move {
                 pace.lock().await.tick().await;
                 let (deadline, recorder) = (board.begins(feature, scenario), board.recorder(feature, scenario));
-                let info = SceneInfo { run, suffix, real_time, deadline, progress };
+                let info = SceneInfo { run, suffix, real_time, deadline, progress, upgrade };
                 world.enter(Scene::new(fleet, info, recorder).await);
             })
         })
@@ -192,7 +197,7 @@ impl Engine {
             })
         })
         .with_cli(cli::Opts::<cli::Empty, cucumber::runner::basic::Cli, cli::Empty>::default())
-        .run(suite.longest_first())
+        .run(suite.longest_first(self.real_time))
         .await;
         drop(ran);
     }
@@ -233,8 +238,8 @@ pub fn not_run(feature: &gherkin::Feature, scenario: &gherkin::Scenario, reason:
 /// What the guides' statements are compared with: what was measured on the versions that run.
 async fn known(fleet: &Fleet) -> Known {
     let argocd = fleet.argocd_version().await.map(|version| (Product::ArgoCd, version));
-    let versions = std::iter::once((Product::KubeFleet, fleet.version().to_owned())).chain(argocd);
-    Known::of(fleet.capabilities().clone(), versions)
+    let versions = std::iter::once((Product::KubeFleet, fleet.version())).chain(argocd);
+    Known::of(fleet.capabilities(), versions)
 }
 
 /// Which of the guides' statements a scenario that passed has shown.

@@ -16,8 +16,8 @@ use steps::{Deadline, World, limits};
 use crate::reporter::{Event as Told, Reporters};
 use crate::suite;
 
-/// Onto stdout.
-pub type RunReporters = Reporters<anstream::Stdout>;
+/// Onto stdout, or onto stderr where stdout is another report's.
+pub type RunReporters = Reporters<Box<dyn std::io::Write + Send>>;
 
 /// A scenario's place: file and line.
 pub type Key = (String, usize);

@@ -1,0 +1,211 @@
+//! What KubeFleet has put on members at one moment, so that one can say later what was lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clusters::local::Cluster;
+use futures::future::try_join_all;
+use kube::ResourceExt as _;
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use serde::Deserialize;
+
+use crate::error::FleetError;
+use crate::fleet::Fleet;
+use crate::kinds::{APPLIED_WORK, CLUSTER_RESOURCE_BINDING, POD, RESOURCE_BINDING, WORK};
+
+/// The label of a Work that names the binding which it was made for (v0.1.2, v0.14.0).
+const PARENT_BINDING: &str = "kubernetes-fleet.io/parent-resource-binding";
+
+/// What the Works of some placements have put on members: resources with their uids, and Pods with how often they restarted.
+#[derive(Clone, Debug, Default)]
+pub struct Placed {
+    /// By member.
+    members: BTreeMap<String, OnMember>,
+    /// The part that names of Works have.
+    ours: String,
+}
+
+/// What is on one member.
+#[derive(Clone, Debug, Default)]
+struct OnMember {
+    /// By resource, with the uid.
+    resources: BTreeMap<Resource, String>,
+    /// By namespace and name, with the uid and how often its containers restarted.
+    pods: BTreeMap<(String, String), (String, i64)>,
+}
+
+/// One of an AppliedWork's `status.appliedResources`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Resource {
+    #[serde(default)]
+    group: String,
+    version: String,
+    kind: String,
+    /// The plural.
+    resource: String,
+    #[serde(default)]
+    namespace: String,
+    name: String,
+}
+
+impl std::fmt::Display for Resource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.namespace.as_str() {
+            "" => write!(f, "{}/{}", self.kind, self.name),
+            namespace => write!(f, "{}/{namespace}/{}", self.kind, self.name),
+        }
+    }
+}
+
+impl Resource {
+    /// The uid that it has now, if it is there.
+    async fn uid(&self, cluster: &Cluster) -> Result<Option<String>, FleetError> {
+        let api_version =
+            if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) };
+        let kind = ApiResource {
+            group: self.group.clone(),
+            version: self.version.clone(),
+            api_version,
+            kind: self.kind.clone(),
+            plural: self.resource.clone(),
+        };
+        let api: Api<DynamicObject> = match self.namespace.as_str() {
+            "" => Api::all_with(cluster.client.clone(), &kind),
+            namespace => Api::namespaced_with(cluster.client.clone(), namespace, &kind),
+        };
+        let found = api.get_metadata_opt(&self.name).await;
+        // One that is being deleted is lost as well.
+        let found = found.map_err(FleetError::api(&cluster.name, format!("read {self}")))?;
+        Ok(found.filter(|object| object.metadata.deletion_timestamp.is_none()).and_then(|object| object.uid()))
+    }
+}
+
+impl Placed {
+    /// What Works with names that have `ours` in them have put on the members of a fleet.
+    ///
+    /// # Errors
+    /// When a member doesn't answer.
+    pub async fn on(fleet: &Fleet, ours: &str) -> Result<Self, FleetError> {
+        let members = fleet.members().await;
+        let read = members.values().map(|member| on_member(&member.cluster, ours));
+        let read = try_join_all(read).await?;
+        Ok(Self { members: members.into_keys().zip(read).collect(), ours: ours.to_owned() })
+    }
+
+    /// What of it isn't there any more or isn't the same, a line each; and Works that belong to no binding.
+    ///
+    /// # Errors
+    /// When a cluster doesn't answer.
+    pub async fn lost(&self, fleet: &Fleet) -> Result<Vec<String>, FleetError> {
+        let members = fleet.members().await;
+        let here = self.members.iter().filter_map(|(name, before)| Some((before, members.get(name)?.cluster.clone())));
+        let lost = try_join_all(here.map(async |(before, cluster)| lost_on(before, &cluster).await)).await?;
+        let mut lost: Vec<String> = lost.into_iter().flatten().collect();
+        lost.extend(self.orphans(fleet.hub()).await?);
+        Ok(lost)
+    }
+
+    /// Works whose binding isn't there.
+    async fn orphans(&self, hub: &Cluster) -> Result<Vec<String>, FleetError> {
+        let list = |kind: crate::kinds::Kind| async move {
+            let failed = FleetError::api(&hub.name, format!("list {}", kind.plural));
+            match kind.api(&hub.client, None).list(&ListParams::default()).await {
+                Ok(objects) => Ok(objects.items),
+                // A version that doesn't know the kind has none.
+                Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+                Err(error) => Err(failed(error)),
+            }
+        };
+        let works = list(WORK).await?;
+        let bindings: BTreeSet<String> = [list(CLUSTER_RESOURCE_BINDING).await?, list(RESOURCE_BINDING).await?]
+            .iter()
+            .flatten()
+            .map(kube::ResourceExt::name_any)
+            .collect();
+        let orphan = |work: &&DynamicObject| {
+            let parent = work.labels().get(PARENT_BINDING);
+            is_ours(&work.name_any(), &self.ours) && parent.is_some_and(|parent| !bindings.contains(parent))
+        };
+        let told = |work: &DynamicObject| {
+            format!("Work/{}/{} belongs to no binding any more", work.namespace().unwrap_or_default(), work.name_any())
+        };
+        Ok(works.iter().filter(orphan).map(told).collect())
+    }
+}
+
+/// Whether a name has `ours` in it, and not only as the beginning of something longer.
+fn is_ours(name: &str, ours: &str) -> bool {
+    let behind = |at: usize| name[at + ours.len()..].chars().next();
+    name.match_indices(ours).any(|(at, _)| behind(at).is_none_or(|c| !c.is_ascii_alphanumeric()))
+}
+
+async fn on_member(cluster: &Cluster, ours: &str) -> Result<OnMember, FleetError> {
+    let works = APPLIED_WORK.api(&cluster.client, None).list(&ListParams::default()).await;
+    let works = works.map_err(FleetError::api(&cluster.name, "list appliedworks"))?;
+    let works = works.items.iter().filter(|work| is_ours(&work.name_any(), ours));
+    let resources = works.filter_map(|work| work.data.pointer("/status/appliedResources")?.as_array()).flatten();
+    let mut on = OnMember::default();
+    for resource in resources {
+        let uid = resource.get("uid").and_then(|uid| uid.as_str()).unwrap_or_default().to_owned();
+        if let Ok(resource) = serde_json::from_value::<Resource>(resource.clone()) {
+            on.resources.insert(resource, uid);
+        }
+    }
+    let namespaces: BTreeSet<&str> =
+        on.resources.keys().map(|r| r.namespace.as_str()).filter(|n| !n.is_empty()).collect();
+    for namespace in namespaces.into_iter().map(str::to_owned).collect::<Vec<_>>() {
+        on.pods.extend(pods(cluster, &namespace).await?);
+    }
+    Ok(on)
+}
+
+/// A namespace's Pods that aren't being deleted.
+async fn pods(cluster: &Cluster, namespace: &str) -> Result<BTreeMap<(String, String), (String, i64)>, FleetError> {
+    let pods = POD.api(&cluster.client, Some(namespace)).list(&ListParams::default()).await;
+    let pods = pods.map_err(FleetError::api(&cluster.name, format!("list the Pods of {namespace}")))?;
+    let restarts = |pod: &DynamicObject| -> i64 {
+        let containers = pod.data.pointer("/status/containerStatuses").and_then(|c| c.as_array());
+        containers.into_iter().flatten().filter_map(|c| c.get("restartCount")?.as_i64()).sum()
+    };
+    let there = pods.items.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
+    Ok(there.map(|p| ((namespace.to_owned(), p.name_any()), (p.uid().unwrap_or_default(), restarts(p)))).collect())
+}
+
+async fn lost_on(before: &OnMember, cluster: &Cluster) -> Result<Vec<String>, FleetError> {
+    let mut lost = Vec::new();
+    for (resource, uid) in &before.resources {
+        match resource.uid(cluster).await? {
+            None => lost.push(format!("{resource} on {} was deleted", cluster.name)),
+            Some(now) if now != *uid => lost.push(format!("{resource} on {} was deleted and made anew", cluster.name)),
+            Some(_) => {}
+        }
+    }
+    let namespaces: BTreeSet<&String> = before.pods.keys().map(|(namespace, _)| namespace).collect();
+    let mut now = BTreeMap::new();
+    for namespace in namespaces {
+        now.extend(pods(cluster, namespace).await?);
+    }
+    for (pod, (uid, restarts)) in &before.pods {
+        let (namespace, name) = pod;
+        match now.get(pod) {
+            Some((same, more)) if same == uid && more > restarts => {
+                lost.push(format!("Pod/{namespace}/{name} on {} was restarted", cluster.name));
+            }
+            Some((same, _)) if same == uid => {}
+            _ => lost.push(format!("Pod/{namespace}/{name} on {} was deleted", cluster.name)),
+        }
+    }
+    Ok(lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ours;
+
+    #[test]
+    fn a_name_is_ours_by_its_suffix_and_not_by_a_longer_one() {
+        for name in ["web-abcd1", "web-abcd1-work", "app-abcd1.web-abcd1-work"] {
+            assert!(is_ours(name, "-abcd1"), "{name}");
+        }
+        assert!(!is_ours("web-abcd12", "-abcd1"));
+    }
+}

@@ -1,0 +1,220 @@
+//! `fleetdrill upgrade`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use clusters::keeper::Program;
+use fleet::agents::Agents;
+use fleet::capability::Capabilities;
+use fleet::upgrade::Order;
+use fleet::{Fleet, FleetError, Options};
+use jiff::Timestamp;
+use steps::record::RunRecord;
+use strum::IntoEnumIterator;
+
+use super::Interrupts;
+use super::progress::{Progress as Line, stage_text};
+use super::run::{left_out, new_id};
+use crate::cli::Upgrade;
+use crate::components::{self, Components, Extras};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::style::Look;
+use crate::reporter::{Detail, Event, Progress, Reporters, Terminal, write_atomically};
+use crate::run::{Engine, Key, RunReporters, key};
+use crate::suite::Suite;
+use crate::upgrade::in_flight::in_flight;
+use crate::upgrade::passage;
+use crate::upgrade::record::{OrderRecord, Passage, UpgradeRecord};
+
+pub(super) async fn upgrade(args: Upgrade) -> Result<Exit, CommandError> {
+    let mut interrupts = Interrupts::listen();
+    let suite = args.scenarios.load(None)?;
+    let extras = Extras { pods: suite.needs_pods(), argocd: suite.needs_argocd().then_some(None) };
+    for version in [&args.from, &args.to] {
+        components::kubefleet(Some(version))?;
+    }
+    extras.check()?;
+    let id = new_id();
+    let seen = tokio::select! {
+        seen = see(&args, suite, extras, &id) => seen,
+        () = interrupts.next() => {
+            eprintln!("interrupted: ending what was started");
+            clusters::state_dir::wait_until_gone(&format!("upgrade-{id}")).await;
+            return Ok(Exit::Interrupted);
+        }
+    };
+    let record = match seen {
+        Ok(record) => record,
+        Err(error) => {
+            clusters::state_dir::wait_until_gone(&format!("upgrade-{id}")).await;
+            return Err(error);
+        }
+    };
+    if let Some(path) = &args.json {
+        let text = serde_json::to_string(&record).unwrap_or_default();
+        write_atomically(path, text.as_bytes())?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// What an upgrade needs, gathered once.
+struct Ground<'a> {
+    args: &'a Upgrade,
+    id: &'a str,
+    suite: Suite,
+    old: Components,
+    new: Agents,
+}
+
+async fn see(args: &Upgrade, suite: Suite, extras: Extras<'_>, id: &str) -> Result<UpgradeRecord, CommandError> {
+    let (started_at, started) = (Timestamp::now(), Instant::now());
+    let line = Line::stderr();
+    let build = |event| line.build(&event);
+    let old = components::ensure(Some(&args.from), extras, &build).await?;
+    let new = components::ensure_agents(Some(&args.to), &build).await?;
+    line.finish();
+    let ground = Ground { args, id, suite, old, new };
+    let mut before = None;
+    let mut orders = Vec::new();
+    let asked = if args.order.is_empty() { Order::iter().collect() } else { args.order.clone() };
+    for order in asked {
+        let fleet = ground.fleet().await?;
+        let seen = async {
+            if before.is_none() {
+                eprintln!("the scenarios on KubeFleet {}", args.from);
+                before = Some(ground.run(&fleet, ground.suite.clone(), None).await?.0);
+            }
+            ground.order(&fleet, order).await
+        };
+        let seen = seen.await;
+        // What went wrong matters more than that its fleet can't be ended.
+        let ended = fleet.end().await;
+        clusters::state_dir::wait_until_gone(fleet.name()).await;
+        orders.push(seen?);
+        ended?;
+    }
+    Ok(UpgradeRecord {
+        fleetdrill: env!("CARGO_PKG_VERSION").into(),
+        from: args.from.clone(),
+        to: args.to.clone(),
+        started_at,
+        seconds: started.elapsed().as_secs_f64(),
+        before: before.unwrap_or_else(|| ground.empty(&args.from)),
+        orders,
+    })
+}
+
+impl Ground<'_> {
+    /// A fleet of the old version.
+    async fn fleet(&self) -> Result<Fleet, CommandError> {
+        let line = Line::stderr();
+        let options = Options {
+            name: format!("upgrade-{}", self.id),
+            members: usize::from(self.args.members),
+            programs: self.old.programs.clone(),
+            agents: self.old.agents.clone(),
+            pods: self.old.pods.clone(),
+            argocd: self.old.argocd.clone(),
+            keeper: Program::this()?,
+        };
+        line.say("starting the fleet");
+        let line = Arc::new(line);
+        let told = Arc::clone(&line);
+        Ok(Fleet::create(options, Arc::new(move |stage| told.say(&stage_text(&stage)))).await?)
+    }
+
+    /// One order on a fleet of the old version.
+    async fn order(&self, fleet: &Fleet, order: Order) -> Result<OrderRecord, CommandError> {
+        eprintln!("upgrading to KubeFleet {}, {order}, under scenarios in flight", self.new.version);
+        let forth = self.pass(fleet, order, &self.new).await?;
+        let mut record = OrderRecord { order, forth, after: None, back: None };
+        if record.forth.error.is_some() {
+            return Ok(record);
+        }
+        eprintln!("the scenarios on KubeFleet {}, upgraded {order}", self.new.version);
+        record.after = Some(self.run(fleet, self.suite.clone(), None).await?.0);
+        if self.args.back {
+            eprintln!("back to KubeFleet {}, {order}, under scenarios in flight", self.old.agents.version);
+            record.back = Some(self.pass(fleet, order, &self.old.agents).await?);
+        }
+        Ok(record)
+    }
+
+    /// Takes the fleet to a version with all scenarios in flight that the version it has can run.
+    async fn pass(&self, fleet: &Fleet, order: Order, to: &Agents) -> Result<Passage, CommandError> {
+        let from = fleet.version();
+        let suite = in_flight(&self.suite);
+        let mut admitted = suite.clone();
+        drop(admitted.part_off(&fleet.capabilities()));
+        let upgrade = steps::upgrade::Upgrade::new(order, to.clone(), admitted.scenarios().count());
+        let told = |text: &str| eprintln!("{text}");
+        let (ran, (phases, error)) =
+            tokio::join!(self.run(fleet, suite, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
+        let (run, broken) = ran?;
+        let error = error.or(broken).map(|error| error.to_string());
+        Ok(Passage { from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
+    }
+
+    /// Runs scenarios on the fleet; with an upgrade under them, all at the same time.
+    async fn run(
+        &self,
+        fleet: &Fleet,
+        mut suite: Suite,
+        upgrade: Option<steps::upgrade::Upgrade>,
+    ) -> Result<(RunRecord, Option<FleetError>), CommandError> {
+        let started = Instant::now();
+        let mut record = self.empty(&fleet.version());
+        record.id = new_id();
+        record.capabilities = fleet.capabilities();
+        record.scenarios = left_out(&mut suite, &fleet.version(), &record.capabilities, false);
+        let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
+        let mut reporters = reporters();
+        reporters.event(&Event::RunStarted { scenarios: order.len() })?;
+        let engine = Engine {
+            fleet: fleet.clone(),
+            run: record.id.clone(),
+            bundles: self.args.bundles.clone(),
+            jobs: if upgrade.is_some() { order.len().max(1) } else { usize::from(self.args.jobs) },
+            real_time: false,
+            keep_failed: false,
+            fleet_stays: true,
+            upgrade,
+        };
+        let ended = engine.run(&suite, reporters, std::future::pending()).await;
+        record.scenarios.extend(ended.scenarios);
+        record.scenarios.sort_by_key(|s| order.iter().position(|(file, line)| *file == s.file && *line == s.line));
+        record.seconds = started.elapsed().as_secs_f64();
+        if let Some(reporters) = ended.reporters {
+            for error in reporters.finish(&record) {
+                crate::output::print_error(&error, None);
+            }
+        }
+        Ok((record, ended.broken.map(|exit| FleetError::Broken { exit })))
+    }
+
+    fn empty(&self, version: &str) -> RunRecord {
+        let mut versions = self.old.versions.clone();
+        for (component, of) in &mut versions {
+            if component == "kubefleet" {
+                version.clone_into(of);
+            }
+        }
+        RunRecord {
+            id: String::new(),
+            fleetdrill: env!("CARGO_PKG_VERSION").into(),
+            versions,
+            capabilities: Capabilities::default(),
+            provider: "local".into(),
+            started_at: Timestamp::now(),
+            seconds: 0.0,
+            fleet_seconds: 0.0,
+            scenarios: Vec::new(),
+        }
+    }
+}
+
+/// All of it is progress here: stdout is the report's.
+fn reporters() -> RunReporters {
+    Reporters::new(Terminal::new(Box::new(anstream::stderr()), Look::from_locale(), Detail::Compact, Progress::auto()))
+}

@@ -1,0 +1,77 @@
+//! Scenarios that are in the middle of things when their fleet is upgraded.
+
+use gherkin::{Scenario, Step, StepType};
+
+use crate::suite::Suite;
+
+/// The step at which a scenario waits for the upgrade.
+const UPGRADED: &str = "KubeFleet is upgraded";
+
+/// The same scenarios with an upgrade in each of them: where their failure has been induced and asserted, before their remedy. One
+/// that has the step already stays as it is.
+#[must_use]
+pub fn in_flight(suite: &Suite) -> Suite {
+    let mut suite = suite.clone();
+    for scenario in suite.features.iter_mut().flat_map(|feature| &mut feature.scenarios) {
+        if scenario.steps.iter().any(|step| step.value == UPGRADED) {
+            continue;
+        }
+        let at = remedy(scenario).unwrap_or(scenario.steps.len());
+        if let Some(step) = upgrade_before(scenario, at) {
+            scenario.steps.insert(at, step);
+        }
+    }
+    suite
+}
+
+/// Where the remedy begins: the first When behind a Then.
+fn remedy(scenario: &Scenario) -> Option<usize> {
+    let asserted = scenario.steps.iter().position(|step| step.ty == StepType::Then)?;
+    let behind = scenario.steps[asserted..].iter().position(|step| step.ty == StepType::When)?;
+    Some(asserted + behind)
+}
+
+fn upgrade_before(scenario: &Scenario, at: usize) -> Option<Step> {
+    let near = scenario.steps.get(at).or(scenario.steps.last())?;
+    Some(Step {
+        keyword: "When ".into(),
+        ty: StepType::When,
+        value: UPGRADED.into(),
+        docstring: None,
+        table: None,
+        ..near.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Selection;
+
+    /// The steps of the only scenario of a feature, in flight.
+    fn steps(text: &str) -> Vec<String> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("own.feature");
+        std::fs::write(&file, format!("Feature: f\n  Scenario: s\n{text}")).expect("written");
+        let suite = Suite::load(&Selection { select: &[file.display().to_string()], ..Selection::default() });
+        let suite = in_flight(&suite.expect("a suite"));
+        let steps = suite.scenarios().flat_map(|(_, scenario)| &scenario.steps);
+        steps.map(|step| format!("{}{}", step.keyword, step.value)).collect()
+    }
+
+    #[test]
+    fn the_upgrade_comes_between_failure_and_remedy() {
+        let found = steps(
+            "    Given member \"member-1\" has pods\n    Then the diagnosis finds nothing\n    And the diagnosis finds nothing\n    \
+             When the hub-agent is restarted\n    Then the diagnosis finds nothing\n",
+        );
+        assert_eq!(found[3..5], ["When KubeFleet is upgraded", "When the hub-agent is restarted"]);
+    }
+
+    #[test]
+    fn without_a_remedy_it_comes_at_the_end_and_never_twice() {
+        assert_eq!(steps("    Then the diagnosis finds nothing\n")[1..], ["When KubeFleet is upgraded"]);
+        let own = "    When KubeFleet is upgraded\n    Then the diagnosis finds nothing\n";
+        assert_eq!(steps(own), ["When KubeFleet is upgraded", "Then the diagnosis finds nothing"]);
+    }
+}

@@ -1,0 +1,8 @@
+//! Upgrading KubeFleet on a fleet and seeing what differs.
+//!
+//! [`passage`] takes a fleet from one version to another under scenarios that are in the middle of things, which [`in_flight`]
+//! makes of the others. [`record`] is what comes out, and everything that reports say is made of it.
+
+pub mod in_flight;
+pub mod passage;
+pub mod record;

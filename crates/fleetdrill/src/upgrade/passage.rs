@@ -1,0 +1,40 @@
+//! Taking a fleet from one version to another, phase by phase, under scenarios in flight.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use fleet::{Fleet, FleetError};
+use jiff::Timestamp;
+use steps::upgrade::Upgrade;
+
+use super::record::PhaseRecord;
+
+/// How long a phase is watched before scenarios go on: members send heartbeats every 15 s.
+const WATCHED: Duration = Duration::from_secs(20);
+
+/// Takes the fleet through an upgrade's phases, each as soon as the scenarios are ready for it. Gives the phases that were
+/// reached, and why it came no further.
+pub async fn go(
+    fleet: &Fleet,
+    upgrade: &Upgrade,
+    told: &(dyn Fn(&str) + Send + Sync),
+) -> (Vec<PhaseRecord>, Option<FleetError>) {
+    // Members that scenarios add may have faults.
+    let healthy: BTreeSet<String> = fleet.members().await.into_keys().collect();
+    let mut reached = Vec::new();
+    for (phase, parts) in upgrade.order().phases() {
+        upgrade.awaited(*phase).await;
+        let what: Vec<String> = parts.iter().map(ToString::to_string).collect();
+        told(&format!("upgrading {} to {}", what.join(" and "), upgrade.to().version));
+        let started = Instant::now();
+        if let Err(error) = fleet.exchange(parts, upgrade.to(), &healthy).await {
+            upgrade.reached(Err(error.to_string()));
+            return (reached, Some(error));
+        }
+        reached.push(PhaseRecord { phase: *phase, at: Timestamp::now(), seconds: started.elapsed().as_secs_f64() });
+        told(&format!("{} runs on {}: watching", upgrade.to().version, what.join(" and ")));
+        tokio::time::sleep(WATCHED).await;
+        upgrade.reached(Ok(*phase));
+    }
+    (reached, None)
+}
