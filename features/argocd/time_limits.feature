@@ -39,9 +39,9 @@ Feature: How long Argo CD waits
       """
     And an application "web" of repository "web" for "member-1" with '{"source": {"kustomize": {"version": "{slow}"}}}'
     Then application "web" reports
-      | field           | value                     |
-      | sync            | Unknown                   |
-      | ComparisonError | context deadline exceeded |
+      | field           | value                   |
+      | sync            | Unknown                 |
+      | ComparisonError | code = DeadlineExceeded |
     And the diagnosis of application "web" is AR-SF-001
     # That a sync's time is over is seen when the controller looks at the Application again: by itself every two minutes.
     When the application-controller of Argo CD is restarted with "--repo-server-timeout-seconds=60 --app-resync=10 --app-resync-jitter=0"

@@ -68,6 +68,7 @@ async fn is_deleted(world: &mut World, object: ObjectRef) -> Result<(), StepErro
 }
 
 /// Waits until the request is there and nobody has answered it.
+#[given(expr = "{object} is there, without an answer")]
 #[then(expr = "{object} is there, without an answer")]
 async fn is_there(world: &mut World, object: ObjectRef) -> Result<(), StepError> {
     let scene = world.scene();

@@ -149,6 +149,7 @@ async fn namespace_back(world: &mut World, member: String) -> Result<(), StepErr
 }
 
 /// Stops the member's agent, as a crash or a lost node does.
+#[given(expr = "the agent of member {string} stops")]
 #[when(expr = "the agent of member {string} stops")]
 async fn agent_stops(world: &mut World, member: String) -> Result<(), StepError> {
     let scene = world.scene();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cucumber::{given, when};
+use cucumber::{given, then, when};
 use fleet::agents::Agents;
 use fleet::placed::Placed;
 use fleet::upgrade::{Order, Phase};
@@ -14,6 +14,9 @@ use crate::error::StepError;
 use crate::record::What;
 use crate::scene::Scene;
 use crate::world::World;
+
+/// How long a phase is watched before a scenario goes on and the next phase may begin: members send heartbeats every 15 s.
+pub const WATCHED: Duration = Duration::from_secs(20);
 
 /// How long a scenario's limit is put off for an upgrade: all scenarios have to come as far, and the agents to work again.
 const LIMIT: Duration = Duration::from_mins(20);
@@ -136,6 +139,21 @@ async fn is_upgraded(world: &mut World) -> Result<(), StepError> {
     goes_to(world.scene(), Phase::After).await
 }
 
+/// Since the scenario began, no upgrade has taken anything of it from members or restarted it there, nor left a Work behind.
+#[then("nothing on members was lost in the upgrade")]
+async fn nothing_was_lost(world: &mut World) -> Result<(), StepError> {
+    let entries = world.scene().recorder.entries();
+    let lost: Vec<String> = entries.into_iter().filter_map(|entry| loss(entry.what)).collect();
+    if lost.is_empty() { Ok(()) } else { Err(StepError::Differs(lost.join("; "))) }
+}
+
+fn loss(what: What) -> Option<String> {
+    match what {
+        What::Lost { loss } => Some(loss),
+        _ => None,
+    }
+}
+
 async fn goes_to(scene: &mut Scene, phase: Phase) -> Result<(), StepError> {
     let upgrade = scene.upgrade()?.upgrade().clone();
     if !upgrade.order().phases().iter().any(|(other, _)| *other == phase) {
@@ -156,6 +174,7 @@ async fn goes_to(scene: &mut Scene, phase: Phase) -> Result<(), StepError> {
             scene.recorder.add(What::Upgraded { phase: *next });
         }
     }
+    tokio::time::sleep(WATCHED).await;
     for loss in before.lost(scene.fleet()).await? {
         scene.recorder.add(What::Lost { loss });
     }
@@ -170,6 +189,9 @@ async fn goes_alone(scene: &Scene, upgrade: &Upgrade, phase: Phase) -> Result<()
     for (next, parts) in upgrade.order().phases().iter().filter(|(next, _)| *next <= phase) {
         scene.fleet().exchange(parts, upgrade.to(), &healthy).await?;
         scene.recorder.add(What::Upgraded { phase: *next });
+        if *next != phase {
+            tokio::time::sleep(WATCHED).await;
+        }
     }
     Ok(())
 }

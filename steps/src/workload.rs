@@ -127,6 +127,7 @@ async fn pod_waits(world: &mut World, name: String, member: String, reason: Stri
 }
 
 /// The Deployment's Pod on the member runs.
+#[given(expr = "the Pod of placement {string} on {string} runs")]
 #[then(expr = "the Pod of placement {string} on {string} runs")]
 async fn pod_runs(world: &mut World, name: String, member: String) -> Result<(), StepError> {
     let runs = |pod: Object<'_>| pod.conditions().iter().any(|c| c.type_ == "Ready" && c.status == "True");

@@ -10,7 +10,7 @@ use expect_test::expect_file;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// The order in which a reader needs the nouns; what isn't named here follows by its file's name.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "member",
     "placement",
     "envelope",
@@ -20,6 +20,7 @@ const ORDER: [&str; 19] = [
     "applying",
     "update_run",
     "approval",
+    "upgrade",
     "repository",
     "application",
     "results",

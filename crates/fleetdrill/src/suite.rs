@@ -186,6 +186,12 @@ impl Suite {
         self.part(|feature, scenario| !has_tag(feature, scenario, "fast-forward"))
     }
 
+    /// Parts off the scenarios in which KubeFleet is upgraded, tagged `@upgrade`.
+    #[must_use]
+    pub fn part_off_upgrades(&mut self) -> Self {
+        self.part(|feature, scenario| !has_tag(feature, scenario, "upgrade"))
+    }
+
     /// Keeps some scenarios and gives the others.
     fn part(&mut self, is_for: impl Fn(&Feature, &Scenario) -> bool) -> Self {
         let mut off = self.clone();

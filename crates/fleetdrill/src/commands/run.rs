@@ -159,14 +159,25 @@ fn building(phase: impl Fn(&str) + Send + Sync) -> impl Fn(BuildEvent) + Send + 
     }
 }
 
-/// Takes out of a suite what isn't for a version, or not for real time, and says why.
-pub(super) fn left_out(suite: &mut Suite, version: &str, can: &Capabilities, real_time: bool) -> Vec<ScenarioRecord> {
+/// Takes out of a suite what isn't for a version, for real time, or for a fleet that isn't upgraded, and says why.
+pub(super) fn left_out(
+    suite: &mut Suite,
+    version: &str,
+    can: &Capabilities,
+    real_time: bool,
+    upgraded: bool,
+) -> Vec<ScenarioRecord> {
     let off = suite.part_off(can);
     let record = |(feature, scenario)| {
         let needed = suite::needed(feature, scenario).unwrap_or_default();
         not_run(feature, scenario, &format!("needs {needed}; this fleet runs {version}"))
     };
     let mut records: Vec<ScenarioRecord> = off.scenarios().map(record).collect();
+    if !upgraded {
+        let off = suite.part_off_upgrades();
+        let why = "KubeFleet is upgraded in it: `fleetdrill upgrade` runs it (tag @upgrade)";
+        records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
+    }
     if real_time {
         let off = suite.part_off_fast_forward();
         let why = "it takes too long in real time (tag @fast-forward)";
@@ -254,7 +265,7 @@ async fn prepare(
         None => Ground::New(components::ensure_agents(args.kubefleet.as_deref(), &build).await?),
     };
     record.capabilities = ground.capabilities();
-    record.scenarios = left_out(suite, &ground.version(), &record.capabilities, args.real_time);
+    record.scenarios = left_out(suite, &ground.version(), &record.capabilities, args.real_time, false);
     for off in &record.scenarios {
         shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::ScenarioFinished(off))?;
     }

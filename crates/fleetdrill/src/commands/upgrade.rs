@@ -167,7 +167,7 @@ impl Ground<'_> {
         let mut record = self.empty(&fleet.version());
         record.id = new_id();
         record.capabilities = fleet.capabilities();
-        record.scenarios = left_out(&mut suite, &fleet.version(), &record.capabilities, false);
+        record.scenarios = left_out(&mut suite, &fleet.version(), &record.capabilities, false, upgrade.is_some());
         let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
         let mut reporters = reporters();
         reporters.event(&Event::RunStarted { scenarios: order.len() })?;

@@ -1,16 +1,13 @@
 //! Taking a fleet from one version to another, phase by phase, under scenarios in flight.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use fleet::{Fleet, FleetError};
 use jiff::Timestamp;
-use steps::upgrade::Upgrade;
+use steps::upgrade::{Upgrade, WATCHED};
 
 use super::record::PhaseRecord;
-
-/// How long a phase is watched before scenarios go on: members send heartbeats every 15 s.
-const WATCHED: Duration = Duration::from_secs(20);
 
 /// Takes the fleet through an upgrade's phases, each as soon as the scenarios are ready for it. Gives the phases that were
 /// reached, and why it came no further.
@@ -32,9 +29,9 @@ pub async fn go(
             return (reached, Some(error));
         }
         reached.push(PhaseRecord { phase: *phase, at: Timestamp::now(), seconds: started.elapsed().as_secs_f64() });
-        told(&format!("{} runs on {}: watching", upgrade.to().version, what.join(" and ")));
-        tokio::time::sleep(WATCHED).await;
+        told(&format!("{} runs on {}", upgrade.to().version, what.join(" and ")));
         upgrade.reached(Ok(*phase));
+        tokio::time::sleep(WATCHED).await;
     }
     (reached, None)
 }

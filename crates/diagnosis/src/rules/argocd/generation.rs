@@ -24,7 +24,7 @@ static CACHED: LazyLock<Regex> =
 /// What no commit mends: a program that isn't there, a network, a clock, credentials.
 static OUTSIDE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"(?i)executable file not found|fork/exec \S+: |no such host|connection re(?:fused|set)|no route to host|i/o timeout|deadline exceeded|tls handshake|x509:|authentication (?:required|failed)|permission denied|no space left|repository not found|failed to initialize repository|failed to (?:fetch|list refs)",
+        r"(?i)executable file not found|fork/exec \S+: |no such host|connection re(?:fused|set)|no route to host|i/o timeout|deadline ?exceeded|tls handshake|x509:|authentication (?:required|failed)|permission denied|no space left|repository not found|failed to initialize repository|failed to (?:fetch|list refs)",
     )
     .expect("a valid pattern")
 });

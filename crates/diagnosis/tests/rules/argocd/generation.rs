@@ -55,6 +55,15 @@ fn what_no_commit_mends_needs_a_hard_refresh_once_it_is_told_from_memory() {
 }
 
 #[test]
+fn a_render_that_takes_too_long_is_nothing_that_a_commit_mends_however_it_is_told() {
+    for words in ["context deadline exceeded", "stream terminated by RST_STREAM with error code: CANCEL"] {
+        let late = format!("rpc error: code = DeadlineExceeded desc = {words}");
+        let cached = alone(broken(&format!("Manifest generation error (cached): {late}")));
+        assert_eq!(found(&cached), ["AR-SF-010 Application/argocd/web"], "{words}");
+    }
+}
+
+#[test]
 fn a_sync_tells_before_the_condition_does() {
     let text = format!("ComparisonError: {LOAD}{KUSTOMIZE}");
     let late = operated(application("web"), operation("Error", &text, json!([])));
