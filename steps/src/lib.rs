@@ -48,5 +48,5 @@ mod world;
 
 pub use deadline::Deadline;
 pub use error::StepError;
-pub use scene::{Progress, Scene, SceneInfo};
+pub use scene::{Definitions, Progress, Scene, SceneInfo};
 pub use world::World;

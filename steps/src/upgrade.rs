@@ -141,7 +141,7 @@ async fn is_upgraded(world: &mut World) -> Result<(), StepError> {
 
 /// Since the scenario began, no upgrade has taken anything of it from members or restarted it there, nor left a Work behind.
 #[then("nothing on members was lost in the upgrade")]
-async fn nothing_was_lost(world: &mut World) -> Result<(), StepError> {
+fn nothing_was_lost(world: &mut World) -> Result<(), StepError> {
     let entries = world.scene().recorder.entries();
     let lost: Vec<String> = entries.into_iter().filter_map(|entry| loss(entry.what)).collect();
     if lost.is_empty() { Ok(()) } else { Err(StepError::Differs(lost.join("; "))) }

@@ -40,8 +40,8 @@ struct Resource {
     group: String,
     version: String,
     kind: String,
-    /// The plural.
-    resource: String,
+    #[serde(rename = "resource")]
+    plural: String,
     #[serde(default)]
     namespace: String,
     name: String,
@@ -66,7 +66,7 @@ impl Resource {
             version: self.version.clone(),
             api_version,
             kind: self.kind.clone(),
-            plural: self.resource.clone(),
+            plural: self.plural.clone(),
         };
         let api: Api<DynamicObject> = match self.namespace.as_str() {
             "" => Api::all_with(cluster.client.clone(), &kind),

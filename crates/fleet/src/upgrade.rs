@@ -165,9 +165,10 @@ async fn answers(hub: &Cluster, observer: &Observer) -> Result<(), FleetError> {
         |object: &Value| diagnosis::Object::new(object).condition("ClusterResourcePlacementScheduled").is_some();
     let answered = observer
         .until(hub, &watched, "the new hub-agent answers", ANSWER_LIMIT, |objects| {
-            match objects.get(PROBE).is_some_and(|object| scheduled(object)) {
-                true => Verdict::Holds,
-                false => Verdict::Pending("it hasn't scheduled a placement".into()),
+            if objects.get(PROBE).is_some_and(|object| scheduled(object)) {
+                Verdict::Holds
+            } else {
+                Verdict::Pending("it hasn't scheduled a placement".into())
             }
         })
         .await;

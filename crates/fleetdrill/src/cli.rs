@@ -146,6 +146,9 @@ pub struct Upgrade {
     /// Go back to the version before as well
     #[arg(long)]
     pub back: bool,
+    /// Only this part: scenarios before and after the upgrade, or scenarios in flight; both by default
+    #[arg(long, value_name = "PART")]
+    pub only: Option<UpgradePart>,
     /// How many members the fleet has
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     pub members: u8,
@@ -158,6 +161,15 @@ pub struct Upgrade {
     /// Where each failed scenario leaves a bundle, which `fleetdrill diagnose --from` reads
     #[arg(long, value_name = "DIR", default_value = "report/bundles")]
     pub bundles: PathBuf,
+}
+
+/// A part of `fleetdrill upgrade`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UpgradePart {
+    /// The scenarios on the old version and on the upgraded fleet.
+    BeforeAfter,
+    /// The scenarios that are in the middle of things when the fleet is upgraded.
+    InFlight,
 }
 
 fn orders() -> impl TypedValueParser<Value = Order> {

@@ -2,6 +2,8 @@
 
 mod striking;
 
+pub use striking::Definitions;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

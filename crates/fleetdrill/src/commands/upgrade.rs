@@ -15,11 +15,12 @@ use strum::IntoEnumIterator;
 use super::Interrupts;
 use super::progress::{Progress as Line, stage_text};
 use super::run::{left_out, new_id};
-use crate::cli::Upgrade;
+use crate::cli::{Upgrade, UpgradePart};
 use crate::components::{self, Components, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::Look;
+use crate::output::with_causes;
 use crate::reporter::{Detail, Event, Progress, Reporters, Terminal, write_atomically};
 use crate::run::{Engine, Key, RunReporters, key};
 use crate::suite::Suite;
@@ -81,7 +82,7 @@ async fn see(args: &Upgrade, suite: Suite, extras: Extras<'_>, id: &str) -> Resu
     for order in asked {
         let fleet = ground.fleet().await?;
         let seen = async {
-            if before.is_none() {
+            if before.is_none() && args.only != Some(UpgradePart::InFlight) {
                 eprintln!("the scenarios on KubeFleet {}", args.from);
                 before = Some(ground.run(&fleet, ground.suite.clone(), None).await?.0);
             }
@@ -126,16 +127,18 @@ impl Ground<'_> {
 
     /// One order on a fleet of the old version.
     async fn order(&self, fleet: &Fleet, order: Order) -> Result<OrderRecord, CommandError> {
-        eprintln!("upgrading to KubeFleet {}, {order}, under scenarios in flight", self.new.version);
+        eprintln!("upgrading to KubeFleet {}, {order}", self.new.version);
         let forth = self.pass(fleet, order, &self.new).await?;
         let mut record = OrderRecord { order, forth, after: None, back: None };
         if record.forth.error.is_some() {
             return Ok(record);
         }
-        eprintln!("the scenarios on KubeFleet {}, upgraded {order}", self.new.version);
-        record.after = Some(self.run(fleet, self.suite.clone(), None).await?.0);
+        if self.args.only != Some(UpgradePart::InFlight) {
+            eprintln!("the scenarios on KubeFleet {}, upgraded {order}", self.new.version);
+            record.after = Some(self.run(fleet, self.suite.clone(), None).await?.0);
+        }
         if self.args.back {
-            eprintln!("back to KubeFleet {}, {order}, under scenarios in flight", self.old.agents.version);
+            eprintln!("back to KubeFleet {}, {order}", self.old.agents.version);
             record.back = Some(self.pass(fleet, order, &self.old.agents).await?);
         }
         Ok(record)
@@ -144,7 +147,10 @@ impl Ground<'_> {
     /// Takes the fleet to a version with all scenarios in flight that the version it has can run.
     async fn pass(&self, fleet: &Fleet, order: Order, to: &Agents) -> Result<Passage, CommandError> {
         let from = fleet.version();
-        let suite = in_flight(&self.suite);
+        let suite = match self.args.only {
+            Some(UpgradePart::BeforeAfter) => Suite { features: Vec::new() },
+            Some(UpgradePart::InFlight) | None => in_flight(&self.suite),
+        };
         let mut admitted = suite.clone();
         drop(admitted.part_off(&fleet.capabilities()));
         let upgrade = steps::upgrade::Upgrade::new(order, to.clone(), admitted.scenarios().count());
@@ -152,7 +158,7 @@ impl Ground<'_> {
         let (ran, (phases, error)) =
             tokio::join!(self.run(fleet, suite, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
         let (run, broken) = ran?;
-        let error = error.or(broken).map(|error| error.to_string());
+        let error = error.or(broken).map(|error| with_causes(&error));
         Ok(Passage { from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
     }
 

@@ -12,7 +12,7 @@ use fleet::Fleet;
 use futures::stream;
 use steps::record::{Outcome, Recorder, ScenarioRecord, Shown, What};
 use steps::upgrade::Upgrade;
-use steps::{Progress, Scene, SceneInfo, World};
+use steps::{Definitions, Progress, Scene, SceneInfo, World};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
@@ -95,7 +95,13 @@ impl Engine {
         }
         if self.fleet_stays && ended.0.is_none() && !ended.1 {
             let mut strikes = strikes.lock().await;
-            while strikes.join_next().await.is_some() {}
+            let mut last = Vec::new();
+            while let Some(struck) = strikes.join_next().await {
+                last.extend(struck);
+            }
+            for definitions in last {
+                definitions.delete().await;
+            }
         }
         let (mut scenarios, reporters) = {
             let mut board = board.lock();
@@ -119,7 +125,7 @@ impl Engine {
         &self,
         suite: &Suite,
         board: &SharedBoard,
-        strikes: &Arc<tokio::sync::Mutex<JoinSet<()>>>,
+        strikes: &Arc<tokio::sync::Mutex<JoinSet<Definitions>>>,
         bundles: &Bundles,
     ) {
         let suffixes: HashMap<Key, String> =

@@ -43,6 +43,22 @@ pub fn script(place: &Place, name: &str, text: &str) -> String {
     path
 }
 
+/// Copies the cache and registers KubeFleet v9.9.9 in it, whose agents end with exit code 7 as soon as they are started. Gives
+/// the folder of the real agents in it.
+pub fn heartless(place: &Place, cache: &Path) -> PathBuf {
+    // Makes sure that there is something to copy.
+    place.run(["toolchain", "install"]).expect(0, &[]);
+    copy_of(place, cache, "kubernetes").expect("the control planes");
+    let agents = copy_of(place, cache, "kubefleet").expect("the agents");
+    let text = "case $1 in --help) echo '  --kubeconfig string'; exit 0;; esac; echo I have no heart >&2; exit 7";
+    let agent = script(place, "agent", text);
+    let (hub, member) = (format!("hub-agent={agent}"), format!("member-agent={agent}"));
+    let crds = agents.join("crds").display().to_string();
+    let add = ["toolchain", "add", "kubefleet", "v9.9.9", &hub, &member, "--crds", &crds];
+    with_cache(place, cache, &add).expect(0, &[]);
+    agents
+}
+
 #[test]
 fn an_empty_cache_and_no_go() {
     let place = Place::new();

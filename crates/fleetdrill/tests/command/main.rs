@@ -1,8 +1,8 @@
 //! The command as a person or a CI system meets it: the real program, and where it takes one, a real fleet.
 //!
 //! What can be shown without a fleet stands in [`help`], [`input`], [`versions`], [`contexts`], [`cache`],
-//! [`bundle`], [`guides`] and [`keeper`]. [`fleet`], [`pods`], [`argocd`] and
-//! [`run`] start fleets, one at a time. Every test has a state directory of its own, so that fleets of others are
+//! [`bundle`], [`guides`] and [`keeper`]. [`fleet`], [`pods`], [`argocd`],
+//! [`run`] and [`upgrade`] start fleets, one at a time. Every test has a state directory of its own, so that fleets of others are
 //! neither seen nor harmed, and leaves no process behind even when it fails.
 
 mod argocd;
@@ -20,4 +20,5 @@ mod pods;
 mod proc;
 mod run;
 mod running;
+mod upgrade;
 mod versions;

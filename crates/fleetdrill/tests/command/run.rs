@@ -5,7 +5,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use crate::bundle::left_by;
-use crate::cache::{copy_of, script, with_cache};
+use crate::cache::{heartless, with_cache};
 use crate::features::{endless, quick, until_placements};
 use crate::place::{PROGRAM, Place, Said, turn, until};
 use crate::proc;
@@ -131,19 +131,7 @@ fn a_component_that_can_not_start() {
     let _turn = turn();
     let place = Place::new();
     let cache = place.path("cache");
-    // Makes sure that there is something to copy.
-    place.run(["toolchain", "install"]).expect(0, &[]);
-    copy_of(&place, &cache, "kubernetes").expect("the control planes");
-    let agents = copy_of(&place, &cache, "kubefleet").expect("the agents");
-    let agent = script(
-        &place,
-        "agent",
-        "case $1 in --help) echo '  --kubeconfig string'; exit 0;; esac; echo I have no heart >&2; exit 7",
-    );
-    let (hub, member) = (format!("hub-agent={agent}"), format!("member-agent={agent}"));
-    let crds = agents.join("crds").display().to_string();
-    let add = ["toolchain", "add", "kubefleet", "v9.9.9", &hub, &member, "--crds", &crds];
-    with_cache(&place, &cache, &add).expect(0, &[]);
+    heartless(&place, &cache);
     let quick = quick(&place);
     let run = ["run", &quick, "--kubefleet", "v9.9.9", "--members", "1", "--junit", "junit.xml"];
     let said = with_cache(&place, &cache, &run);

@@ -1,0 +1,98 @@
+//! `upgrade`: to a version that is well, and to ones that aren't.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::cache::{heartless, with_cache};
+use crate::features::quick;
+use crate::place::{Place, turn};
+
+/// KubeFleet's default version.
+const WELL: &str = "v0.1.2";
+
+fn upgrade<'a>(file: &'a str, to: &'a str) -> Vec<&'a str> {
+    vec![
+        "upgrade",
+        file,
+        "--from",
+        WELL,
+        "--to",
+        to,
+        "--order",
+        "hub-first",
+        "--members",
+        "1",
+        "--json",
+        "upgrade.json",
+    ]
+}
+
+/// What is in the JSON file, of the one order.
+fn order(place: &Place) -> Value {
+    let text = fs::read(place.path("upgrade.json")).expect("the JSON file");
+    let record: Value = serde_json::from_slice(&text).expect("JSON");
+    record["orders"][0].clone()
+}
+
+#[test]
+fn an_upgrade_goes_phase_by_phase_under_a_scenario() {
+    let _turn = turn();
+    let place = Place::new();
+    place.run(upgrade(&quick(&place), WELL)).expect(0, &["upgrading hub to v0.1.2", "upgrading members to v0.1.2"]);
+    place.nothing_is_left();
+    let order = order(&place);
+    let phases: Vec<&Value> = order["forth"]["phases"].as_array().into_iter().flatten().map(|p| &p["phase"]).collect();
+    assert_eq!(phases, ["skew", "after"]);
+    let scenario = &order["forth"]["scenarios"][0];
+    assert_eq!(scenario["outcome"], "passed", "{scenario}");
+    let entries = scenario["entries"].as_array().expect("entries");
+    let reached: Vec<&Value> = entries.iter().filter(|e| e["what"] == "upgraded").map(|e| &e["phase"]).collect();
+    assert_eq!(reached, ["skew", "after"]);
+    assert!(!entries.iter().any(|e| e["what"] == "lost"), "{entries:#?}");
+    assert_eq!(order["after"]["scenarios"][0]["outcome"], "passed");
+}
+
+#[test]
+fn an_upgrade_to_a_version_that_does_not_start() {
+    let _turn = turn();
+    let place = Place::new();
+    let cache = place.path("cache");
+    heartless(&place, &cache);
+    with_cache(&place, &cache, &upgrade(&quick(&place), "v9.9.9")).expect(1, &[]);
+    place.nothing_is_left();
+    let order = order(&place);
+    let error = order["forth"]["error"].as_str().unwrap_or_default();
+    assert!(error.contains("hub-agent ended (exit status: 7)") && error.contains("I have no heart"), "{order:#}");
+    assert_eq!(order["after"], Value::Null);
+}
+
+#[test]
+fn an_upgrade_whose_crds_the_api_server_refuses() {
+    let _turn = turn();
+    let place = Place::new();
+    let cache = place.path("cache");
+    let agents = heartless(&place, &cache);
+    // The version in which placements are stored is called otherwise.
+    let crds = place.path("crds");
+    fs::create_dir_all(&crds).expect("made");
+    for file in fs::read_dir(agents.join("crds")).expect("the CRDs").flatten() {
+        let text = fs::read_to_string(file.path()).expect("read");
+        let text = if file.file_name().to_string_lossy().contains("_clusterresourceplacements.") {
+            text.replace("name: v1beta1\n", "name: v2\n")
+        } else {
+            text
+        };
+        fs::write(crds.join(file.file_name()), text).expect("written");
+    }
+    let program = |name: &str| format!("{name}={}", agents.join("bin").join(name).display());
+    let (hub, member, crds) = (program("hub-agent"), program("member-agent"), crds.display().to_string());
+    let add = ["toolchain", "add", "kubefleet", "v8.8.8", &hub, &member, "--crds", &crds];
+    with_cache(&place, &cache, &add).expect(0, &[]);
+    with_cache(&place, &cache, &upgrade(&quick(&place), "v8.8.8")).expect(1, &[]);
+    place.nothing_is_left();
+    let error = order(&place)["forth"]["error"].to_string();
+    for part in ["clusterresourceplacements.placement.kubernetes-fleet.io", "storedVersions"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
