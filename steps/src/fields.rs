@@ -41,7 +41,7 @@ fn table(scene: &Scene, step: &Step) -> Result<Vec<(String, String)>, StepError>
     if header[..] != ["field", "value"] {
         return Err(StepError::Feature("the table of fields has the columns `field` and `value`".into()));
     }
-    Ok(rows.iter().map(|row| (row[0].clone(), scene.names.fill(&row[1]))).collect())
+    Ok(rows.iter().map(|row| (row[0].clone(), scene.words(&row[1]))).collect())
 }
 
 fn check(wanted: &[(String, String)], object: &Value) -> Verdict {
