@@ -94,8 +94,6 @@ Feature: WorkSynchronized is False
       | on   | condition        | status | reason         |
       | east | WorkSynchronized | False  | SyncWorkFailed |
     And the diagnosis of placement "second" is KF-WS-001 for "east"
-    # Until its rights go, a member that leaves can still let its Works go.
-    And the resources of placement "first" are gone from "east"
     When member "east" is asked to leave
     # The guide says "rejoin", which deadlocks while the namespace is terminating: the Works must be released too.
     Then member "east" is still leaving after 10 seconds

@@ -108,6 +108,23 @@ pub(crate) fn evidence(can: &Capabilities, value: &str) -> String {
     }
 }
 
+/// What KubeFleet fills in where a placement says nothing of how it applies.
+const APPLY_DEFAULTS: [(&str, &str); 4] = [
+    ("comparisonOption", "PartialComparison"),
+    ("type", "ClientSideApply"),
+    ("whenToApply", "Always"),
+    ("whenToTakeOver", "Always"),
+];
+
+/// A field's value in the version's words. Before namespaced placements (v0.14.0), an update run and the bindings that it has
+/// updated have the apply strategy as it stands in the placement, without what that leaves out.
+pub(crate) fn field(can: &Capabilities, path: &str, value: &str) -> String {
+    let of_strategy = ["status.appliedStrategy.", "spec.applyStrategy."].iter().find_map(|p| path.strip_prefix(p));
+    let default = of_strategy.is_some_and(|field| APPLY_DEFAULTS.contains(&(field, value)));
+    let left_out = default && !can.can(Capability::NamespacedPlacements);
+    if left_out { "absent".to_owned() } else { text(can, value) }
+}
+
 /// The name of the approval request `when` (`before` or `after`) a stage of a run.
 pub(crate) fn request(can: &Capabilities, run: &str, when: &str, stage: &str) -> String {
     if can.can(Capability::BeforeStageTasks) { format!("{run}-{when}-{stage}") } else { format!("{run}-{stage}") }
@@ -155,6 +172,7 @@ mod tests {
         assert_eq!(reason(&all(), "UpdateRunProgressing"), "UpdateRunProgressing");
         assert_eq!(progress(&all(), "UpdateRunWaiting"), None);
         assert_eq!(evidence(&all(), "UpdateRunWaiting"), "UpdateRunWaiting");
+        assert_eq!(field(&all(), "status.appliedStrategy.whenToApply", "Always"), "Always");
         assert_eq!(request(&all(), "r", "after", "s"), "r-after-s");
         assert!(short_name(&all(), "csur") == "csur" && has_column(&all(), PROGRESSING));
     }
@@ -189,6 +207,9 @@ mod tests {
         // A state that it doesn't have is nothing that it calls otherwise.
         assert_eq!(progress(&none(), "UpdateRunStuck"), None);
         assert_eq!(evidence(&none(), "UpdateRunWaiting"), "StageUpdatingWaiting");
+        assert_eq!(field(&none(), "status.appliedStrategy.whenToApply", "Always"), "absent");
+        assert_eq!(field(&none(), "status.appliedStrategy.whenToApply", "IfNotDrifted"), "IfNotDrifted");
+        assert_eq!(field(&none(), "metadata.name", "{release}-after-staging"), "{release}-staging");
         assert_eq!(request(&none(), "r", "after", "s"), "r-s");
         assert!(short_name(&none(), "csur") == "crsur" && !has_column(&none(), PROGRESSING));
         assert!(short_name(&none(), "crb") == "crb" && has_column(&none(), "AGE"));
