@@ -75,7 +75,7 @@ fn the_content_is_quoted_and_the_envelope_named() {
 
 #[test]
 fn wrong_content_is_named_even_where_the_namespace_is_terminating() {
-    let objects = vec![terminating("member-1"), unsynchronized(&format!("{PREFIX}{}", REFUSED[3].1))];
+    let objects = vec![terminating("member-1"), unsynchronized(&format!("{PREFIX}{}", REFUSED[5].1))];
     assert_eq!(found(&hub(objects)), ["KF-WS-003 ClusterResourcePlacement/web (member-1)"]);
 }
 
