@@ -52,7 +52,7 @@ static REFUSALS: LazyLock<[Refusal; 5]> = LazyLock::new(|| {
         refusal(
             "KF-WS-002",
             "ConfigMap",
-            r"manifest key `?(?<key>[^\s`]*)`? in (the )?envelope (config|configmap) `?(?<envelope>[a-z0-9./-]+)|object 'kind' is missing|malformat|client error: .*\byaml: |manifests\[[0-9]+\]\.kind: Required value",
+            r"manifest key `?(?<key>[^\s`]*)`? in (the )?envelope (config|configmap) `?(?<envelope>[a-z0-9./-]+)|object 'kind' is missing|malformat|: yaml: |manifests\[[0-9]+\]\.kind: Required value",
         ),
     ]
 });

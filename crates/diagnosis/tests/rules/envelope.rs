@@ -23,10 +23,7 @@ const REFUSED: [(&str, &str); 10] = [
         "the object with manifest key `x.yaml` in envelope config `e5/r1` is malformatted, err: yaml: line 2",
     ),
     // v0.14.0: text that is no YAML in a ConfigMap, and an object without a kind there.
-    (
-        "KF-WS-002",
-        "failed to process the request due to a client error: yaml: line 1: did not find expected node content",
-    ),
+    ("KF-WS-002", "yaml: line 1: did not find expected node content"),
     (
         "KF-WS-002",
         "Work.placement.kubernetes-fleet.io \"web-configmap-1\" is invalid: spec.workload.manifests[0].kind: Required value",
