@@ -89,7 +89,7 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
       | a namespaced placement     | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
 
-  @without-lasting-external @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
+  @needs-strategy-changes @without-lasting-external @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
   Scenario Outline: The placement gets strategy RollingUpdate while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
@@ -122,6 +122,40 @@ Feature: A staged update run fails while it executes
       | placement                  |
       | a cluster-scoped placement |
       | a namespaced placement     |
+
+  # v0.14.0: the placement is RollingUpdate, and waits for a reason to roll out.
+  @without-strategy-changes @without-lasting-external @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
+  Scenario: The placement gets strategy RollingUpdate while a run executes, which rolls out nothing
+    Given a cluster-scoped placement "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | after    |
+      | staging | member-1 | Approval |
+      | canary  | member-2 |          |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
+    When placement "web" gets strategy RollingUpdate
+    Then update run "release" reports
+      | condition   | status | reason                           | message                                               |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
+      | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
+      | Succeeded   | False  | UpdateRunFailed                  | parent placement does not have an external rollout strategy, current strategy: RollingUpdate |
+    And the diagnosis of update run "release" is KF-UR-034
+    And placement "web" goes on reporting for 15 seconds
+      | on       | condition      | status  | reason                |
+      | member-1 | Available      | True    | AllWorkAreAvailable   |
+      | member-2 | RolloutStarted | Unknown | RolloutStartedUnknown |
+    When update run "release" is deleted
+    And the resources of placement "web" change
+    Then placement "web" becomes available on "member-1" and "member-2"
+    When placement "web" gets strategy External
+    And an update run "again" of placement "web" starts with strategy "asks"
+    And the approval request of update run "again" after stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
 
   @KF-UR-032 @takes-170s
   Scenario Outline: The placement asks for another number of members while a run executes, <placement>

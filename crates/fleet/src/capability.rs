@@ -37,6 +37,8 @@ pub enum Capability {
     SnapshotsByRuns,
     /// A placement with strategy External keeps that strategy: the API server refuses another.
     LastingExternal,
+    /// A placement that gets another strategy is rolled out at once, and not only when something else of it changes.
+    StrategyChanges,
     /// A placement with strategy External says in its status that its rollout is another's.
     ExternalReported,
     /// What it says there names the runs to look at.
@@ -131,6 +133,7 @@ impl Installed<'_> {
                 let strategy = self.field("clusterresourceplacements", "/spec/properties/strategy");
                 strategy.is_some_and(|strategy| rules(strategy).any(|rule| rule.contains("'External'")))
             }
+            Capability::StrategyChanges => self.says("Detected an update to the rollout strategy type"),
             Capability::ExternalReported => self.says("RolloutControlledByExternalController"),
             Capability::ExternalNamesRuns => self.says("To determine rollout status, check the"),
             Capability::TaskLabels => self.says("kubernetes-fleet.io/targetUpdateRun"),
