@@ -21,9 +21,10 @@ Feature: An approval that counts for nothing
       | Approved         | True   | approved | stale              |
       | ApprovalAccepted | absent |          |                    |
     And update run "release" goes on reporting for 5 seconds
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
-      | Succeeded   | absent |                  |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      |               | Succeeded   | absent |                      |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     And the approval request of update run "release" <when> stage "staging" has
       | field                                                      | value                    |
       | metadata.name                                              | {release}-<when>-staging |

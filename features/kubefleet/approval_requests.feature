@@ -19,7 +19,7 @@ Feature: Requests for approval that nobody answers, or that are there already
       | object                    | value              |
       | UpdateRun/                | UpdateRunWaiting   |
       | /{release}-<when>-staging | (absent)           |
-    # It is made again at once.
+    # It is made again, at once or (v0.14.0) at the next look.
     When the approval request of update run "release" <when> stage "staging" is deleted by mistake
     Then the approval request of update run "release" <when> stage "staging" is there, without an answer
     And the diagnosis of update run "release" is KF-UR-040
@@ -30,9 +30,10 @@ Feature: Requests for approval that nobody answers, or that are there already
       | Approved         | False  | refused |
       | ApprovalAccepted | absent |         |
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
-      | Succeeded   | absent |                  |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      |               | Succeeded   | absent |                      |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     And the diagnosis of update run "release" is KF-UR-040
       | object                    | value                  |
       | /{release}-<when>-staging | Approved=False refused |

@@ -6,8 +6,7 @@ Feature: A staged update run fails while it executes
 
   @KF-UR-002
   @guide:staged-update-run-2025/placement-deleted @guide:staged-update-run-2026/placement-deleted
-  @guide:staged-update-run-2025/execution-failure @drift:staged-update-run-2025/execution-failure/columns
-  @guide:staged-update-run-2026/execution-failure @drift:staged-update-run-2026/execution-failure/columns
+  @guide:staged-update-run-2025/execution-failure @guide:staged-update-run-2026/execution-failure
   Scenario Outline: The placement is deleted while its run executes: <placement>
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"
@@ -16,8 +15,9 @@ Feature: A staged update run fails while it executes
     And a resource snapshot of placement "web" is taken
     And an update run "release" of placement "web" starts with strategy "asks" at snapshot index "0"
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     When placement "web" is deleted
     Then update run "release" reports
       | condition   | status | reason                           | message                                               |
@@ -37,10 +37,17 @@ Feature: A staged update run fails while it executes
     When update run "release" is deleted
     Then the diagnosis finds nothing
 
+    @needs-run-columns
+    @drift:staged-update-run-2025/execution-failure/columns @drift:staged-update-run-2026/execution-failure/columns
     Examples:
       | placement                  | short |
       | a cluster-scoped placement | csur  |
       | a namespaced placement     | sur   |
+
+    @without-run-columns
+    Examples:
+      | placement                  | short |
+      | a cluster-scoped placement | csur  |
 
   # What the run has taken over when it began must stay: its policy, how it applies, how many clusters. A new run takes
   # over what is there now.
@@ -48,13 +55,14 @@ Feature: A staged update run fails while it executes
   Scenario Outline: <change> while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members  | before   |
+      | stage   | members  | after    |
       | staging | member-1 | Approval |
       | canary  | member-2 |          |
     And an update run "release" of placement "web" starts with strategy "asks"
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     When <change>
     Then update run "release" reports
       | condition   | status | reason                           | message                                               |
@@ -65,7 +73,7 @@ Feature: A staged update run fails while it executes
     And the diagnosis of update run "release" is <code>
     When update run "release" is deleted
     And an update run "again" of placement "web" starts with strategy "asks"
-    And the approval request of update run "again" before stage "staging" is approved
+    And the approval request of update run "again" after stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1" and "member-2"
     And the diagnosis finds nothing
@@ -81,17 +89,18 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
       | a namespaced placement     | the apply strategy of placement "web" changes | KF-UR-031 | the applyStrategy in the updateRun is outdated |
 
-  @without-lasting-external @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
+  @needs-strategy-changes @without-lasting-external @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
   Scenario Outline: The placement gets strategy RollingUpdate while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members  | before   |
+      | stage   | members  | after    |
       | staging | member-1 | Approval |
       | canary  | member-2 |          |
     And an update run "release" of placement "web" starts with strategy "asks"
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     When placement "web" gets strategy RollingUpdate
     Then update run "release" reports
       | condition   | status | reason                           | message                                               |
@@ -104,7 +113,7 @@ Feature: A staged update run fails while it executes
     Then placement "web" becomes available on "member-1" and "member-2"
     When placement "web" gets strategy External
     And an update run "again" of placement "web" starts with strategy "asks"
-    And the approval request of update run "again" before stage "staging" is approved
+    And the approval request of update run "again" after stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1" and "member-2"
     And the diagnosis finds nothing
@@ -114,16 +123,52 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement |
       | a namespaced placement     |
 
+  # v0.14.0: the placement is RollingUpdate, and waits for a reason to roll out.
+  @without-strategy-changes @without-lasting-external @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
+  Scenario: The placement gets strategy RollingUpdate while a run executes, which rolls out nothing
+    Given a cluster-scoped placement "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | after    |
+      | staging | member-1 | Approval |
+      | canary  | member-2 |          |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And update run "release" reports
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
+    When placement "web" gets strategy RollingUpdate
+    Then update run "release" reports
+      | condition   | status | reason                           | message                                               |
+      | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
+      | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
+      | Succeeded   | False  | UpdateRunFailed                  | parent placement does not have an external rollout strategy, current strategy: RollingUpdate |
+    And the diagnosis of update run "release" is KF-UR-034
+    And placement "web" goes on reporting for 15 seconds
+      | on       | condition      | status  | reason                |
+      | member-1 | Available      | True    | AllWorkAreAvailable   |
+      | member-2 | RolloutStarted | Unknown | RolloutStartedUnknown |
+    When update run "release" is deleted
+    And the resources of placement "web" change
+    Then placement "web" becomes available on "member-1" and "member-2"
+    When placement "web" gets strategy External
+    And an update run "again" of placement "web" starts with strategy "asks"
+    And the approval request of update run "again" after stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
   @KF-UR-032 @takes-170s
   Scenario Outline: The placement asks for another number of members while a run executes, <placement>
     Given <placement> "web" with strategy External picks 2 of "member-1", "member-2" and "member-3"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members                      | before   |
-      | staging | member-1, member-2, member-3 | Approval |
+      | stage   | members            | after    |
+      | staging | member-1           | Approval |
+      | canary  | member-2, member-3 |          |
     And an update run "release" of placement "web" starts with strategy "asks"
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     When placement "web" asks for 3 members
     Then update run "release" reports
       | condition   | status | reason                           | message                                               |
@@ -134,15 +179,16 @@ Feature: A staged update run fails while it executes
     And the diagnosis of update run "release" is KF-UR-032
     When update run "release" is deleted
     And an update run "again" of placement "web" starts with strategy "asks"
-    And the approval request of update run "again" before stage "staging" is approved
+    And the approval request of update run "again" after stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1", "member-2" and "member-3"
     And the diagnosis finds nothing
     # More than there are: the run says what a run says that can't begin.
     When an update run "more" of placement "web" starts with strategy "asks"
     And update run "more" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     And placement "web" asks for 4 members
     Then update run "more" reports
       | condition   | status | reason          | message                 |
@@ -165,13 +211,14 @@ Feature: A staged update run fails while it executes
   Scenario Outline: <change> while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
-      | stage   | labelled | before   |
+      | stage   | labelled | after    |
       | staging | member-1 | Approval |
       | canary  | member-2 |          |
     And an update run "release" of placement "web" starts with strategy "asks"
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     When <change>
     Then update run "release" reports
       | condition   | status | reason                           | message                                               |
@@ -182,7 +229,7 @@ Feature: A staged update run fails while it executes
     And the diagnosis of update run "release" is <code>
     When <remedy>
     And an update run "again" of placement "web" starts with strategy "asks"
-    And the approval request of update run "again" before stage "staging" is approved
+    And the approval request of update run "again" after stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on <members>
     # Its cause is repaired, and the old run doesn't go on.
@@ -207,13 +254,14 @@ Feature: A staged update run fails while it executes
   Scenario Outline: A stage gets one more member while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members            | before   |
+      | stage   | members            | after    |
       | staging | member-1           | Approval |
       | canary  | member-2, member-3 |          |
     And an update run "release" of placement "web" starts with strategy "asks"
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     When placement "web" selects "member-3" too
     Then update run "release" reports
       | condition   | status | reason                           | message                                               |
@@ -224,7 +272,7 @@ Feature: A staged update run fails while it executes
     And the diagnosis of update run "release" is KF-UR-033
     When update run "release" is deleted
     And an update run "again" of placement "web" starts with strategy "asks"
-    And the approval request of update run "again" before stage "staging" is approved
+    And the approval request of update run "again" after stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1", "member-2" and "member-3"
     And the diagnosis finds nothing
@@ -240,13 +288,14 @@ Feature: A staged update run fails while it executes
   Scenario Outline: The placement's policy snapshot is deleted while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members  | before   |
+      | stage   | members  | after    |
       | staging | member-1 | Approval |
       | canary  | member-2 |          |
     And an update run "release" of placement "web" starts with strategy "asks"
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     When the policy snapshots of placement "web" are deleted
     Then update run "release" reports
       | condition   | status | reason                           | message                                               |
@@ -262,7 +311,7 @@ Feature: A staged update run fails while it executes
       | condition | status | reason                    |
       | Scheduled | True   | SchedulingPolicyFulfilled |
     When an update run "again" of placement "web" starts with strategy "asks"
-    And the approval request of update run "again" before stage "staging" is approved
+    And the approval request of update run "again" after stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1" and "member-2"
     And the diagnosis finds nothing
@@ -280,8 +329,9 @@ Feature: A staged update run fails while it executes
       | staging | member-1 | Approval |
     And an update run "release" of placement "web" starts with strategy "asks"
     And update run "release" reports
-      | condition   | status | reason           |
-      | Progressing | False  | UpdateRunWaiting |
+      | on            | condition   | status | reason               |
+      |               | Progressing | False  | UpdateRunWaiting     |
+      | stage staging | Progressing | False  | StageUpdatingWaiting |
     Then giving placement "web" strategy RollingUpdate is refused with "cannot change rollout strategy type from 'External' to other types"
     When the approval request of update run "release" after stage "staging" is approved
     Then update run "release" succeeds

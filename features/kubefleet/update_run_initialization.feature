@@ -4,8 +4,7 @@ Feature: A staged update run fails to initialize
   INITIALIZED is False, and the condition's message says why.
 
   @KF-UR-001
-  @guide:staged-update-run-2025/initialization-failure @drift:staged-update-run-2025/initialization-failure/columns
-  @guide:staged-update-run-2026/initialization-failure @drift:staged-update-run-2026/initialization-failure/columns/namespaced
+  @guide:staged-update-run-2025/initialization-failure @guide:staged-update-run-2026/initialization-failure
   @guide:staged-update-run-2025/logs @guide:staged-update-run-2026/logs @guide:staged-update-run-2026/mirror/short-name
   Scenario Outline: A run of <placement> asks for a resource snapshot index that doesn't exist
     Given <placement> "web" with strategy External selects "member-1"
@@ -52,11 +51,17 @@ Feature: A staged update run fails to initialize
     Then update run "next" succeeds
     And the resources of placement "web" are on "member-1"
 
-    @drill
+    @drill @needs-run-columns @drift:staged-update-run-2025/initialization-failure/columns
     Examples:
       | placement                  | short | shown           | of    |
       | a cluster-scoped placement | csur  | /{web}          | {web} |
 
+    @drill @without-run-columns
+    Examples:
+      | placement                  | short | shown           | of    |
+      | a cluster-scoped placement | csur  | /{web}          | {web} |
+
+    @drift:staged-update-run-2026/initialization-failure/columns/namespaced
     Examples:
       | placement                  | short | shown           | of    |
       | a namespaced placement     | sur   | {web}-app/{web} | {web} |

@@ -5,7 +5,7 @@ Feature: A staged update run is stuck
   over the Work to the Deployment and its Pod on the member. "After resolving the issue, you can always create a new
   updateRun to restart the rollout. Stuck updateRuns can be deleted."
 
-  @pods @drift:staged-update-run-2025/stuck-envelope
+  @needs-stuck-runs @pods @drift:staged-update-run-2025/stuck-envelope
   Scenario Outline: An enveloped Deployment of <placement> has an image that <fault>
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"
@@ -93,7 +93,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @pods @takes-130s @KF-AV-002
+  @needs-stuck-runs @pods @takes-130s @KF-AV-002
   Scenario Outline: What keeps a run of <placement> stuck is mended on the member, and a new run succeeds
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"
@@ -120,7 +120,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   # After five minutes, the hub-agent's looks are more than five minutes apart.
-  @pods @fast-forward @takes-100s @KF-AV-002
+  @needs-stuck-runs @pods @fast-forward @takes-100s @KF-AV-002
   Scenario Outline: What keeps a run of <placement> stuck is mended on the member, and the run goes on by itself
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"
@@ -144,7 +144,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @pods @takes-190s @KF-AV-002
+  @needs-stuck-runs @pods @takes-190s @KF-AV-002
   Scenario: What keeps runs stuck is mended on the member, and a restarted hub-agent notices at once
     Given a fleet of its own with 1 member
     And member "member-1" has pods
@@ -183,7 +183,7 @@ Feature: A staged update run is stuck
     Then the diagnosis finds nothing
 
   # Without pods the reason can't be seen, and the run's own finding comes first.
-  @KF-UR-006
+  @needs-stuck-runs @KF-UR-006
   @guide:staged-update-run-2025/stuck @drift:staged-update-run-2025/stuck/applied-false
   @guide:staged-update-run-2025/stuck-resolution
   @guide:staged-update-run-2026/stuck @guide:staged-update-run-2026/stuck-stages
@@ -271,7 +271,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @takes-140s @KF-UR-005
+  @needs-stuck-runs @takes-140s @KF-UR-005
   Scenario Outline: An old stuck run of <placement> is left beside a newer one that has succeeded
     Given <placement> "web" with strategy External selects "member-2"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
@@ -298,7 +298,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   # Looks like a workload that doesn't come up, but nothing has even been tried.
-  @disruptive @takes-170s @KF-MC-001 @guide:staged-update-run-2026/mirror/cluster-connectivity
+  @needs-stuck-runs @disruptive @takes-170s @KF-MC-001 @guide:staged-update-run-2026/mirror/cluster-connectivity
   Scenario: The member's agent has stopped, and runs are stuck over it
     Given a member "east" of its own
     And a cluster-scoped placement "web" with strategy External selects "east"

@@ -80,6 +80,7 @@ Feature: WorkSynchronized is False
     Then no binding and no Work of placement "third" is left
     And the resources of placement "third" are gone from "member-1"
     # What the older placement had on the member is lost all the same.
+    And the resources of placement "first" are gone from "east"
     And the diagnosis of placement "first" is KF-WS-008 for "east"
 
   @drill @disruptive @takes-100s @KF-WS-001 @KF-MC-004

@@ -11,6 +11,7 @@ use crate::limits;
 use crate::objects::Found;
 use crate::params::ObjectRef;
 use crate::scene::Scene;
+use crate::wording;
 use crate::world::World;
 
 /// Approves the request as the documentation says: the condition Approved, True, with the request's own generation.
@@ -142,7 +143,8 @@ impl Early {
     ) -> Result<(fleet::kinds::Kind, Option<String>, String), StepError> {
         let scope = scene.placement(&self.placement)?.scope;
         let (kind, namespace) = (scope.approval_request(), scope.namespace().map(ToOwned::to_owned));
-        let name = format!("{}-{}-{}", scene.names.make(&self.run), self.when, self.stage);
+        let run = scene.names.make(&self.run);
+        let name = wording::request(&scene.fleet.capabilities(), &run, &self.when, &self.stage);
         let spec = json!({"parentStageRollout": target, "targetStage": self.stage});
         scene.make(kind, namespace.as_deref(), json!({"metadata": {"name": name}, "spec": spec})).await?;
         Ok((kind, namespace, name))

@@ -11,6 +11,7 @@ use crate::error::StepError;
 use crate::params::{CodeParam, ObjectRef};
 use crate::record::What;
 use crate::scene::Scene;
+use crate::wording;
 use crate::world::World;
 
 /// The diagnosis of the object has this code, and nothing that it finds in this scenario has another root. With a table
@@ -235,8 +236,9 @@ fn evidence(scene: &Scene, finding: &Finding, step: &Step) -> Result<(), StepErr
     // Each row from where the one before was found, and that one too: two rows may be about the same evidence. The order is
     // the one in which a person would follow it.
     let mut left = &finding.evidence[..];
+    let can = scene.fleet.capabilities();
     for row in rows {
-        let (object, value) = (scene.names.fill(&row[0]), scene.names.fill(&row[1]));
+        let (object, value) = (scene.words(&row[0]), scene.names.fill(&wording::evidence(&can, &row[1])));
         let fits = |e: &Evidence| e.object.contains(&object) && e.value.contains(&value);
         if let Some(place) = left.iter().position(fits) {
             left = &left[place..];

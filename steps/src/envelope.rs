@@ -4,42 +4,50 @@ use cucumber::when;
 use diagnosis::Object;
 use fleet::kinds;
 use fleet::observe::{Verdict, Watched};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::StepError;
 use crate::limits;
 use crate::objects::Placement;
 use crate::params::ObjectRef;
 use crate::placement::changed;
+use crate::scene::Scene;
 use crate::world::World;
 
 /// The envelope that a placement may have; a cluster-scoped one carries the placement's name before it.
 pub(crate) const ENVELOPE: &str = "envelope";
 
+/// The annotation by which a ConfigMap is an envelope.
+const IS_ENVELOPE: &str = "kubernetes-fleet.io/envelope-configmap";
+
 /// The Work that there is once too often; the placement's name stands before it.
 const SECOND: &str = "second-work";
 
 /// Adds a ResourceEnvelope (in the namespace that is placed) or a ClusterResourceEnvelope with this object, as JSON, to the
-/// placement's resources. `{name}` stands for the real name of what the scenario calls so.
+/// placement's resources; or a ConfigMap with whatever text, which KubeFleet took for an envelope before there were those.
+/// `{name}` stands for the real name of what the scenario calls so.
 #[when(expr = "the resources of placement {string} include a {word} with {string}")]
 async fn include_envelope(world: &mut World, name: String, kind: String, object: String) -> Result<(), StepError> {
     let scene = world.scene();
     let p = scene.placement(&name)?;
     let (kind, namespace, envelope) = envelope(&p, &kind)?;
-    let object = scene.json(&object)?;
-    let value = json!({"metadata": {"name": envelope}, "data": {"wrapped.yaml": object}});
+    let object = wrapped(scene, kind, &object)?;
+    let mut value = json!({"metadata": {"name": envelope}, "data": {"wrapped.yaml": object}});
+    if kind == kinds::CONFIG_MAP {
+        value["metadata"]["annotations"] = json!({ IS_ENVELOPE: "true" });
+    }
     scene.make(kind, namespace.as_deref(), value).await?;
     scene.induced(format!("{}/{envelope} wraps {object}", kind.kind));
     changed(scene, &name).await
 }
 
-/// Gives the envelope another object, as JSON.
+/// Gives the envelope another object, as JSON (a ConfigMap: another text).
 #[when(expr = "the {word} of placement {string} is corrected to {string}")]
 async fn correct_envelope(world: &mut World, kind: String, name: String, object: String) -> Result<(), StepError> {
     let scene = world.scene();
     let p = scene.placement(&name)?;
     let (kind, namespace, envelope) = envelope(&p, &kind)?;
-    let object = scene.json(&object)?;
+    let object = wrapped(scene, kind, &object)?;
     let data = json!({"data": {"wrapped.yaml": null, "right.yaml": object}});
     scene.patch(kind, namespace.as_deref(), &envelope, data).await?;
     scene.remedied(format!("{}/{envelope} wraps {object}", kind.kind));
@@ -50,8 +58,17 @@ fn envelope(p: &Placement, kind: &str) -> Result<(kinds::Kind, Option<String>, S
     match kind {
         "ResourceEnvelope" => Ok((kinds::ENVELOPE, Some(p.content.clone()), ENVELOPE.to_owned())),
         "ClusterResourceEnvelope" => Ok((kinds::CLUSTER_ENVELOPE, None, format!("{}-{ENVELOPE}", p.name))),
-        other => Err(StepError::Feature(format!("`{other}` is neither ResourceEnvelope nor ClusterResourceEnvelope"))),
+        "ConfigMap" => Ok((kinds::CONFIG_MAP, Some(p.content.clone()), ENVELOPE.to_owned())),
+        other => {
+            let there = "ResourceEnvelope, ClusterResourceEnvelope and ConfigMap";
+            Err(StepError::Feature(format!("`{other}` is no envelope; there are {there}")))
+        }
     }
+}
+
+/// What an envelope of that kind wraps: an object, or in a ConfigMap a text that should be one.
+fn wrapped(scene: &Scene, kind: kinds::Kind, text: &str) -> Result<Value, StepError> {
+    if kind == kinds::CONFIG_MAP { Ok(scene.names.fill(text).into()) } else { scene.json(text) }
 }
 
 /// Makes a second Work on the hub that says that it is of the same envelope. KubeFleet itself does when it looks for the first

@@ -10,6 +10,7 @@ use crate::limits;
 use crate::params::ObjectRef;
 use crate::scene::Scene;
 use crate::tables;
+use crate::wording;
 use crate::world::World;
 
 /// Waits until the object has all these values at the same moment. Columns: `field`, a path such as
@@ -41,7 +42,9 @@ fn table(scene: &Scene, step: &Step) -> Result<Vec<(String, String)>, StepError>
     if header[..] != ["field", "value"] {
         return Err(StepError::Feature("the table of fields has the columns `field` and `value`".into()));
     }
-    Ok(rows.iter().map(|row| (row[0].clone(), scene.names.fill(&row[1]))).collect())
+    let can = scene.fleet.capabilities();
+    let value = |row: &[String]| scene.names.fill(&wording::field(&can, &row[0], &row[1]));
+    Ok(rows.iter().map(|row| (row[0].clone(), value(row))).collect())
 }
 
 fn check(wanted: &[(String, String)], object: &Value) -> Verdict {

@@ -43,6 +43,7 @@ pub mod tables;
 pub mod update_run;
 pub mod upgrade;
 pub mod webhook;
+mod wording;
 pub mod workload;
 mod world;
 

@@ -12,7 +12,7 @@ use crate::world::World;
 #[then(expr = "the hub-agent has logged {string}")]
 async fn has_logged(world: &mut World, text: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let wanted = scene.names.fill(&text);
+    let wanted = scene.words(&text);
     logged(scene, &fleet::agents::hub_agent_name(), &[&wanted]).await
 }
 

@@ -12,6 +12,7 @@ use crate::error::StepError;
 use crate::params::ObjectRef;
 use crate::placement::Choice;
 use crate::scene::Scene;
+use crate::wording;
 
 /// The label by which a placement's bindings, snapshots and Works name it.
 pub(crate) const PARENT: &str = "kubernetes-fleet.io/parent-CRP";
@@ -227,7 +228,7 @@ impl Scene {
             }
             ObjectRef::ApprovalRequest { run, when, stage } => {
                 let run = self.run(run)?;
-                let name = format!("{}-{when}-{stage}", run.name);
+                let name = wording::request(&self.fleet.capabilities(), &run.name, when, stage);
                 one(run.scope.approval_request(), run.scope.namespace(), &name, "")
             }
             ObjectRef::MemberNamespace(member) => {

@@ -1,7 +1,8 @@
 //! Overrides: how a placement's resources differ between members.
 
 use cucumber::{given, when};
-use fleet::kinds;
+use fleet::capability::Capability;
+use fleet::kinds::{self, Kind};
 use fleet::observe::{Verdict, Watched};
 use serde_json::{Value, json};
 
@@ -26,7 +27,9 @@ async fn is_made(world: &mut World, name: String, placement: String, rule: Strin
         "resourceSelectors": [{"group": "", "version": "v1", "kind": "ConfigMap", "name": SETTINGS}],
         "policy": {"overrideRules": [rule]},
     });
-    scene.make(kinds::OVERRIDE, Some(&p.content), json!({"metadata": {"name": real}, "spec": spec})).await?;
+    scene
+        .make(served(scene, kinds::OVERRIDE), Some(&p.content), json!({"metadata": {"name": real}, "spec": spec}))
+        .await?;
     scene.induced(format!("ResourceOverride/{}/{real} has the rule {rule}", p.content));
     snapshot_exists(scene, &p.content, &real, &rule).await
 }
@@ -38,14 +41,20 @@ async fn is_corrected(world: &mut World, name: String, placement: String, rule: 
     let rule = scene.json(&rule)?;
     let (p, real) = (scene.placement(&placement)?, scene.names.get(&name)?);
     let spec = json!({"policy": {"overrideRules": [rule]}});
-    scene.patch(kinds::OVERRIDE, Some(&p.content), &real, json!({"spec": spec})).await?;
+    scene.patch(served(scene, kinds::OVERRIDE), Some(&p.content), &real, json!({"spec": spec})).await?;
     scene.remedied(format!("ResourceOverride/{}/{real} has the rule {rule}", p.content));
     snapshot_exists(scene, &p.content, &real, &rule).await
 }
 
+/// The kind in the version that is served.
+fn served(scene: &Scene, kind: Kind) -> Kind {
+    let beta = scene.fleet.capabilities().can(Capability::BetaOverrides);
+    if beta { kind } else { Kind { version: "v1alpha1", ..kind } }
+}
+
 /// Waits until the override has a snapshot with this rule.
 async fn snapshot_exists(scene: &Scene, namespace: &str, name: &str, rule: &Value) -> Result<(), StepError> {
-    let watched = Watched::all("hub", kinds::OVERRIDE_SNAPSHOT, Some(namespace));
+    let watched = Watched::all("hub", served(scene, kinds::OVERRIDE_SNAPSHOT), Some(namespace));
     let expectation = format!("ResourceOverride/{namespace}/{name} has a snapshot with its rule");
     let has = |snapshot: &Value| {
         let taken = snapshot.pointer("/spec/overrideSpec/policy/overrideRules/0");

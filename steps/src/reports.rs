@@ -15,6 +15,7 @@ use crate::limits;
 use crate::objects::Found;
 use crate::params::ObjectRef;
 use crate::scene::Scene;
+use crate::wording;
 use crate::world::World;
 
 /// The columns of a table of conditions.
@@ -90,6 +91,7 @@ fn table(scene: &Scene, step: &Step) -> Result<Vec<Expected>, StepError> {
 }
 
 fn row(scene: &Scene, row: &Row<'_>) -> Result<Expected, StepError> {
+    let can = scene.fleet.capabilities();
     let cell = |name: &str| row.cell(name).map(|cell| scene.names.fill(cell));
     let needed = |name: &str| row.needed(name).map(|cell| scene.names.fill(cell));
     let observed_generation = match cell("observedGeneration").as_deref() {
@@ -101,13 +103,21 @@ fn row(scene: &Scene, row: &Row<'_>) -> Result<Expected, StepError> {
             Some(number.parse().map_err(wrong)?)
         }
     };
-    Ok(Expected {
+    let expected = Expected {
         place: place(scene, &cell("on").unwrap_or_default())?,
         type_: needed("condition")?,
         status: needed("status")?,
-        reason: cell("reason"),
-        message: cell("message"),
+        reason: row.cell("reason").map(|reason| wording::reason(&can, reason)),
+        message: row.cell("message").map(|message| scene.words(message)),
         observed_generation,
+    };
+    let of_run = expected.type_ == "Progressing" && expected.place == Place::Object;
+    let instead = expected.reason.as_deref().filter(|_| of_run).and_then(|reason| wording::progress(&can, reason));
+    Ok(match instead {
+        Some((status, reason)) => {
+            Expected { status: status.to_owned(), reason: Some(reason.to_owned()), message: None, ..expected }
+        }
+        None => expected,
     })
 }
 

@@ -11,6 +11,7 @@ use crate::error::StepError;
 use crate::limits;
 use crate::params::ObjectRef;
 use crate::scene::Scene;
+use crate::wording;
 use crate::world::World;
 
 /// What `kubectl get` shows of the object now, given as e.g. `"kubectl get csur"`: the table's header is all its columns,
@@ -28,7 +29,7 @@ async fn shows(world: &mut World, command: String, object: ObjectRef, step: &Ste
         })
         .await?;
     let name = found.pick(&held.objects).map(|o| Object::new(o).name().to_owned()).unwrap_or_default();
-    let word = word(&command)?;
+    let word = wording::short_name(&scene.fleet.capabilities(), word(&command)?);
     let called = fleet::tables::kind_called(&hub, found.kind, word).await?;
     if called.as_deref() != Some(found.kind.kind) {
         let called = called.unwrap_or_else(|| "nothing".into());
@@ -70,10 +71,13 @@ fn compare(scene: &Scene, command: &str, table: &Table, step: &Step) -> Result<(
     let Some([header, row]) = rows else {
         return Err(StepError::Feature("this step needs a table of columns with one row".into()));
     };
-    if *header != table.columns {
+    let can = scene.fleet.capabilities();
+    let shown: Vec<usize> = (0..header.len()).filter(|column| wording::has_column(&can, &header[*column])).collect();
+    let of = |row: &[String]| shown.iter().filter_map(|column| row.get(*column).cloned()).collect::<Vec<_>>();
+    if of(header) != table.columns {
         return Err(StepError::Differs(format!("`{command}` shows the columns {}", table.columns.join(" "))));
     }
-    let row: Vec<String> = row.iter().map(|cell| scene.names.fill(cell)).collect();
+    let row: Vec<String> = of(row).iter().map(|cell| scene.words(cell)).collect();
     let is = |cells: &Vec<String>| cells.iter().zip(&row).all(|(is, wanted)| fits(is, wanted));
     if table.rows.iter().any(is) {
         return Ok(());

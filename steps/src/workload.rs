@@ -187,7 +187,7 @@ async fn correct(scene: &mut Scene, name: &str, spec: Value, what: &str) -> Resu
 /// The table's rows with real names, each cell under its column of [`COLUMNS`].
 fn rows(scene: &Scene, step: &Step) -> Result<Vec<[String; COLUMNS.len()]>, StepError> {
     let named = |row: Row<'_>| -> Result<_, StepError> {
-        let cell = |column| row.cell(column).map(|text| scene.names.fill(text)).unwrap_or_default();
+        let cell = |column| row.cell(column).map(|text| scene.words(text)).unwrap_or_default();
         let mut cells = COLUMNS.map(cell);
         cells[0] = scene.names.get(&cells[0])?;
         Ok(cells)

@@ -17,10 +17,14 @@ use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 pub enum Capability {
     /// ResourcePlacements, and update runs of them.
     NamespacedPlacements,
+    /// An update run's Progressing says how it goes: `UpdateRunProgressing`, and False once it has ended.
+    RunProgress,
     /// An update run says that it is stuck, with reason `UpdateRunStuck`.
     StuckRuns,
     /// An update run says that it waits, with reason `UpdateRunWaiting`, and not only its stage.
     WaitingRuns,
+    /// `kubectl get csur` shows update runs, with a column for their progress.
+    RunColumns,
     /// A stage of a strategy has tasks before it.
     BeforeStageTasks,
     /// An update run may leave its resource snapshot index out.
@@ -33,6 +37,8 @@ pub enum Capability {
     SnapshotsByRuns,
     /// A placement with strategy External keeps that strategy: the API server refuses another.
     LastingExternal,
+    /// A placement that gets another strategy is rolled out at once, and not only when something else of it changes.
+    StrategyChanges,
     /// A placement with strategy External says in its status that its rollout is another's.
     ExternalReported,
     /// What it says there names the runs to look at.
@@ -41,6 +47,8 @@ pub enum Capability {
     TaskLabels,
     /// Resources are wrapped in a ClusterResourceEnvelope or a ResourceEnvelope, and not in a ConfigMap.
     Envelopes,
+    /// Overrides are served as `v1beta1`, and not only as `v1alpha1`.
+    BetaOverrides,
 }
 
 impl Capability {
@@ -98,8 +106,15 @@ impl Installed<'_> {
         const RUNS: &str = "clusterstagedupdateruns";
         match capability {
             Capability::NamespacedPlacements => self.kind("stagedupdateruns").is_some(),
+            Capability::RunProgress => self.says("UpdateRunProgressing"),
             Capability::StuckRuns => self.says("UpdateRunStuck"),
             Capability::WaitingRuns => self.says("UpdateRunWaiting"),
+            Capability::RunColumns => {
+                let called = self.kind(RUNS).and_then(|crd| crd.pointer("/spec/names/shortNames")?.as_array());
+                let columns = self.stored(RUNS).and_then(|version| version["additionalPrinterColumns"].as_array());
+                called.is_some_and(|names| names.iter().any(|name| name == "csur"))
+                    && columns.is_some_and(|columns| columns.iter().any(|column| column["name"] == "Progressing"))
+            }
             Capability::BeforeStageTasks => {
                 let stage = "/spec/properties/stages/items/properties/beforeStageTasks";
                 self.field("clusterstagedupdatestrategies", stage).is_some()
@@ -118,10 +133,16 @@ impl Installed<'_> {
                 let strategy = self.field("clusterresourceplacements", "/spec/properties/strategy");
                 strategy.is_some_and(|strategy| rules(strategy).any(|rule| rule.contains("'External'")))
             }
+            Capability::StrategyChanges => self.says("Detected an update to the rollout strategy type"),
             Capability::ExternalReported => self.says("RolloutControlledByExternalController"),
             Capability::ExternalNamesRuns => self.says("To determine rollout status, check the"),
             Capability::TaskLabels => self.says("kubernetes-fleet.io/targetUpdateRun"),
             Capability::Envelopes => self.kind("clusterresourceenvelopes").is_some(),
+            Capability::BetaOverrides => {
+                let versions = self.kind("resourceoverrides").and_then(|crd| crd.pointer("/spec/versions")?.as_array());
+                let beta = |version: &Value| version["name"] == "v1beta1" && version["served"] == true;
+                versions.is_some_and(|versions| versions.iter().any(beta))
+            }
         }
     }
 
@@ -139,11 +160,15 @@ impl Installed<'_> {
         self.crds.iter().find(is)
     }
 
+    /// The version of a kind in which objects are stored.
+    fn stored(&self, plural: &str) -> Option<&Value> {
+        let versions = self.kind(plural)?.pointer("/spec/versions")?.as_array()?;
+        versions.iter().find(|version| version["storage"] == true)
+    }
+
     /// Part of a CRD's schema in the version in which objects are stored, below its properties.
     fn field(&self, plural: &str, pointer: &str) -> Option<&Value> {
-        let versions = self.kind(plural)?.pointer("/spec/versions")?.as_array()?;
-        let stored = versions.iter().find(|version| version["storage"] == true)?;
-        stored.pointer(&format!("/schema/openAPIV3Schema/properties{pointer}"))
+        self.stored(plural)?.pointer(&format!("/schema/openAPIV3Schema/properties{pointer}"))
     }
 }
 
@@ -188,6 +213,28 @@ mod tests {
         let ignored = json!({"required": [], "properties": {"state": {"enum": ["Initialize", "Execute"]}}});
         let found = Capabilities::of(&[crd("clusterstagedupdateruns", &ignored)], b"").iter().collect::<Vec<_>>();
         assert_eq!(found, [Capability::OptionalIndex, Capability::RunStateField]);
+    }
+
+    #[test]
+    fn what_kubectl_shows_and_what_is_served_is_found() {
+        let placement = "placement.kubernetes-fleet.io";
+        let runs = |short: &str, columns: &[&str]| {
+            let columns: Vec<_> = columns.iter().map(|name| json!({"name": name})).collect();
+            let names = json!({"plural": "clusterstagedupdateruns", "shortNames": [short]});
+            let version = json!({"name": "v1beta1", "storage": true, "additionalPrinterColumns": columns});
+            json!({"spec": {"group": placement, "names": names, "versions": [version]}})
+        };
+        let overrides = |beta: bool| {
+            let versions = json!([{"name": "v1alpha1", "served": true}, {"name": "v1beta1", "served": beta}]);
+            json!({"spec": {"group": placement, "names": {"plural": "resourceoverrides"}, "versions": versions}})
+        };
+        let found = |crds: &[Value]| Capabilities::of(crds, b"").iter().collect::<Vec<_>>();
+        let all = found(&[runs("csur", &["Initialized", "Progressing"]), overrides(true)]);
+        assert_eq!(all, [Capability::RunColumns, Capability::OptionalIndex, Capability::BetaOverrides]);
+        assert_eq!(
+            found(&[runs("crsur", &["Initialized", "Succeeded"]), overrides(false)]),
+            [Capability::OptionalIndex]
+        );
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! What a scenario needs a version of KubeFleet to do.
 //!
 //! Tags say it: `@needs-run-states` and `@without-run-states`, on a feature, a scenario or its examples. All that there are must
-//! hold. What a version can do is found out from what is installed.
+//! hold. What is needed to so much as make the objects that a scenario speaks of, its steps say themselves. What a version can
+//! do is found out from what is installed.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use fleet::capability::{Capabilities, Capability};
+use gherkin::Step;
 
 /// What begins a tag of something that a version has to be able to do.
 const NEEDS: &str = "needs-";
@@ -41,6 +43,22 @@ impl Needed {
         }
     }
 
+    /// What a scenario's steps need besides.
+    ///
+    /// # Errors
+    /// When tags say that a version must not be able to do it; the error is for people.
+    pub fn and_of<'a>(mut self, steps: impl IntoIterator<Item = &'a Step>) -> Result<Self, String> {
+        for step in steps {
+            for capability in implied(step) {
+                if self.without.contains(&capability) {
+                    return Err(format!("no version is both: tag @{WITHOUT}{capability}, and `{}`", step.value));
+                }
+                self.needs.insert(capability);
+            }
+        }
+        Ok(self)
+    }
+
     /// Whether a version that can do this will do.
     #[must_use]
     pub fn admits(&self, capabilities: &Capabilities) -> bool {
@@ -52,6 +70,20 @@ impl Needed {
     pub fn is_all(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// What a step can't even begin without: the kinds of its objects, and the fields that it gives them.
+fn implied(step: &Step) -> impl Iterator<Item = Capability> {
+    let says = |text| step.value.contains(text);
+    let rows = step.table.as_ref().map(|table| &table.rows[..]).unwrap_or_default();
+    let before = rows.first().and_then(|header| header.iter().position(|column| column == "before"));
+    let tasks = before.is_some_and(|column| rows[1..].iter().any(|row| !row[column].is_empty()));
+    let all = [
+        (says("a namespaced placement"), Capability::NamespacedPlacements),
+        (says("ResourceEnvelope"), Capability::Envelopes),
+        (says("staged update strategy") && tasks, Capability::BeforeStageTasks),
+    ];
+    all.into_iter().filter_map(|(is, capability)| is.then_some(capability))
 }
 
 /// `KubeFleet with run-states`, `KubeFleet without stuck-runs`.
@@ -105,6 +137,28 @@ mod tests {
             let needed = needed(tags).expect("well-formed tags");
             assert_eq!((needed.admits(&old), needed.admits(&new)), (by_old, by_new), "{tags:?}");
         }
+    }
+
+    #[test]
+    fn what_the_steps_speak_of_is_needed() {
+        let of = |steps: &str, tags: &[&str]| {
+            let text = format!("Feature: f\n  Scenario: s\n{steps}");
+            let feature = gherkin::Feature::parse(text, gherkin::GherkinEnv::default()).expect("a feature");
+            needed(tags)?.and_of(&feature.scenarios[0].steps)
+        };
+        let said = |steps| of(steps, &[]).expect("no tags").to_string();
+        assert_eq!(said("    Given a placement \"web\" selects \"member-1\"\n"), "any KubeFleet");
+        let both = "    Given a namespaced placement \"web\"\n    When a ResourceEnvelope is wrong\n";
+        assert_eq!(said(both), "KubeFleet with namespaced-placements, envelopes");
+        let strategy = |before| {
+            format!(
+                "    Given a staged update strategy \"asks\"\n      | stage | before | after |\n      | one   | {before} | Approval |\n"
+            )
+        };
+        assert_eq!(said(&strategy("Approval")), "KubeFleet with before-stage-tasks");
+        assert_eq!(said(&strategy("        ")), "any KubeFleet");
+        let error = of(both, &["without-envelopes"]).expect_err("nothing is left");
+        assert_eq!(error, "no version is both: tag @without-envelopes, and `a ResourceEnvelope is wrong`");
     }
 
     #[test]

@@ -338,7 +338,8 @@ fn place(feature: &Feature, scenario: &Scenario) -> String {
 /// # Errors
 /// When a tag that should say so doesn't; never for a scenario of a [`Suite`].
 pub fn needed(feature: &Feature, scenario: &Scenario) -> Result<Needed, String> {
-    Needed::of(&tags(feature, scenario))
+    let background = feature.background.iter().flat_map(|b| &b.steps);
+    Needed::of(&tags(feature, scenario))?.and_of(background.chain(&scenario.steps))
 }
 
 fn built_in() -> Result<Vec<Feature>, SuiteError> {

@@ -48,11 +48,11 @@ static REFUSALS: LazyLock<[Refusal; 5]> = LazyLock::new(|| {
             "",
             r"failed to parse the wrapped manifest.*manifestKey=(?<key>[^,)]*),\s*envelopeObjRef=(?<envelope>[a-z0-9./-]+)",
         ),
-        // v0.14.0 has ConfigMaps for envelopes.
+        // v0.14.0 has ConfigMaps for envelopes, and names neither them nor their keys.
         refusal(
             "KF-WS-002",
             "ConfigMap",
-            r"manifest key `?(?<key>[^\s`]*)`? in (the )?envelope (config|configmap) `?(?<envelope>[a-z0-9./-]+)|object 'kind' is missing|malformat",
+            r"manifest key `?(?<key>[^\s`]*)`? in (the )?envelope (config|configmap) `?(?<envelope>[a-z0-9./-]+)|object 'kind' is missing|malformat|: yaml: |manifests\[[0-9]+\]\.kind: Required value",
         ),
     ]
 });

@@ -90,7 +90,7 @@ fn taken<'a>(fleet: Fleet<'a>, run: Run<'a>, cluster: StageCluster<'a>, at: Opti
 }
 
 /// The run that a binding's `RolloutStarted` message names; the only place where it stands.
-fn run_named(message: &str) -> Option<&str> {
+pub(super) fn run_named(message: &str) -> Option<&str> {
     static NAME: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)\b(?:cluster)?(?:staged)?update ?run:\s*`?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)")
             .expect("a valid pattern")

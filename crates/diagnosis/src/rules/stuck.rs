@@ -7,7 +7,7 @@ use super::availability::{PATIENCE, Trail};
 use super::draft::{Draft, Topic};
 use super::fleet::{Fleet, Placement, Run, StageCluster};
 use super::kubectl;
-use super::preemption::Taken;
+use super::preemption::{Taken, run_named};
 use crate::{Condition, Evidence};
 
 /// For how long a run may have given a cluster its resources without saying so.
@@ -58,7 +58,7 @@ fn unrecorded<'a>(fleet: Fleet<'a>, run: Run<'a>) -> Vec<StageCluster<'a>> {
     let given = |c: &StageCluster<'_>| {
         let Some(binding) = run.binding(fleet, c.member) else { return false };
         let is = |type_: &str, status: &str| binding.current_condition(type_).filter(|c| c.status == status);
-        is("RolloutStarted", "True").is_some_and(|c| c.message.ends_with(&format!("updateRun: {}", run.object.name())))
+        is("RolloutStarted", "True").is_some_and(|c| run_named(&c.message) == Some(run.object.name()))
             && is("Available", "False").is_some()
     };
     let clusters = run.stages().flat_map(|s| s.clusters().collect::<Vec<_>>());

@@ -7,7 +7,7 @@ const PREFIX: &str = "Failed to synchronize the work to the latest: ";
 const USER: &str = "failed to process the request due to a client error: ";
 
 /// Each way to fill an envelope wrongly, in the controllers' words.
-const REFUSED: [(&str, &str); 8] = [
+const REFUSED: [(&str, &str); 10] = [
     (
         "KF-WS-002",
         "failed to parse the wrapped manifest data to a Kubernetes runtime object (manifestKey=x.yaml,envelopeObjRef=c1): \
@@ -21,6 +21,12 @@ const REFUSED: [(&str, &str); 8] = [
     (
         "KF-WS-002",
         "the object with manifest key `x.yaml` in envelope config `e5/r1` is malformatted, err: yaml: line 2",
+    ),
+    // v0.14.0: text that is no YAML in a ConfigMap, and an object without a kind there.
+    ("KF-WS-002", "yaml: line 1: did not find expected node content"),
+    (
+        "KF-WS-002",
+        "Work.placement.kubernetes-fleet.io \"web-configmap-1\" is invalid: spec.workload.manifests[0].kind: Required value",
     ),
     ("KF-WS-003", "a namespaced object x.yaml (e1/x) has been wrapped in a cluster resource envelope c2"),
     ("KF-WS-004", "a cluster scope object x.yaml (x) has been wrapped in a resource envelope e2/c4"),
@@ -55,7 +61,7 @@ fn the_content_is_quoted_and_the_envelope_named() {
         "metadata": {"namespace": "e2", "name": "c4"}, "data": {"x.yaml": {"kind": "ClusterRole"}},
     });
     let findings =
-        diagnosis::diagnose(&hub(vec![envelope, unsynchronized(&format!("{PREFIX}{USER}{}", REFUSED[4].1))]));
+        diagnosis::diagnose(&hub(vec![envelope, unsynchronized(&format!("{PREFIX}{USER}{}", REFUSED[6].1))]));
     let last = findings[0].evidence.last().unwrap();
     assert_eq!((last.path.as_str(), last.value.as_str()), ("data[x.yaml]", r#"{"kind":"ClusterRole"}"#));
     assert_eq!(
@@ -66,7 +72,7 @@ fn the_content_is_quoted_and_the_envelope_named() {
 
 #[test]
 fn wrong_content_is_named_even_where_the_namespace_is_terminating() {
-    let objects = vec![terminating("member-1"), unsynchronized(&format!("{PREFIX}{}", REFUSED[3].1))];
+    let objects = vec![terminating("member-1"), unsynchronized(&format!("{PREFIX}{}", REFUSED[5].1))];
     assert_eq!(found(&hub(objects)), ["KF-WS-003 ClusterResourcePlacement/web (member-1)"]);
 }
 

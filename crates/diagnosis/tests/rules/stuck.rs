@@ -48,22 +48,26 @@ fn a_stuck_run_is_found_in_every_version_and_scope() {
 
 #[test]
 fn a_start_that_was_not_recorded_is_told_from_one_that_is_to_come() {
-    let run_of = |since: &str| {
-        let progressing = at(since, condition("Progressing", "True", "UpdateRunProgressing", ""));
-        let conditions = json!([condition("Initialized", "True", "UpdateRunInitializedSuccessfully", ""), progressing]);
-        run("r", "web", "0", conditions, json!([stage("staging", json!([]), &[("member-1", json!([]))])]))
-    };
-    let binding_of = |run: &str| {
-        let started = format!("Detected the new changes: resourceSnapshotIndex: 0, updateRun: {run}");
-        let started = condition("RolloutStarted", "True", "RolloutStarted", &started);
-        let available = condition("Available", "False", "NotAllWorkAreAvailable", "");
-        binding("web", "member-1", "web-0-snapshot", json!([started, available]))
-    };
-    let placement = external(unavailable(JUST_NOW));
-    let fleet = |since: &str, run: &str| [placement.clone(), run_of(since), binding_of(run)];
-    in_both_scopes(&fleet(LONG_AGO, "r"), &["KF-UR-008 {c}StagedUpdateRun/{ns}r (stage staging, member-1)"]);
-    in_both_scopes(&fleet(JUST_NOW, "r"), &[]);
-    in_both_scopes(&fleet(LONG_AGO, "other"), &[]);
+    // The words of v0.14.0, and of those after it.
+    for (reason, named) in [("UpdateRunStarted", "clusterStagedUpdateRun"), ("UpdateRunProgressing", "updateRun")] {
+        let run_of = |since: &str| {
+            let progressing = at(since, condition("Progressing", "True", reason, ""));
+            let initialized = condition("Initialized", "True", "UpdateRunInitializedSuccessfully", "");
+            let stages = json!([stage("staging", json!([]), &[("member-1", json!([]))])]);
+            run("r", "web", "0", json!([initialized, progressing]), stages)
+        };
+        let binding_of = |run: &str| {
+            let started = format!("Detected the new changes: resourceSnapshotIndex: 0, {named}: {run}");
+            let started = condition("RolloutStarted", "True", "RolloutStarted", &started);
+            let available = condition("Available", "False", "NotAllWorkAreAvailable", "");
+            binding("web", "member-1", "web-0-snapshot", json!([started, available]))
+        };
+        let placement = external(unavailable(JUST_NOW));
+        let fleet = |since: &str, run: &str| [placement.clone(), run_of(since), binding_of(run)];
+        in_both_scopes(&fleet(LONG_AGO, "r"), &["KF-UR-008 {c}StagedUpdateRun/{ns}r (stage staging, member-1)"]);
+        in_both_scopes(&fleet(JUST_NOW, "r"), &[]);
+        in_both_scopes(&fleet(LONG_AGO, "other"), &[]);
+    }
 }
 
 #[test]

@@ -292,6 +292,9 @@ struct RawStatement {
     says: Option<String>,
     check: Option<String>,
     instead: Option<String>,
+    /// As of the case, besides it.
+    needs: Option<String>,
+    because: Option<String>,
     note: Option<String>,
 }
 
@@ -328,8 +331,8 @@ fn resolve(
         section: case.section.clone(),
         scope,
         claim: claim(raw, scope)?,
-        needs: Needed::of(case.needs.as_slice())?,
-        because: case.because.clone(),
+        needs: Needed::of(&[case.needs.as_slice(), raw.needs.as_slice()].concat())?,
+        because: raw.because.as_ref().or(case.because.as_ref()).cloned(),
         note: raw.note.clone(),
     })
 }
