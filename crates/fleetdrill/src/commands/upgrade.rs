@@ -153,7 +153,7 @@ impl Ground<'_> {
             tokio::join!(self.run(fleet, suite, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
         let (run, broken) = ran?;
         let error = error.or(broken).map(|error| error.to_string());
-        Ok(Passage { from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
+        Ok(Passage { id: run.id, from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
     }
 
     /// Runs scenarios on the fleet; with an upgrade under them, all at the same time.
