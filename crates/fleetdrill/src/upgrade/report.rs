@@ -12,6 +12,7 @@ use super::difference::{Difference, Found, Kind, Verdict, When, merged};
 use super::flight;
 use super::record::{OrderRecord, Passage, UpgradeRecord};
 use super::story::Story;
+use crate::exit::Exit;
 
 /// What differs after an upgrade.
 #[derive(Clone, Debug, Serialize)]
@@ -150,6 +151,12 @@ impl Report {
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         changes(&self.differences)
+    }
+
+    /// The exit code: something breaks only if the baseline doesn't have it.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        if self.verdict == Verdict::Breaks { Exit::Found } else { Exit::Fine }
     }
 }
 
