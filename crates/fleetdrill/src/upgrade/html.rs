@@ -115,7 +115,7 @@ fn filled(record: &UpgradeRecord, report: &Report) -> Result<String, minijinja::
         "started_at": record.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         "minutes": format!("{:.0}", record.seconds / 60.0),
     });
-    let page = environment.get_template("report")?.render(converted(known))?;
+    let page = environment.get_template("report")?.render(converted(&known))?;
     // What controllers say may have characters that no document takes.
     Ok(clean(&page) + "\n")
 }
@@ -125,18 +125,18 @@ fn shown(change: Change) -> Shown {
     Shown { title: change.title(), left, right, change }
 }
 
-/// minijinja's own value of a JSON value: without serde in it, one doesn't come of the other by itself.
-fn converted(value: Value) -> minijinja::Value {
+/// JSON as the template engine has it.
+fn converted(value: &Value) -> minijinja::Value {
     match value {
-        Value::Null => minijinja::Value::from(()),
-        Value::Bool(yes) => yes.into(),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+        Value::Null => ().into(),
+        Value::Bool(b) => (*b).into(),
+        Value::Number(n) => match (n.as_i64(), n.as_f64()) {
             (Some(whole), _) => whole.into(),
             (None, Some(number)) => number.into(),
-            (None, None) => number.to_string().into(),
+            (None, None) => n.to_string().into(),
         },
-        Value::String(text) => text.into(),
-        Value::Array(all) => all.into_iter().map(converted).collect(),
-        Value::Object(map) => map.into_iter().map(|(key, value)| (key, converted(value))).collect(),
+        Value::String(s) => s.as_str().into(),
+        Value::Array(list) => list.iter().map(converted).collect::<Vec<_>>().into(),
+        Value::Object(map) => minijinja::Value::from_pairs(map.iter().map(|(k, v)| (k.as_str(), converted(v)))),
     }
 }

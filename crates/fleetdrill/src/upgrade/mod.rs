@@ -19,3 +19,8 @@ mod story;
 pub mod text;
 mod timeline;
 mod words;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

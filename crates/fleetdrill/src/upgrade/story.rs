@@ -159,6 +159,21 @@ impl<'a> Story<'a> {
         asked.flatten().flat_map(Finding::flatten)
     }
 
+    /// The findings that a step names, and those that no other finding explains: what one explains comes and goes with the
+    /// moment at which the diagnosis was asked.
+    pub(super) fn settled_findings(&self) -> impl Iterator<Item = &'a Finding> {
+        let asked = self.record.entries.iter().filter_map(|entry| match &entry.what {
+            What::Diagnosed { findings } => Some(findings),
+            _ => None,
+        });
+        let named = |finding: &&Finding| {
+            let code = finding.code.to_string();
+            self.record.entries.iter().any(|e| matches!(&e.what, What::Step { text, .. } if text.contains(&code)))
+        };
+        let explained = asked.clone().flatten().flat_map(Finding::flatten).filter(named);
+        explained.chain(asked.flatten())
+    }
+
     /// When an upgrade had come so far; none if the scenario didn't see it.
     pub(super) fn upgraded(&self, to: Phase) -> Option<Timestamp> {
         let is = |entry: &&Entry| matches!(&entry.what, What::Upgraded { phase } if *phase == to);
