@@ -11,7 +11,7 @@ use super::record::Passage;
 use super::story::{Span, Story};
 
 /// How wide the time axis is.
-const WIDTH: f64 = 860.0;
+const WIDTH: f64 = 1000.0;
 /// What stands left and right of it.
 const MARGIN: f64 = 10.0;
 /// Above the first lane: the phases' names and the axis.
@@ -105,11 +105,7 @@ fn fit(text: &str, width: f64) -> String {
     let all = text.chars().count();
     #[expect(clippy::cast_precision_loss, reason = "texts are shorter than 2^52 characters")]
     let fits = all as f64 <= room;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a drawing is less than 1000 pixels wide"
-    )]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a drawing is 1000 pixels wide")]
     let room = room.max(0.0) as usize;
     match room {
         _ if fits => text.to_owned(),
