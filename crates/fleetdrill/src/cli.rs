@@ -155,9 +155,18 @@ pub struct Upgrade {
     /// How many scenarios run at the same time before and after; in flight are all at once
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u8).range(1..))]
     pub jobs: u8,
-    /// Write everything that happened as JSON
+    /// Write the differences and everything that happened as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the report as one HTML page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// An earlier report as JSON: differences that it has are accepted
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// The format of what is printed
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
     /// Where each failed scenario leaves a bundle, which `fleetdrill diagnose --from` reads
     #[arg(long, value_name = "DIR", default_value = "report/bundles")]
     pub bundles: PathBuf,

@@ -3,7 +3,7 @@
 //! | code | meaning |
 //! |---|---|
 //! | 0 | fine: all scenarios passed, nothing was found |
-//! | 1 | a scenario failed, or a finding was made |
+//! | 1 | a scenario failed, a finding was made, or an upgrade breaks something that its baseline doesn't have |
 //! | 2 | wrong usage or input |
 //! | 3 | the environment is at fault: a component can't be had, a cluster didn't start or died |
 //! | 130 | interrupted, after cleaning up |
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All scenarios passed, nothing was found.
     Fine,
-    /// A scenario failed, or a finding was made.
+    /// A scenario failed, a finding was made, or an upgrade breaks something.
     Found,
     /// Wrong usage or input.
     Usage,

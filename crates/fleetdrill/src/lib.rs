@@ -2,7 +2,8 @@
 //!
 //! [`cli`] says what can be asked, [`commands`] does it, one file per command. [`suite`] reads features and selects
 //! scenarios, [`needed`] says what they need KubeFleet to do, [`guides`] what KubeFleet's guides say and whether
-//! it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`reporter`] turns what happened into what people and CI systems read, and
+//! it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`reporter`] turns what happened into
+//! what people and CI systems read, [`names`] takes names out of what controllers wrote so that it can be compared, and
 //! [`output`] holds the texts that several commands share. [`exit`] is the contract on exit codes.
 
 pub mod cli;
@@ -11,6 +12,7 @@ pub mod components;
 pub mod error;
 pub mod exit;
 pub mod guides;
+pub mod names;
 pub mod needed;
 pub mod output;
 pub mod reporter;

@@ -19,14 +19,18 @@ use crate::cli::{Upgrade, UpgradePart};
 use crate::components::{self, Components, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::output::data;
 use crate::output::style::Look;
 use crate::output::with_causes;
-use crate::reporter::{Detail, Event, Progress, Reporters, Terminal, write_atomically};
+use crate::reporter::{Detail, Event, Progress, Reporters, Terminal, prepare, write_atomically};
 use crate::run::{Engine, Key, RunReporters, key};
 use crate::suite::Suite;
+use crate::upgrade::baseline::Baseline;
 use crate::upgrade::in_flight::in_flight;
 use crate::upgrade::passage;
 use crate::upgrade::record::{OrderRecord, Passage, UpgradeRecord};
+use crate::upgrade::report::Report;
+use crate::upgrade::{html, json, text};
 
 pub(super) async fn upgrade(args: Upgrade) -> Result<Exit, CommandError> {
     let mut interrupts = Interrupts::listen();
@@ -36,6 +40,10 @@ pub(super) async fn upgrade(args: Upgrade) -> Result<Exit, CommandError> {
         components::kubefleet(Some(version))?;
     }
     extras.check()?;
+    let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.unwrap_or_default();
+    for path in [&args.json, &args.html].into_iter().flatten() {
+        prepare(path)?;
+    }
     let id = new_id();
     let seen = tokio::select! {
         seen = see(&args, suite, extras, &id) => seen,
@@ -52,11 +60,9 @@ pub(super) async fn upgrade(args: Upgrade) -> Result<Exit, CommandError> {
             return Err(error);
         }
     };
-    if let Some(path) = &args.json {
-        let text = serde_json::to_string(&record).unwrap_or_default();
-        write_atomically(path, text.as_bytes())?;
-    }
-    Ok(Exit::Fine)
+    let report = Report::of(&record, &baseline);
+    output(&args, &record, &report)?;
+    Ok(report.exit())
 }
 
 /// What an upgrade needs, gathered once.
@@ -159,7 +165,7 @@ impl Ground<'_> {
             tokio::join!(self.run(fleet, suite, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
         let (run, broken) = ran?;
         let error = error.or(broken).map(|error| with_causes(&error));
-        Ok(Passage { from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
+        Ok(Passage { id: run.id, from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
     }
 
     /// Runs scenarios on the fleet; with an upgrade under them, all at the same time.
@@ -223,4 +229,19 @@ impl Ground<'_> {
 /// All of it is progress here: stdout is the report's.
 fn reporters() -> RunReporters {
     Reporters::new(Terminal::new(Box::new(anstream::stderr()), Look::from_locale(), Detail::Compact, Progress::auto()))
+}
+
+/// Writes the report into the files that were asked for, and prints it.
+fn output(args: &Upgrade, record: &UpgradeRecord, report: &Report) -> Result<(), CommandError> {
+    if let Some(path) = &args.json {
+        write_atomically(path, json::render(record, report)?.as_bytes())?;
+    }
+    if let Some(path) = &args.html {
+        write_atomically(path, html::render(record, report)?.as_bytes())?;
+    }
+    match args.output {
+        crate::cli::Format::Text => data::print_text(&text::render(report, Look::from_locale())),
+        format => data::print(format, report),
+    }
+    Ok(())
 }

@@ -7,7 +7,6 @@
 pub mod coverage;
 pub mod measured;
 pub mod message;
-pub mod names;
 pub mod product;
 pub mod shown;
 pub mod statement;

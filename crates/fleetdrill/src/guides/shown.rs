@@ -5,9 +5,9 @@ use std::fmt;
 use steps::record::{Entry, Seen, Shown, ShownState, State, Transition, What};
 
 use super::measured::Known;
-use super::names::Names;
 use super::statement::{Claim, Of, Statement};
 use super::tags::Named;
+use crate::names::Names;
 
 /// Compares each statement with what was seen, and with what was measured before on this version.
 ///

@@ -32,7 +32,7 @@ pub enum ReportError {
     #[error("failed to make the {format} report")]
     Format {
         /// Which format.
-        format: Format,
+        format: &'static str,
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -50,12 +50,19 @@ pub enum Format {
     Json,
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl Format {
+    /// As people call it.
+    fn name(self) -> &'static str {
+        match self {
             Self::Junit => "JUnit",
             Self::Json => "JSON",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -80,15 +87,7 @@ impl ReportFile {
     /// # Errors
     /// When it can't.
     pub fn prepare(&self) -> Result<(), ReportError> {
-        let at = |source| ReportError::Write { path: self.path.clone(), source };
-        if self.path.is_dir() {
-            return Err(at(io::ErrorKind::IsADirectory.into()));
-        }
-        if is_special(&self.path) {
-            return Ok(());
-        }
-        tempfile::NamedTempFile::new_in(make_parent(&self.path)?).map_err(at)?;
-        Ok(())
+        prepare(&self.path)
     }
 
     /// Writes the report.
@@ -100,9 +99,25 @@ impl ReportFile {
             Format::Junit => junit::to_xml(run),
             Format::Json => json::to_json(run),
         };
-        let bytes = bytes.map_err(|source| ReportError::Format { format: self.format, source })?;
+        let bytes = bytes.map_err(|source| ReportError::Format { format: self.format.name(), source })?;
         write_atomically(&self.path, bytes.as_bytes())
     }
+}
+
+/// Makes the parent directories of a file that is to be written later, and tries whether it can be made there.
+///
+/// # Errors
+/// When it can't.
+pub fn prepare(path: &Path) -> Result<(), ReportError> {
+    let at = |source| ReportError::Write { path: path.to_owned(), source };
+    if path.is_dir() {
+        return Err(at(io::ErrorKind::IsADirectory.into()));
+    }
+    if is_special(path) {
+        return Ok(());
+    }
+    tempfile::NamedTempFile::new_in(make_parent(path)?).map_err(at)?;
+    Ok(())
 }
 
 /// Writes a file whole or not at all: into a temporary file beside it, which then takes its name. Parent directories are

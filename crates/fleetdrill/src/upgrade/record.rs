@@ -42,6 +42,9 @@ pub struct OrderRecord {
 /// A fleet's way from one version to another, with scenarios in flight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passage {
+    /// The id of the run of its scenarios, which the names of what they made end with.
+    #[serde(default)]
+    pub id: String,
     /// The version that it comes from.
     pub from: String,
     /// The version that it goes to.

@@ -5,9 +5,10 @@ use crate::place::Place;
 #[test]
 fn every_command_says_what_it_does() {
     let place = Place::new();
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 15] = [
         &[],
         &["run"],
+        &["upgrade"],
         &["list"],
         &["up"],
         &["status"],

@@ -1,0 +1,154 @@
+//! One thing that is otherwise than before an upgrade, and how much that matters.
+
+use fleet::upgrade::Order;
+use serde::Serialize;
+use strum::Display;
+
+/// How much a difference matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Display)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Verdict {
+    /// It harms nobody: something that failed passes, or something that couldn't be done can be done.
+    Safe,
+    /// Something is said otherwise, or takes longer: runbooks, alerts and scripts may have to follow.
+    Differs,
+    /// Something that worked doesn't work any more, or something was lost.
+    Breaks,
+}
+
+/// When it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Display)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// In scenarios that began on the upgraded fleet.
+    #[strum(serialize = "after")]
+    After,
+    /// In scenarios that were in the middle of things when the fleet was upgraded.
+    #[strum(serialize = "in flight")]
+    Forth,
+    /// In scenarios that were in the middle of things when the fleet went back.
+    #[strum(serialize = "on the way back")]
+    Back,
+}
+
+/// What differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Display)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Kind {
+    /// The upgrade itself.
+    Upgrade,
+    /// Something on members or of a placement was lost.
+    Loss,
+    /// How a scenario ended.
+    Outcome,
+    /// What the diagnosis finds.
+    Finding,
+    /// What a condition says.
+    Condition,
+    /// How long something takes.
+    Timing,
+}
+
+/// A difference, seen in one scenario or, where it has none, of the upgrade as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// Stable from run to run, whatever the names, times, ids and versions.
+    pub id: String,
+    /// How much it matters.
+    pub verdict: Verdict,
+    /// The baseline has it, in all of these orders.
+    pub accepted: bool,
+    /// The orders of upgrade in which it was seen.
+    pub orders: Vec<Order>,
+    /// When it was seen.
+    pub when: When,
+    /// What differs.
+    pub kind: Kind,
+    /// The scenario's file, if it is a scenario's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The scenario, if it is a scenario's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    /// What it is about: an object and a condition's type, a failure code, what was waited for. Names stand as `{run}`.
+    pub about: String,
+    /// What was seen before; none if there was nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
+    /// What was seen instead; none if there was nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is: Option<String>,
+}
+
+/// A difference before it is known in which orders and scenarios it is seen.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) verdict: Verdict,
+    pub(super) kind: Kind,
+    pub(super) about: String,
+    pub(super) was: Option<String>,
+    pub(super) is: Option<String>,
+    /// What tells it from others of its kind that are about the same.
+    pub(super) key: String,
+}
+
+impl Found {
+    /// One that its texts tell from others.
+    pub(super) fn new(
+        verdict: Verdict,
+        kind: Kind,
+        about: impl Into<String>,
+        was: Option<String>,
+        is: Option<String>,
+    ) -> Self {
+        let key = [&was, &is].map(|text| text.as_deref().unwrap_or("nothing")).join(" -> ");
+        Self { verdict, kind, about: about.into(), was, is, key }
+    }
+
+    /// One that is the same whatever its texts say besides this.
+    pub(super) fn keyed(mut self, key: impl Into<String>) -> Self {
+        self.key = key.into();
+        self
+    }
+
+    /// In a scenario, or in none, in an order.
+    pub(super) fn seen(self, scenario: Option<(&str, &str)>, when: When, order: Order) -> Difference {
+        let Self { verdict, kind, about, was, is, key } = self;
+        let (file, name) = scenario.unzip();
+        let place = scenario.map_or("the upgrade".to_owned(), |(file, name)| format!("{file}: {name}"));
+        Difference {
+            id: format!("{place} | {when} | {kind} | {about} | {key}"),
+            verdict,
+            accepted: false,
+            orders: vec![order],
+            when,
+            kind,
+            file: file.map(str::to_owned),
+            scenario: name.map(str::to_owned),
+            about,
+            was,
+            is,
+        }
+    }
+}
+
+/// The same differences, those that several orders show once.
+pub(super) fn merged(all: impl IntoIterator<Item = Difference>) -> Vec<Difference> {
+    let mut merged: Vec<Difference> = Vec::new();
+    let mut at = std::collections::HashMap::new();
+    for difference in all {
+        let index = *at.entry(difference.id.clone()).or_insert(merged.len());
+        match merged.get_mut(index) {
+            Some(known) => {
+                known.verdict = known.verdict.max(difference.verdict);
+                known.orders.extend(
+                    difference.orders.iter().filter(|order| !known.orders.contains(order)).copied().collect::<Vec<_>>(),
+                );
+            }
+            None => merged.push(difference),
+        }
+    }
+    merged
+}

@@ -1,0 +1,109 @@
+//! What a record made by hand shows, in all reports.
+
+use steps::record::Outcome;
+
+use super::baseline::Baseline;
+use super::compare;
+use super::difference::{Kind, Verdict, When};
+use super::fixture::{old, record, scenario};
+use super::report::Report;
+use super::story::Story;
+use super::{html, json, text};
+use crate::exit::Exit;
+use crate::output::style::Look;
+
+fn report() -> Report {
+    Report::of(&record(), &Baseline::default())
+}
+
+/// The verdicts on what a report has of a kind.
+fn verdicts(report: &Report, when: When, kind: Kind) -> Vec<Verdict> {
+    report.differences.iter().filter(|d| d.when == when && d.kind == kind).map(|d| d.verdict).collect()
+}
+
+#[test]
+fn as_text() {
+    let text = text::render(&report(), Look::default());
+    insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string());
+}
+
+#[test]
+fn as_text_with_colours() {
+    insta::assert_snapshot!(text::render(&report(), Look::default()).escape_debug().to_string().replace("\\n", "\n"));
+}
+
+#[test]
+fn as_json() {
+    let whole: serde_json::Value = serde_json::from_str(&json::render(&record(), &report()).unwrap()).unwrap();
+    assert_eq!(serde_json::from_value::<super::record::UpgradeRecord>(whole["record"].clone()).unwrap(), record());
+    let mut shape = whole;
+    shape.as_object_mut().unwrap().remove("record");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&shape).unwrap());
+}
+
+#[test]
+fn as_html() {
+    let page = html::render(&record(), &report()).unwrap();
+    for outside in ["src=", "<link", "@import", "url(", "<script"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(!page.contains("<succeeds>"), "names are escaped");
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn one_version_differs_from_itself_in_nothing() {
+    for (before, after) in old("aaaa").iter().zip(&old("zzzz")) {
+        let found = compare::stories(&Story::of(before, "aaaa"), &Story::of(after, "zzzz"));
+        assert!(found.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn what_a_condition_only_passed_through_does_not_count() {
+    let [stuck, ..] = &old("aaaa")[..] else { panic!("scenarios") };
+    let mut other = stuck.clone();
+    other.entries.remove(1);
+    assert!(compare::stories(&Story::of(stuck, "aaaa"), &Story::of(&other, "aaaa")).is_empty());
+    // What stood when it was asserted does.
+    other.entries.remove(1);
+    let found = compare::stories(&Story::of(stuck, "aaaa"), &Story::of(&other, "aaaa"));
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn what_a_failed_scenario_did_not_come_to_is_not_gone() {
+    let before = scenario("s", Outcome::Passed, old("aaaa")[0].entries.clone());
+    let after = scenario("s", Outcome::Failed, Vec::new());
+    let found = compare::stories(&Story::of(&before, "aaaa"), &Story::of(&after, "aaaa"));
+    assert_eq!(found.iter().map(|f| (f.kind, f.verdict)).collect::<Vec<_>>(), [(Kind::Outcome, Verdict::Breaks)]);
+}
+
+#[test]
+fn a_loss_that_was_foretold_breaks_nothing() {
+    assert_eq!(verdicts(&report(), When::Forth, Kind::Loss), [Verdict::Breaks, Verdict::Differs]);
+}
+
+#[test]
+fn an_upgrade_that_fails_breaks_in_its_order() {
+    assert_eq!(verdicts(&report(), When::Forth, Kind::Upgrade), [Verdict::Breaks]);
+    assert_eq!(verdicts(&report(), When::Back, Kind::Upgrade), [Verdict::Breaks]);
+}
+
+#[test]
+fn a_baseline_accepts_what_it_has_and_nothing_else() {
+    let baseline = Baseline::parse(&json::render(&record(), &report()).unwrap()).unwrap();
+    let accepted = Report::of(&record(), &baseline);
+    assert!(accepted.differences.iter().all(|d| d.accepted));
+    assert_eq!((report().exit(), accepted.exit()), (Exit::Found, Exit::Fine));
+    assert_eq!(accepted.counts.breaks, 0);
+
+    // What it has of one order only is new in another one.
+    let mut one = record();
+    one.orders.truncate(1);
+    let one = json::render(&one, &Report::of(&one, &Baseline::default())).unwrap();
+    let report = Report::of(&record(), &Baseline::parse(&one).unwrap());
+    let new: Vec<&str> = report.differences.iter().filter(|d| !d.accepted).map(|d| d.about.as_str()).collect();
+    assert_eq!((new, report.exit()), (vec!["the upgrade"], Exit::Found));
+    Baseline::parse("{}").unwrap_err();
+}
