@@ -146,7 +146,7 @@ mod tests {
             let feature = gherkin::Feature::parse(text, gherkin::GherkinEnv::default()).expect("a feature");
             needed(tags)?.and_of(&feature.scenarios[0].steps)
         };
-        let said = |steps| of(steps, &[]).expect("no tags").to_string();
+        let said = |steps: &str| of(steps, &[]).expect("no tags").to_string();
         assert_eq!(said("    Given a placement \"web\" selects \"member-1\"\n"), "any KubeFleet");
         let both = "    Given a namespaced placement \"web\"\n    When a ResourceEnvelope is wrong\n";
         assert_eq!(said(both), "KubeFleet with namespaced-placements, envelopes");
