@@ -170,9 +170,12 @@ pub struct Told {
     pub after: Option<String>,
 }
 
+/// What stood before an upgrade and after it.
+type BeforeAndAfter<'s> = (Option<&'s Span<'s>>, Option<&'s Span<'s>>);
+
 /// What every condition said that said something else after the upgrade than before it.
 pub(super) fn moved(story: &Story<'_>, moments: &Moments) -> Vec<Told> {
-    let mut all: BTreeMap<(String, String), (Option<&Span<'_>>, Option<&Span<'_>>)> = BTreeMap::new();
+    let mut all = BTreeMap::<(String, String), BeforeAndAfter<'_>>::new();
     for (at, after) in [(moments.before, false), (moments.after, true)] {
         for span in standing(story, at) {
             let t = span.transition;

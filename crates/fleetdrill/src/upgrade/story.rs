@@ -92,7 +92,9 @@ impl<'a> Story<'a> {
                 _ => false,
             };
             if settles {
-                open.values().for_each(|span| story.spans[*span].settled = true);
+                for span in open.values() {
+                    story.spans[*span].settled = true;
+                }
             }
             let What::Transition(t) = what else { continue };
             let key = (t.cluster.as_str(), t.object.as_str(), t.part.as_deref(), t.condition.as_str());

@@ -129,7 +129,7 @@ impl Timeline {
                 y += OBJECT;
             }
             lanes.push(Lane {
-                object: new.then(|| fit(&of.to_string(), WIDTH)),
+                object: new.then(|| fit(of, WIDTH)),
                 object_y: y - 6.0,
                 name: fit(&name, WIDTH),
                 name_y: y + NAME - 3.0,

@@ -88,6 +88,17 @@ fn a_report_that_can_not_be_written() {
 }
 
 #[test]
+fn a_baseline_that_is_none() {
+    let place = Place::new();
+    let upgrade = |baseline: &str| place.run(["upgrade", "--from", "v0.1.2", "--to", "v0.1.2", "--baseline", baseline]);
+    let hint = "hint: a baseline is a report that `fleetdrill upgrade --json FILE` wrote";
+    upgrade("/nowhere/b.json").expect(2, &["the baseline `/nowhere/b.json` can't be used: No such file", hint]);
+    let other = place.write("run.json", "{\"scenarios\": []}");
+    upgrade(&other).expect(2, &["can't be used: missing field `differences`", hint]);
+    place.nothing_is_left();
+}
+
+#[test]
 fn a_fleet_that_there_is_none_of() {
     let place = Place::new();
     let commands: [&[&str]; 4] =
