@@ -8,7 +8,7 @@
 pub mod baseline;
 mod compare;
 pub mod difference;
-pub mod flight;
+mod flight;
 pub mod html;
 pub mod in_flight;
 pub mod json;
