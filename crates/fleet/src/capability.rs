@@ -230,11 +230,8 @@ mod tests {
         };
         let found = |crds: &[Value]| Capabilities::of(crds, b"").iter().collect::<Vec<_>>();
         let all = found(&[runs("csur", &["Initialized", "Progressing"]), overrides(true)]);
-        assert_eq!(all, [Capability::RunColumns, Capability::OptionalIndex, Capability::BetaOverrides]);
-        assert_eq!(
-            found(&[runs("crsur", &["Initialized", "Succeeded"]), overrides(false)]),
-            [Capability::OptionalIndex]
-        );
+        assert_eq!(all, [Capability::RunColumns, Capability::BetaOverrides]);
+        assert_eq!(found(&[runs("crsur", &["Initialized", "Succeeded"]), overrides(false)]), []);
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn upgrade<'a>(file: &'a str, to: &'a str) -> Vec<&'a str> {
 fn order(place: &Place) -> Value {
     let text = fs::read(place.path("upgrade.json")).expect("the JSON file");
     let record: Value = serde_json::from_slice(&text).expect("JSON");
-    record["orders"][0].clone()
+    record["record"]["orders"][0].clone()
 }
 
 #[test]

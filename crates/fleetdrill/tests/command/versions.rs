@@ -49,8 +49,8 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     let scenarios = json["scenarios"].as_array().expect("scenarios").iter();
     let told: Vec<_> = scenarios.map(|s| [&s["scenario"], &s["outcome"], &s["reason"]]).collect();
     // As guides/measured/v0.1.2.yaml has it.
-    let can = "namespaced-placements stuck-runs waiting-runs before-stage-tasks optional-index run-state-field \
-               external-reported envelopes";
+    let can = "namespaced-placements run-progress stuck-runs waiting-runs run-columns before-stage-tasks optional-index \
+               run-state-field strategy-changes external-reported envelopes beta-overrides";
     assert_eq!(json["capabilities"], serde_json::json!(can.split_whitespace().collect::<Vec<_>>()));
     assert_eq!(told, [["ahead", "not_run", ahead], ["behind", "not_run", behind]]);
 }
