@@ -75,6 +75,8 @@ impl Names {
             None if is_hash(word) => "{hash}".to_owned(),
             None if word.parse::<std::net::Ipv4Addr>().is_ok() => "{address}".to_owned(),
             None if is_clock(word) => "{number}".to_owned(),
+            None if is_pointer(word) => "{pointer}".to_owned(),
+            None if word.parse::<jiff::civil::Date>().is_ok() => "{date}".to_owned(),
             None => word.to_owned(),
         }
     }
@@ -90,6 +92,12 @@ fn is_hash(word: &str) -> bool {
 fn is_clock(word: &str) -> bool {
     let digits = word.strip_suffix("AM").or(word.strip_suffix("PM"));
     digits.is_some_and(|d| d.len() == 2 && d.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Where a Go program had something in its memory: v0.14.0 prints it with a binding.
+fn is_pointer(word: &str) -> bool {
+    let digits = word.strip_prefix("0x").unwrap_or_default();
+    digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// What an object of a kind is called in holes.
@@ -135,6 +143,7 @@ mod tests {
             ("in namespace fleet-member-east-abcd1", "in namespace fleet-member-{member}"),
             ("works.placement.kubernetes-fleet.io v1", "works.placement.kubernetes-fleet.io v1"),
             ("at 10:04PM on 127.0.0.1:6443", "at {number}:{number} on {address}:{number}"),
+            ("ClusterScore:0x2ad29afa09e0 at:2026-11-22 04:05", "ClusterScore:{pointer} at:{date} {number}:{number}"),
             ("/tmp/0b4e1a52-77aa-4f52-8a3e-1f0c9d2b3a4c", "/tmp/{hash}"),
             ("to [9be1d377a1b04d2b9a0d6a6b0ce5f0cf9be1d377]", "to [{hash}]"),
         ] {
