@@ -98,6 +98,35 @@ pub struct Entry {
     pub what: What,
 }
 
+impl Entry {
+    /// The condition's change, if it is one.
+    #[must_use]
+    pub fn transition(&self) -> Option<&Transition> {
+        match &self.what {
+            What::Transition(transition) => Some(transition),
+            _ => None,
+        }
+    }
+
+    /// What the diagnosis found, if it was asked.
+    #[must_use]
+    pub fn diagnosed(&self) -> Option<&[Finding]> {
+        match &self.what {
+            What::Diagnosed { findings } => Some(findings),
+            _ => None,
+        }
+    }
+
+    /// What was lost, if something was.
+    #[must_use]
+    pub fn lost(&self) -> Option<&str> {
+        match &self.what {
+            What::Lost { loss } => Some(loss),
+            _ => None,
+        }
+    }
+}
+
 /// What can happen in a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]

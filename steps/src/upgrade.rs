@@ -1,17 +1,17 @@
 //! Steps at which a fleet's KubeFleet is exchanged for another version, by `fleetdrill upgrade`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cucumber::{given, then, when};
 use fleet::agents::Agents;
 use fleet::placed::Placed;
-use fleet::upgrade::{Order, Phase};
+use fleet::upgrade::{Order, Part, Phase};
 use tokio::sync::watch;
 
 use crate::error::StepError;
-use crate::record::What;
+use crate::record::{Entry, What};
 use crate::scene::Scene;
 use crate::world::World;
 
@@ -101,9 +101,16 @@ impl Place {
         &self.upgrade
     }
 
+    /// The phases up to this one that the scenario hasn't waited for yet, each with what is exchanged for it.
+    fn phases_to(&self, phase: Phase) -> Vec<(Phase, &'static [Part])> {
+        let before = *self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.upgrade.order().phases().iter().copied();
+        all.filter(|(other, _)| *other <= phase && before.is_none_or(|before| *other > before)).collect()
+    }
+
     /// Says that the scenario is ready for all phases up to this one.
     fn ready_for(&self, phase: Phase) {
-        let mut ready: MutexGuard<'_, Option<Phase>> = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         self.upgrade.0.awaited.send_modify(|awaited| {
             for (other, missing) in awaited.iter_mut() {
                 if *other <= phase && ready.is_none_or(|before| *other > before) {
@@ -143,19 +150,13 @@ async fn is_upgraded(world: &mut World) -> Result<(), StepError> {
 #[then("nothing on members was lost in the upgrade")]
 fn nothing_was_lost(world: &mut World) -> Result<(), StepError> {
     let entries = world.scene().recorder.entries();
-    let lost: Vec<String> = entries.into_iter().filter_map(|entry| loss(entry.what)).collect();
+    let lost: Vec<&str> = entries.iter().filter_map(Entry::lost).collect();
     if lost.is_empty() { Ok(()) } else { Err(StepError::Differs(lost.join("; "))) }
-}
-
-fn loss(what: What) -> Option<String> {
-    match what {
-        What::Lost { loss } => Some(loss),
-        _ => None,
-    }
 }
 
 async fn goes_to(scene: &mut Scene, phase: Phase) -> Result<(), StepError> {
     let upgrade = scene.upgrade()?.upgrade().clone();
+    let phases = scene.upgrade()?.phases_to(phase);
     if !upgrade.order().phases().iter().any(|(other, _)| *other == phase) {
         scene.did(format!("hub and members are upgraded {}: they never run different versions", upgrade.order()));
         return Ok(());
@@ -167,11 +168,11 @@ async fn goes_to(scene: &mut Scene, phase: Phase) -> Result<(), StepError> {
     scene.recorder.add(What::Diagnosed { findings });
     scene.upgrade()?.ready_for(phase);
     if scene.owns_fleet() {
-        goes_alone(scene, &upgrade, phase).await?;
+        goes_alone(scene, &upgrade, &phases).await?;
     } else {
-        for (next, _) in upgrade.order().phases().iter().filter(|(next, _)| *next <= phase) {
-            upgrade.until(*next).await?;
-            scene.recorder.add(What::Upgraded { phase: *next });
+        for (phase, _) in phases {
+            upgrade.until(phase).await?;
+            scene.recorder.add(What::Upgraded { phase });
         }
     }
     tokio::time::sleep(WATCHED).await;
@@ -184,14 +185,14 @@ async fn goes_to(scene: &mut Scene, phase: Phase) -> Result<(), StepError> {
 }
 
 /// Upgrades the scenario's own fleet, which nobody else waits for.
-async fn goes_alone(scene: &Scene, upgrade: &Upgrade, phase: Phase) -> Result<(), StepError> {
+async fn goes_alone(scene: &Scene, upgrade: &Upgrade, phases: &[(Phase, &'static [Part])]) -> Result<(), StepError> {
     let healthy = scene.fleet().members().await.into_keys().collect();
-    for (next, parts) in upgrade.order().phases().iter().filter(|(next, _)| *next <= phase) {
-        scene.fleet().exchange(parts, upgrade.to(), &healthy).await?;
-        scene.recorder.add(What::Upgraded { phase: *next });
-        if *next != phase {
+    for (number, (phase, parts)) in phases.iter().enumerate() {
+        if number > 0 {
             tokio::time::sleep(WATCHED).await;
         }
+        scene.fleet().exchange(parts, upgrade.to(), &healthy).await?;
+        scene.recorder.add(What::Upgraded { phase: *phase });
     }
     Ok(())
 }
@@ -213,6 +214,9 @@ mod tests {
         assert_eq!(awaited(&upgrade), [2, 2]);
         one.ready_for(Phase::Skew);
         assert_eq!(awaited(&upgrade), [1, 2]);
+        let to_come = |place: &Place| place.phases_to(Phase::After).iter().map(|(phase, _)| *phase).collect::<Vec<_>>();
+        assert_eq!(to_come(&one), [Phase::After], "none is waited for or exchanged twice");
+        assert_eq!(to_come(&other), [Phase::Skew, Phase::After]);
         other.ready_for(Phase::After);
         assert_eq!(awaited(&upgrade), [0, 1]);
         one.ready_for(Phase::After);

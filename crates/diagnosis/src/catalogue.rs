@@ -4,6 +4,7 @@
 
 use std::sync::LazyLock;
 
+use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -74,7 +75,7 @@ pub struct RenderError {
 impl Entry {
     /// Fills in the names.
     pub fn render(&self, names: &Map<String, Value>) -> Result<Texts, RenderError> {
-        let names = minijinja::Value::from_pairs(names.iter().map(|(name, value)| (name.as_str(), converted(value))));
+        let names = minijinja::Value::from(Serde(names));
         let fill = |text: &str| self.fill(text, &names);
         let mut remedies = Vec::new();
         for remedy in &self.remedies {
@@ -112,18 +113,6 @@ impl Entry {
             source,
         })?;
         Ok(filled.trim().to_owned())
-    }
-}
-
-/// JSON as the template engine has it.
-fn converted(value: &Value) -> minijinja::Value {
-    match value {
-        Value::Null => ().into(),
-        Value::Bool(b) => (*b).into(),
-        Value::Number(n) => n.as_i64().map_or_else(|| n.to_string().into(), Into::into),
-        Value::String(s) => s.as_str().into(),
-        Value::Array(list) => list.iter().map(converted).collect::<Vec<_>>().into(),
-        Value::Object(map) => minijinja::Value::from_pairs(map.iter().map(|(k, v)| (k.as_str(), converted(v)))),
     }
 }
 

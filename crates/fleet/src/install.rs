@@ -42,13 +42,7 @@ pub(crate) async fn read_crds(files: Vec<PathBuf>) -> Result<Vec<Value>, FleetEr
 /// # Errors
 /// When the cluster refuses one, or they aren't served after a minute.
 pub async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value>) -> Result<(), FleetError> {
-    let install = |crd| async move {
-        apply(cluster, crd).await?;
-        served(cluster, crd).await
-    };
-    let crds: Vec<&Value> = crds.into_iter().collect();
-    try_join_all(crds.iter().copied().map(install)).await?;
-    discovered(cluster, &crds).await
+    put(cluster, crds, apply).await
 }
 
 /// Makes CRDs what they are in another version, and waits until they are served so. Ones that a cluster hasn't are created; ones
@@ -57,12 +51,21 @@ pub async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value
 /// # Errors
 /// When the API server refuses one, e.g. because it doesn't serve a version any more in which objects are stored.
 pub(crate) async fn replace_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value>) -> Result<(), FleetError> {
-    let install = |crd| async move {
-        replace(cluster, crd).await?;
+    put(cluster, crds, replace).await
+}
+
+/// Puts CRDs on a cluster, one way or the other, and waits until all of them are served, and discovery names them.
+async fn put<'a>(
+    cluster: &Cluster,
+    crds: impl IntoIterator<Item = &'a Value>,
+    one: impl AsyncFn(&Cluster, &Value) -> Result<(), FleetError>,
+) -> Result<(), FleetError> {
+    let crds: Vec<&Value> = crds.into_iter().collect();
+    let install = async |crd: &&Value| {
+        one(cluster, crd).await?;
         served(cluster, crd).await
     };
-    let crds: Vec<&Value> = crds.into_iter().collect();
-    try_join_all(crds.iter().copied().map(install)).await?;
+    try_join_all(crds.iter().map(install)).await?;
     discovered(cluster, &crds).await
 }
 

@@ -19,7 +19,7 @@ use crate::error::FleetError;
 use crate::fleet::{Fleet, Release};
 use crate::install::replace_crds;
 use crate::kinds::{CLUSTER_RESOURCE_PLACEMENT, MEMBER_CLUSTER};
-use crate::member::{self, Member};
+use crate::member::{self, MEMBER_LABEL, Member};
 use crate::objects::{create, delete};
 use crate::observe::{Observer, Verdict, Watched};
 use crate::start::is_for_members;
@@ -149,7 +149,7 @@ impl Fleet {
 /// Waits until the hub-agent has scheduled a placement that was made for it to answer, and has let it go again.
 async fn answers(hub: &Cluster, observer: &Observer) -> Result<(), FleetError> {
     let kind = CLUSTER_RESOURCE_PLACEMENT;
-    let nobody = json!({"labelSelector": {"matchLabels": {"fleetdrill.dev/member": "nobody"}}});
+    let nobody = json!({"labelSelector": {"matchLabels": {MEMBER_LABEL: "nobody"}}});
     let terms = json!({"clusterSelectorTerms": [nobody]});
     let placement = json!({
         "apiVersion": kind.api_version(), "kind": kind.kind, "metadata": {"name": PROBE},

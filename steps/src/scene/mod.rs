@@ -211,7 +211,7 @@ impl Scene {
         time: Duration,
         check: impl FnMut(&Objects) -> Verdict,
     ) -> Result<(), StepError> {
-        self.info.deadline.put_off(time);
+        self.put_off(time);
         let since = Instant::now();
         let tell = || format!("real time: {} of {} have passed", minutes(since.elapsed()), minutes(time));
         telling(&self.info.progress, tell, self.stays(cluster, watched, expectation, time, check)).await
@@ -359,7 +359,7 @@ impl Scene {
     }
 
     fn is_ours(&self, finding: &Finding) -> bool {
-        let suffix = format!("-{}", self.info.suffix);
+        let suffix = self.ours();
         let subject = &finding.subject;
         let named = |name: &str| name.ends_with(&suffix) || name.contains(&format!("{suffix}-"));
         named(&subject.name)

@@ -21,7 +21,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::{Look, Symbols};
 use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, Terminal};
-use crate::run::{Ended, Engine, Key, RunReporters, key, not_run};
+use crate::run::{Ended, Engine, RunReporters, not_run, order, sort};
 use crate::suite::{self, Suite};
 
 /// Warnings of ours. kube's own errors about connections that end are what a fault looks like from here.
@@ -43,7 +43,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         asked = asked(&args, &suite) => asked?,
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
-    let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
+    let order = order(&suite);
     let id = new_id();
     let mut record = RunRecord {
         id: id.clone(),
@@ -109,7 +109,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     record.fleet_seconds = fleet_seconds;
     record.seconds = started.elapsed().as_secs_f64();
     record.scenarios.extend(ended.scenarios);
-    record.scenarios.sort_by_key(|s| order.iter().position(|(file, line)| *file == s.file && *line == s.line));
+    sort(&mut record.scenarios, &order);
     let mut exit = exit_of(&record, ended.broken.as_ref(), ended.interrupted);
     if let Some(reporters) = ended.reporters {
         exit = finish(reporters, &record, exit);

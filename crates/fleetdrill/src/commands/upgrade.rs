@@ -6,10 +6,11 @@ use std::time::Instant;
 use clusters::keeper::Program;
 use fleet::agents::Agents;
 use fleet::capability::Capabilities;
+use fleet::error::in_full;
 use fleet::upgrade::Order;
 use fleet::{Fleet, FleetError, Options};
 use jiff::Timestamp;
-use steps::record::RunRecord;
+use steps::record::{RunRecord, ScenarioRecord};
 use strum::IntoEnumIterator;
 
 use super::Interrupts;
@@ -21,9 +22,8 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::data;
 use crate::output::style::Look;
-use crate::output::with_causes;
 use crate::reporter::{Detail, Event, Progress, Reporters, Terminal, prepare, write_atomically};
-use crate::run::{Engine, Key, RunReporters, key};
+use crate::run::{Engine, Key, RunReporters, order, sort};
 use crate::suite::Suite;
 use crate::upgrade::baseline::Baseline;
 use crate::upgrade::in_flight::in_flight;
@@ -90,7 +90,7 @@ async fn see(args: &Upgrade, suite: Suite, extras: Extras<'_>, id: &str) -> Resu
         let seen = async {
             if before.is_none() && args.only != Some(UpgradePart::InFlight) {
                 eprintln!("the scenarios on KubeFleet {}", args.from);
-                before = Some(ground.run(&fleet, ground.suite.clone(), None).await?.0);
+                before = Some(ground.run(&fleet, Part::of(ground.suite.clone(), &fleet, false), None).await?.0);
             }
             ground.order(&fleet, order).await
         };
@@ -110,6 +110,24 @@ async fn see(args: &Upgrade, suite: Suite, extras: Extras<'_>, id: &str) -> Resu
         before: before.unwrap_or_else(|| ground.empty(&args.from)),
         orders,
     })
+}
+
+/// The scenarios that a fleet can run.
+struct Part {
+    suite: Suite,
+    /// Those that it can't, with the reason.
+    left_out: Vec<ScenarioRecord>,
+    /// The order of them all.
+    order: Vec<Key>,
+}
+
+impl Part {
+    /// The scenarios of a suite, under an upgrade or without one.
+    fn of(mut suite: Suite, fleet: &Fleet, upgraded: bool) -> Self {
+        let order = order(&suite);
+        let left_out = left_out(&mut suite, &fleet.version(), &fleet.capabilities(), false, upgraded);
+        Self { suite, left_out, order }
+    }
 }
 
 impl Ground<'_> {
@@ -141,7 +159,7 @@ impl Ground<'_> {
         }
         if self.args.only != Some(UpgradePart::InFlight) {
             eprintln!("the scenarios on KubeFleet {}, upgraded {order}", self.new.version);
-            record.after = Some(self.run(fleet, self.suite.clone(), None).await?.0);
+            record.after = Some(self.run(fleet, Part::of(self.suite.clone(), fleet, false), None).await?.0);
         }
         if self.args.back {
             eprintln!("back to KubeFleet {}, {order}", self.old.agents.version);
@@ -157,14 +175,13 @@ impl Ground<'_> {
             Some(UpgradePart::BeforeAfter) => Suite { features: Vec::new() },
             Some(UpgradePart::InFlight) | None => in_flight(&self.suite),
         };
-        let mut admitted = suite.clone();
-        drop(admitted.part_off(&fleet.capabilities()));
-        let upgrade = steps::upgrade::Upgrade::new(order, to.clone(), admitted.scenarios().count());
+        let part = Part::of(suite, fleet, true);
+        let upgrade = steps::upgrade::Upgrade::new(order, to.clone(), part.suite.scenarios().count());
         let told = |text: &str| eprintln!("{text}");
         let (ran, (phases, error)) =
-            tokio::join!(self.run(fleet, suite, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
+            tokio::join!(self.run(fleet, part, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
         let (run, broken) = ran?;
-        let error = error.or(broken).map(|error| with_causes(&error));
+        let error = error.or(broken).map(|error| in_full(&error));
         Ok(Passage { id: run.id, from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
     }
 
@@ -172,22 +189,22 @@ impl Ground<'_> {
     async fn run(
         &self,
         fleet: &Fleet,
-        mut suite: Suite,
+        Part { suite, left_out, order }: Part,
         upgrade: Option<steps::upgrade::Upgrade>,
     ) -> Result<(RunRecord, Option<FleetError>), CommandError> {
         let started = Instant::now();
         let mut record = self.empty(&fleet.version());
         record.id = new_id();
         record.capabilities = fleet.capabilities();
-        record.scenarios = left_out(&mut suite, &fleet.version(), &record.capabilities, false, upgrade.is_some());
-        let order: Vec<Key> = suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect();
+        record.scenarios = left_out;
+        let scenarios = suite.scenarios().count();
         let mut reporters = reporters();
-        reporters.event(&Event::RunStarted { scenarios: order.len() })?;
+        reporters.event(&Event::RunStarted { scenarios })?;
         let engine = Engine {
             fleet: fleet.clone(),
             run: record.id.clone(),
             bundles: self.args.bundles.clone(),
-            jobs: if upgrade.is_some() { order.len().max(1) } else { usize::from(self.args.jobs) },
+            jobs: if upgrade.is_some() { scenarios.max(1) } else { usize::from(self.args.jobs) },
             real_time: false,
             keep_failed: false,
             fleet_stays: true,
@@ -195,7 +212,7 @@ impl Ground<'_> {
         };
         let ended = engine.run(&suite, reporters, std::future::pending()).await;
         record.scenarios.extend(ended.scenarios);
-        record.scenarios.sort_by_key(|s| order.iter().position(|(file, line)| *file == s.file && *line == s.line));
+        sort(&mut record.scenarios, &order);
         record.seconds = started.elapsed().as_secs_f64();
         if let Some(reporters) = ended.reporters {
             for error in reporters.finish(&record) {

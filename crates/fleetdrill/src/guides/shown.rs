@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use steps::record::{Entry, Seen, Shown, ShownState, State, Transition, What};
+use steps::record::{Entry, Seen, Shown, ShownState, State, Transition};
 
 use super::measured::Known;
 use super::statement::{Claim, Of, Statement};
@@ -17,7 +17,7 @@ use crate::names::Names;
 /// # Errors
 /// When a statement wasn't shown at all, or not as it was measured on this version; the error is for people.
 pub fn check(named: &[Named], entries: &[Entry], suffix: &str, known: &Known) -> Result<Vec<Shown>, String> {
-    let seen: Vec<&Transition> = entries.iter().filter_map(transition).collect();
+    let seen: Vec<&Transition> = entries.iter().filter_map(Entry::transition).collect();
     let names = Names::of(seen.iter().copied(), suffix);
     let applies = |n: &&Named| n.statement.applies_to(&known.kubefleet);
     let mut shown = Vec::new();
@@ -33,13 +33,6 @@ pub fn check(named: &[Named], entries: &[Entry], suffix: &str, known: &Known) ->
         shown.push(Shown { statement: statement.id.clone(), state });
     }
     Ok(shown)
-}
-
-fn transition(entry: &Entry) -> Option<&Transition> {
-    match &entry.what {
-        What::Transition(transition) => Some(transition),
-        _ => None,
-    }
 }
 
 fn condition(statement: &Statement, seen: &[&Transition], names: &Names) -> Result<ShownState, String> {
@@ -117,6 +110,8 @@ mod tests {
     use jiff::Timestamp;
 
     use fleet::capability::{Capabilities, Capability};
+
+    use steps::record::What;
 
     use super::*;
     use crate::guides::{Measured, Product, guide};

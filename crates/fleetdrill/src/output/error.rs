@@ -15,21 +15,6 @@ pub fn print_error(err: &dyn Error, hint: Option<&str>) {
     let _ = anstream::stderr().write_all(error_text(err, hint).as_bytes());
 }
 
-/// An error with its causes in one line, for a record.
-#[must_use]
-pub fn with_causes(err: &dyn Error) -> String {
-    let mut text = err.to_string();
-    let mut next = err.source();
-    while let Some(cause) = next {
-        let message = cause.to_string();
-        if !text.contains(message.trim()) {
-            let _ = write!(text, ": {message}");
-        }
-        next = cause.source();
-    }
-    text
-}
-
 /// What [`print_error`] prints, with its colours.
 ///
 /// A cause that its effect already quotes is left out: many libraries' messages contain their source's.

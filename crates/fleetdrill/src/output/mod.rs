@@ -14,6 +14,6 @@ mod page;
 mod said;
 pub mod style;
 
-pub use error::{print_error, with_causes};
+pub use error::print_error;
 pub use page::{Page, clean, shorten};
 pub use said::Said;

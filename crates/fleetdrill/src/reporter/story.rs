@@ -104,11 +104,7 @@ fn is_effect(at: Timestamp, transition: &Transition, action: &Entry) -> bool {
 }
 
 fn transitions_in<'a>(group: &'a [Entry], later: &'a [Entry]) -> Vec<&'a Transition> {
-    let transition = |entry: &'a Entry| match &entry.what {
-        What::Transition(transition) => Some(transition),
-        _ => None,
-    };
-    group.iter().chain(later).filter_map(transition).collect()
+    group.iter().chain(later).filter_map(Entry::transition).collect()
 }
 
 fn write_entry(page: &mut Page, what: &What, outcome: Outcome, said: &mut Said) {

@@ -1,4 +1,4 @@
-//! The end of a run on the terminal: counts, what failed, what was not run and why, and what to know about the run.
+//! The end of a run on the terminal: counts, what was not run and why, what to know about the run, and what failed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -56,14 +56,13 @@ impl fmt::Display for Counts {
     }
 }
 
-/// The summary. Its last line is [`Counts`] alone.
+/// The summary. What failed comes last, where the end of a long log still shows it; its last line is [`Counts`] alone.
 pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: Look) -> String {
     let mut page = Page::new(look.width);
     let counts = Counts::of(run);
     page.styled(&"summary".style(BOLD).to_string());
     page.indented(2, |page| {
         write_counts(page, run, counts);
-        write_failed(page, run, look);
         write_not_run(page, run);
         write_notes(page, run);
         write_statements(page, run);
@@ -73,6 +72,7 @@ pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: Look) -> Stri
         for report in reports {
             page.styled(&format!("{} {}", format!("{}:", report.format).style(BOLD), report.path.display()));
         }
+        write_failed(page, run, look);
     });
     page.blank();
     page.styled(&counts.to_string());

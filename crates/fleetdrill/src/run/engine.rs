@@ -10,7 +10,7 @@ use cucumber::event::ScenarioFinished;
 use cucumber::{Cucumber, cli, parser};
 use fleet::Fleet;
 use futures::stream;
-use steps::record::{Outcome, Recorder, ScenarioRecord, Shown, What};
+use steps::record::{Entry, Outcome, Recorder, ScenarioRecord, Shown, What};
 use steps::upgrade::Upgrade;
 use steps::{Definitions, Progress, Scene, SceneInfo, World};
 use tokio::task::JoinSet;
@@ -262,10 +262,7 @@ fn shown(
 
 /// What the diagnosis said last, when a step asked it.
 fn last_diagnosis(recorder: &Recorder) -> Option<Vec<diagnosis::Finding>> {
-    recorder.entries().into_iter().rev().find_map(|e| match e.what {
-        What::Diagnosed { findings } => Some(findings),
-        _ => None,
-    })
+    recorder.entries().iter().rev().find_map(Entry::diagnosed).map(<[_]>::to_vec)
 }
 
 async fn watchdog(board: &SharedBoard) -> String {

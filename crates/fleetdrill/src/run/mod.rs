@@ -9,4 +9,4 @@ mod engine;
 mod watcher;
 
 pub use engine::{Ended, Engine, not_run};
-pub use watcher::{Key, RunReporters, key};
+pub use watcher::{Key, RunReporters, key, order, sort};

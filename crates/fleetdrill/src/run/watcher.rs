@@ -14,7 +14,7 @@ use steps::record::{Entry, Outcome, Recorder, ScenarioRecord, Shown, What};
 use steps::{Deadline, World, limits};
 
 use crate::reporter::{Event as Told, Reporters};
-use crate::suite;
+use crate::suite::{self, Suite};
 
 /// Onto stdout, or onto stderr where stdout is another report's.
 pub type RunReporters = Reporters<Box<dyn std::io::Write + Send>>;
@@ -240,6 +240,17 @@ impl BoardWriter {
 #[must_use]
 pub fn key(feature: &Feature, scenario: &Scenario) -> Key {
     (suite::file(feature), scenario.position.line)
+}
+
+/// The places of a suite's scenarios, in the features' order.
+#[must_use]
+pub fn order(suite: &Suite) -> Vec<Key> {
+    suite.scenarios().map(|(feature, scenario)| key(feature, scenario)).collect()
+}
+
+/// Puts scenarios, which come in the order in which they ended, into that of their places.
+pub fn sort(scenarios: &mut [ScenarioRecord], order: &[Key]) {
+    scenarios.sort_by_key(|s| order.iter().position(|(file, line)| *file == s.file && *line == s.line));
 }
 
 fn timestamp(at: SystemTime) -> Timestamp {

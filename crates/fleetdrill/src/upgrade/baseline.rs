@@ -1,6 +1,6 @@
 //! Differences that are known already: an earlier report, given with `--baseline`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fleet::upgrade::Order;
@@ -11,7 +11,7 @@ use crate::error::CommandError;
 
 /// Known differences, each with the orders of upgrade in which it is known.
 #[derive(Clone, Debug, Default)]
-pub struct Baseline(BTreeMap<String, Vec<Order>>);
+pub struct Baseline(BTreeMap<String, BTreeSet<Order>>);
 
 /// What counts of a report.
 #[derive(Deserialize)]
@@ -22,7 +22,7 @@ struct Report {
 #[derive(Deserialize)]
 struct Known {
     id: String,
-    orders: Vec<Order>,
+    orders: BTreeSet<Order>,
 }
 
 impl Baseline {
@@ -48,6 +48,6 @@ impl Baseline {
     #[must_use]
     pub fn has(&self, difference: &Difference) -> bool {
         let known = self.0.get(&difference.id);
-        known.is_some_and(|orders| difference.orders.iter().all(|order| orders.contains(order)))
+        known.is_some_and(|orders| difference.orders.is_subset(orders))
     }
 }

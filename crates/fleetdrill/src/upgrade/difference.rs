@@ -1,5 +1,7 @@
 //! One thing that is otherwise than before an upgrade, and how much that matters.
 
+use std::collections::{BTreeSet, HashMap};
+
 use fleet::upgrade::Order;
 use serde::Serialize;
 use strum::Display;
@@ -61,7 +63,7 @@ pub struct Difference {
     /// The baseline has it, in all of these orders.
     pub accepted: bool,
     /// The orders of upgrade in which it was seen.
-    pub orders: Vec<Order>,
+    pub orders: BTreeSet<Order>,
     /// When it was seen.
     pub when: When,
     /// What differs.
@@ -122,7 +124,7 @@ impl Found {
             id: format!("{place} | {when} | {kind} | {about} | {key}"),
             verdict,
             accepted: false,
-            orders: vec![order],
+            orders: BTreeSet::from([order]),
             when,
             kind,
             file: file.map(str::to_owned),
@@ -137,15 +139,13 @@ impl Found {
 /// The same differences, those that several orders show once.
 pub(super) fn merged(all: impl IntoIterator<Item = Difference>) -> Vec<Difference> {
     let mut merged: Vec<Difference> = Vec::new();
-    let mut at = std::collections::HashMap::new();
+    let mut at = HashMap::new();
     for difference in all {
         let index = *at.entry(difference.id.clone()).or_insert(merged.len());
         match merged.get_mut(index) {
             Some(known) => {
                 known.verdict = known.verdict.max(difference.verdict);
-                known.orders.extend(
-                    difference.orders.iter().filter(|order| !known.orders.contains(order)).copied().collect::<Vec<_>>(),
-                );
+                known.orders.extend(difference.orders);
             }
             None => merged.push(difference),
         }

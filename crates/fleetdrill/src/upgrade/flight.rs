@@ -31,18 +31,14 @@ impl Moments {
         let end = story.upgraded(Phase::After)?;
         let entries = &story.record.entries;
         let begun = story.upgraded(Phase::Skew).unwrap_or(end);
-        let before = entries.iter().take_while(|e| e.at < begun).filter(|e| is_diagnosed(e)).last()?.at;
-        let after = entries.iter().find(|e| e.at >= end && is_diagnosed(e)).map_or(end, |e| e.at);
-        // The phase's agents were exchanged before it was watched and then told to the scenarios.
+        let before = entries.iter().take_while(|e| e.at < begun).filter(|e| e.diagnosed().is_some()).last()?.at;
+        let after = entries.iter().find(|e| e.at >= end && e.diagnosed().is_some()).map_or(end, |e| e.at);
+        // Its agents were being exchanged for a while before it was reached.
         let exchanged = passage.phases.iter().find(|phase| phase.phase == Phase::After)?;
         let took = SignedDuration::try_from_secs_f64(exchanged.seconds).unwrap_or_default();
         let skew = story.upgraded(Phase::Skew).and(exchanged.at.checked_sub(took).ok());
         Some(Self { before, skew, after })
     }
-}
-
-fn is_diagnosed(entry: &Entry) -> bool {
-    matches!(entry.what, What::Diagnosed { .. })
 }
 
 /// What a scenario shows that was in flight, besides what it shows on either version without an upgrade.
@@ -105,10 +101,7 @@ fn losses(story: &Story<'_>) -> Vec<Found> {
 
 /// The findings that the diagnosis made at a time.
 fn diagnosed(story: &Story<'_>, at: Timestamp) -> BTreeMap<String, String> {
-    let findings = story.record.entries.iter().find_map(|entry| match &entry.what {
-        What::Diagnosed { findings } if entry.at == at => Some(findings),
-        _ => None,
-    });
+    let findings = story.record.entries.iter().filter(|entry| entry.at == at).find_map(Entry::diagnosed);
     codes(findings.into_iter().flatten().flat_map(Finding::flatten))
 }
 

@@ -1,10 +1,11 @@
 //! An upgrade's report as one HTML page that needs nothing else.
 
 use fleet::upgrade::Order;
+use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
-use serde_json::{Value, json};
-use steps::record::{Outcome, ScenarioRecord, What};
+use serde_json::json;
+use steps::record::{Entry, Outcome, ScenarioRecord};
 
 use super::difference::When;
 use super::flight::{Moments, Told, moved};
@@ -55,16 +56,12 @@ struct InFlight<'a> {
 impl<'a> InFlight<'a> {
     fn of(record: &'a ScenarioRecord, passage: &Passage) -> Self {
         let story = Story::of(record, &passage.id);
-        let lost = record.entries.iter().filter_map(|entry| match &entry.what {
-            What::Lost { loss } => Some(loss.as_str()),
-            _ => None,
-        });
         Self {
             feature: &record.feature,
             scenario: &record.scenario,
             outcome: record.outcome,
             reason: record.reason.as_deref(),
-            lost: lost.collect(),
+            lost: record.entries.iter().filter_map(Entry::lost).collect(),
             moved: Moments::of(&story, passage).map(|moments| moved(&story, &moments)).unwrap_or_default(),
             timeline: Timeline::of(&story, passage),
         }
@@ -115,7 +112,7 @@ fn filled(record: &UpgradeRecord, report: &Report) -> Result<String, minijinja::
         "started_at": record.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         "minutes": format!("{:.0}", record.seconds / 60.0),
     });
-    let page = environment.get_template("report")?.render(converted(&known))?;
+    let page = environment.get_template("report")?.render(Serde(&known))?;
     // What controllers say may have characters that no document takes.
     Ok(clean(&page) + "\n")
 }
@@ -123,20 +120,4 @@ fn filled(record: &UpgradeRecord, report: &Report) -> Result<String, minijinja::
 fn shown(change: Change) -> Shown {
     let (left, right) = side_by_side(change.was.as_deref(), change.is.as_deref());
     Shown { title: change.title(), left, right, change }
-}
-
-/// JSON as the template engine has it.
-fn converted(value: &Value) -> minijinja::Value {
-    match value {
-        Value::Null => ().into(),
-        Value::Bool(b) => (*b).into(),
-        Value::Number(n) => match (n.as_i64(), n.as_f64()) {
-            (Some(whole), _) => whole.into(),
-            (None, Some(number)) => number.into(),
-            (None, None) => n.to_string().into(),
-        },
-        Value::String(s) => s.as_str().into(),
-        Value::Array(list) => list.iter().map(converted).collect::<Vec<_>>().into(),
-        Value::Object(map) => minijinja::Value::from_pairs(map.iter().map(|(k, v)| (k.as_str(), converted(v)))),
-    }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use fleet::error::in_full;
 use fleet::{Fleet, FleetError};
 use jiff::Timestamp;
 use steps::upgrade::{Upgrade, WATCHED};
 
 use super::record::PhaseRecord;
-use crate::output::with_causes;
 
 /// Takes the fleet through an upgrade's phases, each as soon as the scenarios are ready for it. Gives the phases that were
 /// reached, and why it came no further.
@@ -26,7 +26,7 @@ pub async fn go(
         told(&format!("upgrading {} to {}", what.join(" and "), upgrade.to().version));
         let started = Instant::now();
         if let Err(error) = fleet.exchange(parts, upgrade.to(), &healthy).await {
-            upgrade.reached(Err(with_causes(&error)));
+            upgrade.reached(Err(in_full(&error)));
             return (reached, Some(error));
         }
         reached.push(PhaseRecord { phase: *phase, at: Timestamp::now(), seconds: started.elapsed().as_secs_f64() });

@@ -66,7 +66,7 @@ pub struct Change {
     /// What was seen instead.
     pub is: Option<String>,
     /// The orders in which they were seen.
-    pub orders: Vec<Order>,
+    pub orders: BTreeSet<Order>,
     /// The scenarios that show it.
     pub scenarios: Vec<String>,
 }
@@ -213,7 +213,7 @@ fn changes<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> Vec<Cha
                 about: Vec::new(),
                 was: d.was.clone(),
                 is: d.is.clone(),
-                orders: Vec::new(),
+                orders: BTreeSet::new(),
                 scenarios: Vec::new(),
             });
         }
@@ -222,8 +222,7 @@ fn changes<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> Vec<Cha
         for (list, text) in [(&mut change.about, Some(d.about.clone())), (&mut change.scenarios, name)] {
             list.extend(text.filter(|text| !list.contains(text)));
         }
-        let new: Vec<Order> = d.orders.iter().filter(|order| !change.orders.contains(order)).copied().collect();
-        change.orders.extend(new);
+        change.orders.extend(&d.orders);
     }
     all.sort_by_key(|c| {
         (std::cmp::Reverse(c.verdict), c.accepted, c.when, c.kind, std::cmp::Reverse(c.scenarios.len()))
@@ -235,7 +234,7 @@ fn condition_of(about: &str) -> &str {
     about.rsplit_once(": ").map_or(about, |(_, condition)| condition)
 }
 
-fn matrix(record: &UpgradeRecord, differences: &[Difference]) -> Vec<Row> {
+fn matrix<'a>(record: &'a UpgradeRecord, differences: &[Difference]) -> Vec<Row> {
     let mut weightiest = BTreeMap::<_, Verdict>::new();
     for d in differences {
         let (Some(file), Some(scenario)) = (&d.file, &d.scenario) else { continue };
@@ -244,21 +243,29 @@ fn matrix(record: &UpgradeRecord, differences: &[Difference]) -> Vec<Row> {
             *known = (*known).max(d.verdict);
         }
     }
-    let outcomes = |scenarios: Option<&[ScenarioRecord]>, which: &Which<'_>| {
-        let all = by_name(scenarios.unwrap_or_default());
-        all.into_iter().find(|(other, _)| other == which).map(|(_, record)| record.outcome)
+    let ended = |scenarios: Option<&'a Vec<ScenarioRecord>>| -> BTreeMap<Which<'a>, Outcome> {
+        by_name(scenarios.map_or(&[], Vec::as_slice))
+            .into_iter()
+            .map(|(which, record)| (which, record.outcome))
+            .collect()
     };
+    let ended_by_order = record.orders.iter().map(|order| {
+        let after = ended(order.after.as_ref().map(|run| &run.scenarios));
+        let forth = ended(Some(&order.forth.scenarios));
+        (order.order, after, forth, ended(order.back.as_ref().map(|back| &back.scenarios)))
+    });
+    let ended_by_order: Vec<_> = ended_by_order.collect();
     let row = |(which, scenario): (Which<'_>, &ScenarioRecord)| {
-        let cells = record.orders.iter().map(|order| {
-            let cell = |scenarios, when| Cell {
-                outcome: outcomes(scenarios, &which),
-                verdict: weightiest.get(&(which.0, which.1, order.order, when)).copied(),
+        let cells = ended_by_order.iter().map(|(order, after, forth, back)| {
+            let cell = |ended: &BTreeMap<Which<'_>, Outcome>, when| Cell {
+                outcome: ended.get(&which).copied(),
+                verdict: weightiest.get(&(which.0, which.1, *order, when)).copied(),
             };
             Cells {
-                order: order.order,
-                after: cell(order.after.as_ref().map(|run| run.scenarios.as_slice()), When::After),
-                forth: cell(Some(order.forth.scenarios.as_slice()), When::Forth),
-                back: cell(order.back.as_ref().map(|back| back.scenarios.as_slice()), When::Back),
+                order: *order,
+                after: cell(after, When::After),
+                forth: cell(forth, When::Forth),
+                back: cell(back, When::Back),
             }
         });
         Row {

@@ -77,12 +77,13 @@ fn is_then(keyword: &str, before: bool) -> bool {
 impl<'a> Story<'a> {
     /// A scenario's, of a run with this id.
     pub(super) fn of(record: &'a ScenarioRecord, run: &str) -> Self {
-        let names = Names::of(record.entries.iter().filter_map(transition), run);
+        let names = Names::of(record.entries.iter().filter_map(Entry::transition), run);
         let mut story = Self { record, names, spans: Vec::new() };
         let mut open: BTreeMap<(&str, &str, Option<&str>, &str), usize> = BTreeMap::new();
         let mut then = false;
-        for Entry { at, what } in &record.entries {
-            let settles = match what {
+        for entry in &record.entries {
+            let at = entry.at;
+            let settles = match &entry.what {
                 What::Step { keyword, .. } => {
                     let asserted = then;
                     then = is_then(keyword, then);
@@ -96,15 +97,15 @@ impl<'a> Story<'a> {
                     story.spans[*span].settled = true;
                 }
             }
-            let What::Transition(t) = what else { continue };
+            let Some(t) = entry.transition() else { continue };
             let key = (t.cluster.as_str(), t.object.as_str(), t.part.as_deref(), t.condition.as_str());
             if let Some(span) = open.remove(&key) {
-                story.spans[span].until = Some(*at);
+                story.spans[span].until = Some(at);
             }
             if let Some(state) = &t.to {
                 open.insert(key, story.spans.len());
                 let (place, said) = (story.place(t), story.said(state));
-                story.spans.push(Span { transition: t, state, place, said, from: *at, until: None, settled: false });
+                story.spans.push(Span { transition: t, state, place, said, from: at, until: None, settled: false });
             }
         }
         story
@@ -154,25 +155,18 @@ impl<'a> Story<'a> {
 
     /// What the diagnosis found whenever it was asked, with those that a finding explains.
     pub(super) fn findings(&self) -> impl Iterator<Item = &'a Finding> + use<'a> {
-        let asked = self.record.entries.iter().filter_map(|entry| match &entry.what {
-            What::Diagnosed { findings } => Some(findings),
-            _ => None,
-        });
-        asked.flatten().flat_map(Finding::flatten)
+        self.record.entries.iter().filter_map(Entry::diagnosed).flatten().flat_map(Finding::flatten)
     }
 
     /// The findings that a step names, and those that no other finding explains: what one explains comes and goes with the
     /// moment at which the diagnosis was asked.
     pub(super) fn settled_findings(&self) -> impl Iterator<Item = &'a Finding> {
-        let asked = self.record.entries.iter().filter_map(|entry| match &entry.what {
-            What::Diagnosed { findings } => Some(findings),
-            _ => None,
-        });
+        let asked = self.record.entries.iter().filter_map(Entry::diagnosed);
         let named = |finding: &&Finding| {
             let code = finding.code.to_string();
             self.record.entries.iter().any(|e| matches!(&e.what, What::Step { text, .. } if text.contains(&code)))
         };
-        let explained = asked.clone().flatten().flat_map(Finding::flatten).filter(named);
+        let explained = self.findings().filter(named);
         explained.chain(asked.flatten())
     }
 
@@ -194,12 +188,5 @@ impl<'a> Story<'a> {
     pub(super) fn failure(&self) -> Option<String> {
         let failed = !self.passed() && self.was_run();
         failed.then(|| self.mask(self.record.reason.as_deref().unwrap_or("it did not end")))
-    }
-}
-
-fn transition(entry: &Entry) -> Option<&Transition> {
-    match &entry.what {
-        What::Transition(transition) => Some(transition),
-        _ => None,
     }
 }
