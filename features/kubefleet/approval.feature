@@ -124,6 +124,19 @@ Feature: An approval that counts for nothing
       | a cluster-scoped placement |
       | a namespaced placement     |
 
+  @without-task-labels @without-before-stage-tasks @drift:staged-update-run-2026/approval-labels
+  Scenario: A request after a stage carries its run's name under a label in lower case, and nothing of its task
+    Given a cluster-scoped placement "web" with strategy External selects "member-1"
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | after    |
+      | staging | member-1 | Approval |
+    When an update run "release" of placement "web" starts with strategy "asks"
+    Then the approval request of update run "release" after stage "staging" has
+      | field                                               | value     |
+      | metadata.labels.kubernetes-fleet.io/targetupdaterun | {release} |
+      | metadata.labels.kubernetes-fleet.io/targetUpdateRun | absent    |
+      | metadata.labels.kubernetes-fleet.io/taskType        | absent    |
+
   @needs-task-labels @guide:staged-update-run-2026/approval-labels
   Scenario Outline: A request of <placement> carries its run's name and its task as labels
     Given <placement> "web" with strategy External selects "member-1"

@@ -273,6 +273,31 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
+  @without-run-state-field @takes-50s @KF-UR-003
+  @guide:staged-update-run-2025/abortion/not-recoverable @guide:staged-update-run-2026/abortion/not-recoverable
+  Scenario: A run that failed stays so when nothing is in its way any more
+    Given a cluster-scoped placement "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    And the resources of placement "web" change
+    And an update run "old" of placement "web" starts with strategy "all" at snapshot index "0"
+    And update run "old" reports
+      | on                      | condition | status | reason                 |
+      | stage staging, member-1 | Started   | True   | ClusterUpdatingStarted |
+    When an update run "new" of placement "web" starts with strategy "all" at snapshot index "1"
+    Then update run "old" reports
+      | condition | status | reason          |
+      | Succeeded | False  | UpdateRunFailed |
+    And the diagnosis of update run "old" is KF-UR-003 for "member-1"
+    And update run "new" succeeds
+    When update run "new" is deleted
+    Then update run "old" goes on reporting for 20 seconds
+      | condition | status | reason          |
+      | Succeeded | False  | UpdateRunFailed |
+    When update run "old" is deleted
+    Then the diagnosis finds nothing
+
   @needs-run-state-field @without-run-states
   Scenario Outline: A run of <placement> ignores its state
     Given <placement> "web" with strategy External selects "member-1"

@@ -61,26 +61,46 @@ Feature: A staged update run is stuck and has no word for it
     And placement "web" becomes available on "member-2" and "member-3"
     And the diagnosis finds nothing
 
-  @pods @takes-130s @KF-AV-002
-  @guide:staged-update-run-2025/image-pull-failure
-  Scenario: What keeps a run waiting is an image that can't be pulled; it is mended on the member, and a new run succeeds
+  # There are no ResourceEnvelopes yet.
+  @KF-UR-006 @without-envelopes @guide:staged-update-run-2025/stuck-envelope
+  Scenario: A Deployment in a ConfigMap never becomes available
+    Given a cluster-scoped placement "web" with strategy External selects "member-2"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-2 |
+    When the resources of placement "web" include a ConfigMap with '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"app","namespace":"{web}-app"},"spec":{"selector":{"matchLabels":{"app":"app"}},"template":{"metadata":{"labels":{"app":"app"}},"spec":{"containers":[{"name":"app","image":"registry.invalid/app:1"}]}}}}'
+    And an update run "release" of placement "web" starts with strategy "all"
+    And the stuck threshold of update run "release" passes on "member-2"
+    Then placement "web" lists as failed
+      | on       | object         | envelope           | condition | status | reason                  |
+      | member-2 | Deployment app | ConfigMap envelope | Available | False  | ManifestNotAvailableYet |
+    And the diagnosis of update run "release" is KF-UR-006 for "member-2"
+    When update run "release" is deleted
+    And the ConfigMap of placement "web" is corrected to '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"right","namespace":"{web}-app"}}'
+    And an update run "next" of placement "web" starts with strategy "all"
+    Then update run "next" succeeds
+    And placement "web" becomes available on "member-2"
+    And the diagnosis finds nothing
+
+  @pods @takes-130s
+  Scenario Outline: What keeps a run waiting is an image that <fault>; it is mended on the member, and a new run succeeds
     Given member "member-1" has pods
     And a cluster-scoped placement "web" with strategy External selects "member-1"
-    And the resources of placement "web" include a Deployment with image "nginx:unpullable"
+    And the resources of placement "web" include a Deployment with image "<image>"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
     And an update run "release" of placement "web" starts with strategy "all"
     And the stuck threshold of update run "release" passes on "member-1"
-    Then the Pod of placement "web" on "member-1" waits with "ErrImagePull"
+    Then the Pod of placement "web" on "member-1" waits with "<waits>"
     And "kubectl get deploy" on "member-1" shows of placement "web"
       | NAME | READY | UP-TO-DATE | AVAILABLE | AGE |
       | app  | 0/1   | 1          | 0         | *   |
     # A kubelet goes to and fro between both: kubectl may look when it is the other one again.
     And "kubectl get pods" on "member-1" shows of placement "web"
-      | NAME  | READY | STATUS                           | RESTARTS | AGE |
-      | app-* | 0/1   | ErrImagePull or ImagePullBackOff | 0        | *   |
-    And the diagnosis of update run "release" is KF-UR-006 for "member-1", because of KF-AV-002
+      | NAME  | READY | STATUS  | RESTARTS | AGE |
+      | app-* | 0/1   | <shows> | 0        | *   |
+    And the diagnosis of update run "release" is KF-UR-006 for "member-1", because of <code>
       | object                | value                        |
       | Run/                  | Started=True                 |
       | Placement/            | NotAllWorkAreAvailable       |
@@ -95,6 +115,16 @@ Feature: A staged update run is stuck and has no word for it
     And placement "web" becomes available on "member-1"
     When update run "release" is deleted
     Then the diagnosis finds nothing
+
+    @KF-AV-002 @guide:staged-update-run-2025/image-pull-failure
+    Examples:
+      | fault           | image            | waits        | shows                            | code      |
+      | can't be pulled | nginx:unpullable | ErrImagePull | ErrImagePull or ImagePullBackOff | KF-AV-002 |
+
+    @KF-AV-001 @guide:staged-update-run-2026/image-pull-failure
+    Examples:
+      | fault             | image           | waits            | shows            | code      |
+      | has no valid name | nginx:not a tag | InvalidImageName | InvalidImageName | KF-AV-001 |
 
   @takes-140s @KF-UR-005
   Scenario: An old run that waits is left beside a newer one that has succeeded

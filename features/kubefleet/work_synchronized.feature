@@ -65,6 +65,9 @@ Feature: WorkSynchronized is False
       |      | WorkSynchronized | False  | WorkNotSynchronizedYet |
       | east | WorkSynchronized | False  | SyncWorkFailed         |
     And the diagnosis of placement "second" is KF-WS-001 for "east"
+    # What the older placement had on the member is lost all the same.
+    And the resources of placement "first" are gone from "east"
+    And the diagnosis of placement "first" is KF-WS-008 for "east"
     When placement "second" selects "member-1" and "member-2" instead
     Then placement "second" becomes available on "member-1" and "member-2"
     And a change to the resources of placement "second" arrives on "member-1" and "member-2"
@@ -79,9 +82,6 @@ Feature: WorkSynchronized is False
     When placement "third" is deleted
     Then no binding and no Work of placement "third" is left
     And the resources of placement "third" are gone from "member-1"
-    # What the older placement had on the member is lost all the same.
-    And the resources of placement "first" are gone from "east"
-    And the diagnosis of placement "first" is KF-WS-008 for "east"
 
   @drill @disruptive @takes-100s @KF-WS-001 @KF-MC-004
   @drift:work-synchronized/resolution/rejoin @drift:azure-work-synchronized/resolution/rejoin

@@ -133,6 +133,12 @@ pub fn member_agent_name(member: &str) -> String {
     format!("{member}-member-agent")
 }
 
+/// Whether a process of a fleet is an agent of KubeFleet.
+#[must_use]
+pub fn is_agent(process: &str) -> bool {
+    process == hub_agent_name() || process.ends_with("-member-agent")
+}
+
 fn known(wanted: &[(&str, &str)], flags: &BTreeSet<String>) -> Vec<String> {
     let known = wanted.iter().filter(|(flag, _)| flags.contains(*flag));
     known.map(|(flag, value)| format!("--{flag}={value}")).collect()

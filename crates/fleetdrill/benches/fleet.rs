@@ -1,5 +1,6 @@
 //! Figures of a fleet: how fast it starts, how well scenarios share it, how long all of KubeFleet's take, fast-forwarded and
-//! in real time, and all of Argo CD's on a fleet that has it, and how much memory it all takes.
+//! in real time, all of Argo CD's on a fleet that has it, and how much memory it all takes; and what an upgrade takes that is
+//! validated before and after.
 //!
 //! A benchmark prints and judges nothing. Machines are noisy: what counts are ratios within one run, of things measured
 //! in turn.
@@ -38,8 +39,12 @@ type Failure = Box<dyn std::error::Error>;
 type Part = fn() -> Result<(), Failure>;
 
 /// The parts, which can be asked for by name: `make bench ARGS=kubefleet`.
-const PARTS: [(&str, Part); 4] =
-    [("start", start), ("failures", failures), ("kubefleet", kubefleet), ("argocd", argocd)];
+const PARTS: [(&str, Part); 5] =
+    [("start", start), ("failures", failures), ("kubefleet", kubefleet), ("argocd", argocd), ("upgrade", upgrade)];
+
+/// The versions of an upgrade. The newer one is the default.
+const OLD: &str = "v0.14.0";
+const NEW: &str = "v0.1.2";
 
 fn main() -> Result<(), Failure> {
     // `cargo test` runs benchmarks too, to see that they compile.
@@ -129,6 +134,32 @@ fn kubefleet() -> Result<(), Failure> {
 fn argocd() -> Result<(), Failure> {
     println!("\nall of Argo CD's scenarios on one fleet, without its start");
     suite("in all", &["--tags", "@argocd"])
+}
+
+/// KubeFleet's scenarios before and after an upgrade, beside the same scenarios without one. Both with the start of their fleet.
+fn upgrade() -> Result<(), Failure> {
+    let (from, to) = (OLD, NEW);
+    let built = Command::new(program()).args(["toolchain", "install", "kubefleet", from]).output()?;
+    if !built.status.success() {
+        return Err(String::from_utf8_lossy(&built.stderr).into());
+    }
+    println!("\nall of KubeFleet's scenarios before and after an upgrade from {from} to {to}, hub first");
+    let whole = |args: &[&str]| -> Result<f64, Failure> {
+        let started = Instant::now();
+        let args = args.iter().chain(&["--tags", "@kubefleet"]);
+        let output = Command::new(program()).args(args).current_dir(std::env::temp_dir()).output()?;
+        match output.status.code() {
+            // That something breaks is a finding.
+            Some(0 | 1) => Ok(seconds(started.elapsed())),
+            _ => Err(String::from_utf8_lossy(&output.stderr).into()),
+        }
+    };
+    let plain = whole(&["run", "--kubefleet", to])?;
+    println!("  {plain:>6.1} s without an upgrade, on {to}");
+    let both = whole(&["upgrade", "--from", from, "--to", to, "--order", "hub-first", "--only", "before-after"])?;
+    println!("  {both:>6.1} s before and after it");
+    println!("  ratio                              {:>6.2}", both / plain);
+    Ok(())
 }
 
 fn suite(what: &str, args: &[&str]) -> Result<(), Failure> {

@@ -79,17 +79,12 @@ fn docs_guides_md_is_what_was_measured() {
     expect_file!["../../../docs/guides.md"].assert_eq(&page);
 }
 
-/// How many statements of a guide no scenario reaches yet on KubeFleet v0.14.0, which has its words for them elsewhere or not at all.
-const UNREACHED_ON_V0_14_0: [(&str, usize); 2] = [("staged-update-run-2025", 2), ("staged-update-run-2026", 6)];
-
 #[test]
 fn no_statement_about_kubefleet_is_unreached() {
     for guide in coverage().iter().filter(|guide| guide.product == Product::KubeFleet) {
         for (version, counts) in guide.counts() {
-            let known = UNREACHED_ON_V0_14_0.iter().find(|(name, _)| version == "v0.14.0" && *name == guide.name);
-            let known = known.map_or(0, |(_, unreached)| *unreached);
             let why = "each needs a scenario that names it, and a run that measures it";
-            assert_eq!(counts.unreached, known, "{} on {version}, of {:?}: {why}", guide.name, guide.unreached);
+            assert_eq!(counts.unreached, 0, "{} on {version}, of {:?}: {why}", guide.name, guide.unreached);
         }
     }
 }

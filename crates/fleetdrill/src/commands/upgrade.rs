@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clusters::keeper::Program;
-use fleet::agents::Agents;
+use clusters::keeper::protocol::Exit as ProcessExit;
+use fleet::agents::{Agents, is_agent};
 use fleet::capability::Capabilities;
 use fleet::error::in_full;
 use fleet::upgrade::Order;
@@ -83,14 +84,14 @@ async fn see(args: &Upgrade, suite: Suite, extras: Extras<'_>, id: &str) -> Resu
     line.finish();
     let ground = Ground { args, id, suite, old, new };
     let mut before = None;
-    let mut orders = Vec::new();
+    let (mut orders, mut cut_off) = (Vec::new(), None);
     let asked = if args.order.is_empty() { Order::iter().collect() } else { args.order.clone() };
     for order in asked {
         let fleet = ground.fleet().await?;
         let seen = async {
             if before.is_none() && args.only != Some(UpgradePart::InFlight) {
                 eprintln!("the scenarios on KubeFleet {}", args.from);
-                before = Some(ground.run(&fleet, Part::of(ground.suite.clone(), &fleet, false), None).await?.0);
+                before = Some(ground.peaceful(&fleet).await?);
             }
             ground.order(&fleet, order).await
         };
@@ -98,8 +99,19 @@ async fn see(args: &Upgrade, suite: Suite, extras: Extras<'_>, id: &str) -> Resu
         // What went wrong matters more than that its fleet can't be ended.
         let ended = fleet.end().await;
         clusters::state_dir::wait_until_gone(fleet.name()).await;
-        orders.push(seen?);
-        ended?;
+        let seen = seen.and_then(|seen| {
+            orders.push(seen);
+            Ok(ended?)
+        });
+        match seen {
+            Ok(()) => {}
+            // Nothing to report yet.
+            Err(error) if before.is_none() && orders.is_empty() => return Err(error),
+            Err(error) => {
+                cut_off = Some(in_full(&error));
+                break;
+            }
+        }
     }
     Ok(UpgradeRecord {
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
@@ -109,6 +121,7 @@ async fn see(args: &Upgrade, suite: Suite, extras: Extras<'_>, id: &str) -> Resu
         seconds: started.elapsed().as_secs_f64(),
         before: before.unwrap_or_else(|| ground.empty(&args.from)),
         orders,
+        cut_off,
     })
 }
 
@@ -159,13 +172,20 @@ impl Ground<'_> {
         }
         if self.args.only != Some(UpgradePart::InFlight) {
             eprintln!("the scenarios on KubeFleet {}, upgraded {order}", self.new.version);
-            record.after = Some(self.run(fleet, Part::of(self.suite.clone(), fleet, false), None).await?.0);
+            record.after = Some(self.peaceful(fleet).await?);
         }
         if self.args.back {
             eprintln!("back to KubeFleet {}, {order}", self.old.agents.version);
             record.back = Some(self.pass(fleet, order, &self.old.agents).await?);
         }
         Ok(record)
+    }
+
+    /// All scenarios that the fleet's version can run, without an upgrade.
+    async fn peaceful(&self, fleet: &Fleet) -> Result<RunRecord, CommandError> {
+        let (run, broken) = self.run(fleet, Part::of(self.suite.clone(), fleet, false), None).await?;
+        // Of scenarios that lost their fleet, nothing can be said.
+        broken.map_or(Ok(run), |exit| Err(FleetError::Broken { exit }.into()))
     }
 
     /// Takes the fleet to a version with all scenarios in flight that the version it has can run.
@@ -181,7 +201,11 @@ impl Ground<'_> {
         let (ran, (phases, error)) =
             tokio::join!(self.run(fleet, part, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
         let (run, broken) = ran?;
-        let error = error.or(broken).map(|error| in_full(&error));
+        let error = match error.or(broken.map(|exit| FleetError::Broken { exit })) {
+            Some(error) if is_the_upgrade_s(&error) => Some(in_full(&error)),
+            Some(error) => return Err(error.into()),
+            None => None,
+        };
         Ok(Passage { id: run.id, from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
     }
 
@@ -191,7 +215,7 @@ impl Ground<'_> {
         fleet: &Fleet,
         Part { suite, left_out, order }: Part,
         upgrade: Option<steps::upgrade::Upgrade>,
-    ) -> Result<(RunRecord, Option<FleetError>), CommandError> {
+    ) -> Result<(RunRecord, Option<ProcessExit>), CommandError> {
         let started = Instant::now();
         let mut record = self.empty(&fleet.version());
         record.id = new_id();
@@ -219,7 +243,7 @@ impl Ground<'_> {
                 crate::output::print_error(&error, None);
             }
         }
-        Ok((record, ended.broken.map(|exit| FleetError::Broken { exit })))
+        Ok((record, ended.broken))
     }
 
     fn empty(&self, version: &str) -> RunRecord {
@@ -240,6 +264,14 @@ impl Ground<'_> {
             fleet_seconds: 0.0,
             scenarios: Vec::new(),
         }
+    }
+}
+
+/// Whether an upgrade that came no further is to blame for it, and not the machine.
+fn is_the_upgrade_s(error: &FleetError) -> bool {
+    match error {
+        FleetError::Broken { exit } => is_agent(&exit.name),
+        error => !error.is_environment(),
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) fn record() -> UpgradeRecord {
         started_at: time(0),
         seconds: 600.0,
         before: run("aaaa", old("aaaa")),
+        cut_off: None,
         orders: vec![
             OrderRecord {
                 order: Order::HubFirst,

@@ -7,6 +7,9 @@ use crate::suite::Suite;
 /// The step at which a scenario waits for the upgrade.
 const UPGRADED: &str = "KubeFleet is upgraded";
 
+/// What all steps say that assert a failure's diagnosis.
+const DIAGNOSED: &str = "the diagnosis of ";
+
 /// The same scenarios with an upgrade in each of them: where their failure has been induced and asserted, before their remedy. One
 /// that has the step already stays as it is.
 #[must_use]
@@ -24,9 +27,14 @@ pub fn in_flight(suite: &Suite) -> Suite {
     suite
 }
 
-/// Where the remedy begins: the first When behind a Then.
+/// Where the remedy begins: the first When behind the diagnosis of a failure, or, in a scenario that diagnoses none, behind a Then.
+/// A failure that takes several steps to induce has asserted something before it is there.
 fn remedy(scenario: &Scenario) -> Option<usize> {
-    let asserted = scenario.steps.iter().position(|step| step.ty == StepType::Then)?;
+    let is_diagnosis = |step: &Step| step.value.contains(DIAGNOSED);
+    let asserted = scenario.steps.iter().position(is_diagnosis).or_else(|| {
+        let is_then = |step: &Step| step.ty == StepType::Then;
+        scenario.steps.iter().position(is_then)
+    })?;
     let behind = scenario.steps[asserted..].iter().position(|step| step.ty == StepType::When)?;
     Some(asserted + behind)
 }
@@ -66,6 +74,16 @@ mod tests {
              When the hub-agent is restarted\n    Then the diagnosis finds nothing\n",
         );
         assert_eq!(found[3..5], ["When KubeFleet is upgraded", "When the hub-agent is restarted"]);
+    }
+
+    #[test]
+    fn a_failure_that_takes_several_steps_is_induced_before_the_upgrade() {
+        let found = steps(
+            "    Given member \"member-1\" has pods\n    When the hub-agent is restarted\n    Then the diagnosis finds nothing\n    \
+             When the hub-agent is restarted\n    Then the diagnosis of placement \"web\" is KF-WS-001\n    \
+             When the hub-agent is restarted\n    Then the diagnosis finds nothing\n",
+        );
+        assert_eq!(found[5], "When KubeFleet is upgraded");
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub struct UpgradeRecord {
     pub before: RunRecord,
     /// What each order of upgrade showed, each on a fleet of its own.
     pub orders: Vec<OrderRecord>,
+    /// Why it ended before all orders were gone, where the environment is at fault.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cut_off: Option<String>,
 }
 
 /// One order of upgrade.

@@ -23,6 +23,9 @@ pub struct Report {
     pub to: String,
     /// The weightiest of the differences that the baseline doesn't have.
     pub verdict: Verdict,
+    /// Why not all was seen that was asked for, where the environment is at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_off: Option<String>,
     /// How many scenarios were compared, and how they ended.
     pub counts: Counts,
     /// The findings that are made on one version only, or only in flight.
@@ -139,6 +142,7 @@ impl Report {
             from: record.from.clone(),
             to: record.to.clone(),
             verdict,
+            cut_off: record.cut_off.clone(),
             counts: counts(&matrix, &differences),
             findings: changes(differences.iter().filter(|d| d.kind == Kind::Finding)),
             runbooks: runbooks(record, &differences),
@@ -156,7 +160,11 @@ impl Report {
     /// The exit code: something breaks only if the baseline doesn't have it.
     #[must_use]
     pub fn exit(&self) -> Exit {
-        if self.verdict == Verdict::Breaks { Exit::Found } else { Exit::Fine }
+        match self.verdict {
+            _ if self.cut_off.is_some() => Exit::Environment,
+            Verdict::Breaks => Exit::Found,
+            Verdict::Differs | Verdict::Safe => Exit::Fine,
+        }
     }
 }
 

@@ -25,6 +25,9 @@ pub fn render(report: &Report, look: Look) -> String {
         told(*verdict)
     ));
     page.indented(2, |page| {
+        if let Some(why) = &report.cut_off {
+            page.at_most(TEXT, &format!("{} ", "ended early:".style(ERROR)), 2, why);
+        }
         page.text(&report.counts());
         for order in orders(report) {
             write_order(page, report, order);
@@ -129,7 +132,8 @@ impl Change {
     pub fn title(&self) -> String {
         let about = self.about.join(", ");
         match self.kind {
-            Kind::Upgrade | Kind::Finding => about,
+            Kind::Upgrade => "the upgrade fails".to_owned(),
+            Kind::Finding => about,
             Kind::Loss => format!("lost on a member: {about}"),
             Kind::Outcome if self.when == When::After => "a scenario ends otherwise".to_owned(),
             Kind::Outcome => format!("a scenario in flight fails: {about}"),
