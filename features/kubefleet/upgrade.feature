@@ -58,6 +58,30 @@ Feature: What is healthy stays so when KubeFleet is upgraded
       | a cluster-scoped placement |
       | a namespaced placement     |
 
+  # Older versions record in a run what the placement says of its apply strategy, newer ones the defaults with it. A run whose
+  # placement leaves it out is aborted by an upgrade between the two: see docs/upgrading.md.
+  Scenario Outline: A rollout of <placement>, which states its whole apply strategy, waits in the middle of its stages
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    And placement "web" applies with '{"type":"ClientSideApply","comparisonOption":"PartialComparison","whenToApply":"Always","whenToTakeOver":"Always"}'
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | after    |
+      | staging | member-1 | Approval |
+      | canary  | member-2 |          |
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And the resources of placement "web" are on "member-1"
+    And the approval request of update run "release" after stage "staging" is there, without an answer
+    When KubeFleet is upgraded
+    And the approval request of update run "release" after stage "staging" is approved
+    Then update run "release" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And nothing on members was lost in the upgrade
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
   @disruptive
   Scenario: A member joins while hub and members run different versions
     Given hub and members run different versions of KubeFleet

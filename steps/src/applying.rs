@@ -29,6 +29,7 @@ async fn selects_with(
 }
 
 /// Gives the placement another apply strategy, as JSON.
+#[given(expr = "placement {string} applies with {string}")]
 #[when(expr = "placement {string} applies with {string}")]
 async fn applies_with(world: &mut World, name: String, strategy: String) -> Result<(), StepError> {
     let scene = world.scene();

@@ -137,6 +137,8 @@ fn names(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition) -> Value {
         "placement_ref": run.placement(fleet).map(|p| kubectl::reference(p.object)).unwrap_or_default(),
         "message": failed.message,
         "again": kubectl::again(fleet, run, None),
+        // v0.14.0 records the apply strategy as it stands in the placement, v0.1.2 with the defaults.
+        "unrecorded": run.object.at("/status/appliedStrategy").is_none_or(Value::is_null),
     })
 }
 
@@ -176,7 +178,10 @@ fn changed(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition, change: &Change) 
     if change.code == "KF-UR-033" {
         evidence.extend(membership(fleet, run));
     }
-    let draft = Draft::new(change.code, run.subject(fleet, None, None), &names(fleet, run, failed), evidence);
+    let mut names = names(fleet, run, failed);
+    // Older versions record the apply strategy as it stands in the placement, without defaults; newer ones with them (v0.14.0, v0.1.2).
+    names["unrecorded"] = run.object.at("/status/appliedStrategy").is_none().into();
+    let draft = Draft::new(change.code, run.subject(fleet, None, None), &names, evidence);
     if change.code == "KF-UR-032" { follows_placement(fleet, run, draft) } else { draft }
 }
 

@@ -208,6 +208,21 @@ fn each_change_under_a_run_is_found_in_every_wording_and_scope() {
 }
 
 #[test]
+fn a_run_of_an_older_version_that_recorded_no_apply_strategy_is_told_from_a_change() {
+    let message = "failed to process the request due to a client error: the applyStrategy in the updateRun is outdated, latest: \
+                   &{PartialComparison Always ClientSideApply false <nil> Always}, recorded: <nil>";
+    let run = failed_run(&format!("cannot continue the updateRun: {message}"), json!([started(STARTED)]));
+    let cause = |run: Value| {
+        let objects = fleet(&[run], binding("web", "member-1", "web-0-snapshot", json!([])));
+        let findings = diagnosis::diagnose(&hub(objects));
+        assert_eq!(findings[0].code.to_string(), "KF-UR-031");
+        findings[0].cause.clone()
+    };
+    assert!(cause(with(run.clone(), "/status/appliedStrategy", Value::Null)).contains("began under an older KubeFleet"));
+    assert!(cause(with(run, "/status/appliedStrategy", json!({"type": "ClientSideApply"}))).contains("was changed while"));
+}
+
+#[test]
 fn a_change_shows_in_the_objects_whatever_the_message_says() {
     let run = failed_run("other words", json!([started(STARTED)]));
     let at_rest = || binding("web", "member-1", "web-0-snapshot", json!([]));
