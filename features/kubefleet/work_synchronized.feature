@@ -67,7 +67,7 @@ Feature: WorkSynchronized is False
     And the diagnosis of placement "second" is KF-WS-001 for "east"
     # What the older placement had on the member is lost all the same.
     And the resources of placement "first" are gone from "east"
-    And the diagnosis of placement "first" is KF-WS-008 for "east"
+    And the diagnosis of placement "first" is KF-WS-008 for "east", because of KF-WS-001
     When placement "second" selects "member-1" and "member-2" instead
     Then placement "second" becomes available on "member-1" and "member-2"
     And a change to the resources of placement "second" arrives on "member-1" and "member-2"
