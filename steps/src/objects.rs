@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use diagnosis::Object;
 use fleet::argocd;
+use fleet::capability::Capabilities;
 use fleet::kinds::{self, Kind};
 use fleet::observe::Watched;
 use serde_json::Value;
@@ -126,6 +127,8 @@ pub struct UpdateRun {
     pub scope: Scope,
     /// Since when it waits for the cluster whose stuck threshold has passed; none before it has.
     pub waits_since: Option<Instant>,
+    /// What the version could do under which it was made. It names its approval requests once, and keeps the names through an upgrade.
+    pub(crate) made_under: Capabilities,
 }
 
 impl UpdateRun {
@@ -228,7 +231,7 @@ impl Scene {
             }
             ObjectRef::ApprovalRequest { run, when, stage } => {
                 let run = self.run(run)?;
-                let name = wording::request(&self.fleet.capabilities(), &run.name, when, stage);
+                let name = wording::request(&run.made_under, &run.name, when, stage);
                 one(run.scope.approval_request(), run.scope.namespace(), &name, "")
             }
             ObjectRef::MemberNamespace(member) => {

@@ -514,7 +514,8 @@ async fn create(scene: &mut Scene, new: New) -> Result<(), StepError> {
     }
     scene.make(kind, namespace, json!({"metadata": {"name": real}, "spec": spec})).await?;
     scene.did(format!("{}/{real} made {}", kind.kind, how.join(" ")));
-    let run = UpdateRun { name: real, placement: new.placement, scope: new.scope, waits_since: None };
+    let made_under = scene.fleet.capabilities();
+    let run = UpdateRun { name: real, placement: new.placement, scope: new.scope, waits_since: None, made_under };
     scene.runs.insert(new.name, run);
     Ok(())
 }
