@@ -218,8 +218,12 @@ fn a_run_of_an_older_version_that_recorded_no_apply_strategy_is_told_from_a_chan
         assert_eq!(findings[0].code.to_string(), "KF-UR-031");
         findings[0].cause.clone()
     };
-    assert!(cause(with(run.clone(), "/status/appliedStrategy", Value::Null)).contains("began under an older KubeFleet"));
-    assert!(cause(with(run, "/status/appliedStrategy", json!({"type": "ClientSideApply"}))).contains("was changed while"));
+    assert!(
+        cause(with(run.clone(), "/status/appliedStrategy", Value::Null)).contains("began under an older KubeFleet")
+    );
+    assert!(
+        cause(with(run, "/status/appliedStrategy", json!({"type": "ClientSideApply"}))).contains("was changed while")
+    );
 }
 
 #[test]
