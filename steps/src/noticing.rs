@@ -62,6 +62,46 @@ async fn ask(scene: &mut Scene, name: &str, hard: bool) -> Result<(), StepError>
     Ok(())
 }
 
+/// Asks for the end of the operation that runs, and waits until none does.
+///
+/// An attempt that is being applied at that moment takes the request away: `setOperationState` (v3.2.11,
+/// controller/appcontroller.go:1530) writes the phase that the attempt ended with, whatever the phase is by then. Then the operation
+/// runs again, and a user asks once more.
+///
+/// # Errors
+/// [`FleetError::Idle`] when no operation runs to begin with.
+pub(crate) async fn terminate(scene: &mut Scene, name: &str) -> Result<(), StepError> {
+    let application = scene.application(name)?.name;
+    let mut asked = argocd::terminate(&scene.hub(), &application).await?;
+    loop {
+        let begun = asked.data.pointer(STARTED).cloned();
+        scene.wrote(&asked);
+        let expectation = format!("no operation of Application/{application} runs");
+        let mut overwritten = false;
+        wait(scene, name, &expectation, limits::SYNCED, |object| {
+            let runs = object.at("/operation").is_some();
+            overwritten = runs && object.str(PHASE) == Some("Running") && object.at(STARTED) == begun.as_ref();
+            if runs && !overwritten { Verdict::Pending("it still runs".into()) } else { Verdict::Holds }
+        })
+        .await?;
+        if !overwritten {
+            return Ok(());
+        }
+        scene.did(format!(
+            "Argo CD missed that the operation of Application/{application} is to end: it is asked again"
+        ));
+        asked = match argocd::terminate(&scene.hub(), &application).await {
+            // It has ended by itself.
+            Err(FleetError::Idle(_)) => return Ok(()),
+            asked => asked?,
+        };
+    }
+}
+
+/// Where an Application says when its operation began, and how that goes.
+const STARTED: &str = "/status/operationState/startedAt";
+const PHASE: &str = "/status/operationState/phase";
+
 /// Waits until Argo CD has compared the Application as it was asked to.
 async fn compared(scene: &Scene, name: &str, limit: Duration) -> Result<(), StepError> {
     let expectation = format!("Argo CD has compared Application/{} again", scene.application(name)?.name);

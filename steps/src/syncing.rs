@@ -11,7 +11,7 @@ use fleet::observe::Verdict;
 use crate::application::{latest, stays, wait};
 use crate::error::StepError;
 use crate::limits;
-use crate::noticing::{begins, refresh};
+use crate::noticing::{begins, refresh, terminate};
 use crate::params::ComponentParam;
 use crate::scene::Scene;
 use crate::world::World;
@@ -86,33 +86,19 @@ async fn runs_on(scene: &Scene, name: &str, seconds: u64, message: &str) -> Resu
 #[when(expr = "the sync of application {string} is terminated")]
 async fn is_terminated(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let application = scene.application(&name)?;
-    scene.wrote(&argocd::terminate(&scene.hub(), &application.name).await?);
-    scene.remedied(format!("the operation of Application/{} terminated", application.name));
-    over(scene, &name).await
+    scene.remedied(format!("argocd app terminate-op {}", scene.application(&name)?.name));
+    terminate(scene, &name).await
 }
 
 /// Asks for the end of the sync, and waits for it; one that has ended by itself meanwhile is no error.
 #[when(expr = "the sync of application {string} is ended, if it still runs")]
 async fn is_ended(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
-    let application = scene.application(&name)?;
-    match argocd::terminate(&scene.hub(), &application.name).await {
-        Ok(ended) => scene.wrote(&ended),
-        Err(FleetError::Idle(_)) => {}
-        Err(error) => return Err(error.into()),
+    scene.did(format!("argocd app terminate-op {}", scene.application(&name)?.name));
+    match terminate(scene, &name).await {
+        Err(StepError::Fleet(FleetError::Idle(_))) => Ok(()),
+        ended => ended,
     }
-    scene.did(format!("argocd app terminate-op {}", application.name));
-    over(scene, &name).await
-}
-
-/// Waits until no operation of the Application runs.
-async fn over(scene: &Scene, name: &str) -> Result<(), StepError> {
-    let expectation = format!("no operation of Application/{} runs", scene.application(name)?.name);
-    wait(scene, name, &expectation, limits::SYNCED, |object| {
-        if object.at("/operation").is_none() { Verdict::Holds } else { Verdict::Pending("it still runs".into()) }
-    })
-    .await
 }
 
 /// Asks for a comparison, as `argocd app get --refresh` does, and waits until it is done.
