@@ -10,6 +10,9 @@ pub const REPORTED: Duration = Duration::from_secs(90);
 /// off for up to 60 s.
 pub const AVAILABLE: Duration = Duration::from_secs(180);
 
+/// A run says whether it is initialized: within 1 s.
+pub const INITIALIZED: Duration = Duration::from_secs(15);
+
 /// A run goes through its stages: the hub-agent looks at an updating cluster after 15 s, at a waiting stage after 60 s.
 pub const RUN: Duration = Duration::from_secs(240);
 

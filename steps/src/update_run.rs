@@ -1,12 +1,16 @@
 //! Steps about staged update runs and their strategies.
 
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::{Condition, Object};
+use fleet::FleetError;
 use fleet::capability::Capability;
+use fleet::kinds::Kind;
 use fleet::observe::{Objects, Verdict, Watched};
+use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::data_table::DataTable;
@@ -512,13 +516,51 @@ async fn create(scene: &mut Scene, new: New) -> Result<(), StepError> {
         how.push(format!("with state {state}"));
         spec["state"] = state.into();
     }
-    scene.make(kind, namespace, json!({"metadata": {"name": real}, "spec": spec})).await?;
+    let run = json!({"metadata": {"name": real}, "spec": spec});
+    let strategy = new.scope.strategy().api(&hub.client, namespace);
+    let failed = FleetError::api(&hub.name, format!("read {}/{}", new.scope.strategy().kind, new.strategy));
+    let is_there = strategy.get_metadata_opt(&new.strategy).await.map_err(failed)?.is_some();
+    scene.make(kind, namespace, run.clone()).await?;
     scene.did(format!("{}/{real} made {}", kind.kind, how.join(" ")));
+    while is_there && misses_strategy(scene, kind, namespace, &real).await? {
+        scene.did(format!("KubeFleet hasn't heard of strategy {}: {}/{real} is made anew", new.strategy, kind.kind));
+        scene.delete(kind, namespace, &real).await?;
+        let watched = Watched::one("hub", kind, namespace, &real);
+        let gone = format!("{real} is gone");
+        scene.wait(&hub, &watched, &gone, limits::REPORTED, |objects| Verdict::gone(objects, &real)).await?;
+        scene.make(kind, namespace, run.clone()).await?;
+    }
     let made_under = scene.fleet.capabilities();
     let run = UpdateRun { name: real, placement: new.placement, scope: new.scope, waits_since: None, made_under };
     scene.runs.insert(new.name, run);
     Ok(())
 }
+
+/// Whether a run failed because the hub-agent's cache is behind the API server: it says that there is no such strategy, which was there
+/// before the run (v0.1.2, 23 ms before, on a busy machine: once in some 40 runs of all scenarios). It doesn't look again, and a user
+/// makes the run anew. A run that isn't initialized in time is left alone: its step will tell.
+async fn misses_strategy(scene: &Scene, kind: Kind, namespace: Option<&str>, run: &str) -> Result<bool, StepError> {
+    let (hub, watched) = (scene.hub(), Watched::one("hub", kind, namespace, run));
+    let initialized = |objects: &Objects| objects.get(run).and_then(|run| Object::new(run).condition("Initialized"));
+    let expectation = format!("{run} says whether it is initialized");
+    let held = scene
+        .wait(&hub, &watched, &expectation, limits::INITIALIZED, |objects| match initialized(objects) {
+            Some(_) => Verdict::Holds,
+            None => Verdict::Pending("it doesn't yet".into()),
+        })
+        .await;
+    match held {
+        Ok(held) => {
+            Ok(initialized(&held.objects).is_some_and(|c| c.status == "False" && NO_STRATEGY.is_match(&c.message)))
+        }
+        Err(StepError::Fleet(FleetError::TimedOut { .. })) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// How versions say that a run's strategy isn't there (v0.1.2, v0.14.0).
+static NO_STRATEGY: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("(?i)referenced [a-z]*updateStrategy not found").expect("a valid pattern"));
 
 fn task(text: &str) -> Value {
     match text.split_once(' ') {

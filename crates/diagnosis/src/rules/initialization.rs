@@ -133,6 +133,7 @@ fn cause(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition) -> Draft {
         "strategy_ref": kubectl::resource(
             super::fleet::PLACEMENT, run.scope.strategy(), run.object.namespace(), run.strategy_name()
         ),
+        "was_there": strategy_was_there(fleet, run),
         "stage": told.stage,
         "member": if told.member.is_empty() { listed(&spread.twice) } else { told.member.clone() },
         "label": told.label,
@@ -220,10 +221,23 @@ fn scheduling(fleet: Fleet<'_>, run: Run<'_>, _: &Told) -> Vec<Evidence> {
 fn strategy(fleet: Fleet<'_>, run: Run<'_>, _: &Told) -> Vec<Evidence> {
     let quote = fleet.quote();
     let mut evidence = vec![quote.field(run.object, "spec.stagedRolloutStrategyName")];
-    if run.strategy(fleet).is_none() {
-        evidence.push(quote.absent(run.scope.strategy(), run.object.namespace(), run.strategy_name()));
+    match run.strategy(fleet) {
+        Some(strategy) => {
+            evidence.push(quote.field(strategy, CREATED));
+            evidence.push(quote.field(run.object, CREATED));
+        }
+        None => evidence.push(quote.absent(run.scope.strategy(), run.object.namespace(), run.strategy_name())),
     }
     evidence
+}
+
+const CREATED: &str = "metadata.creationTimestamp";
+
+/// Whether the strategy isn't younger than the run that doesn't find it. The times have whole seconds.
+fn strategy_was_there(fleet: Fleet<'_>, run: Run<'_>) -> bool {
+    let created = |object: Object<'_>| object.str("/metadata/creationTimestamp")?.parse::<jiff::Timestamp>().ok();
+    let both = run.strategy(fleet).and_then(|strategy| created(strategy).zip(created(run.object)));
+    both.is_some_and(|(strategy, run)| strategy <= run)
 }
 
 /// A field of a stage of the strategy.

@@ -15,6 +15,8 @@ const MISSING: [&str; 3] = [
      no resourceSnapshots with index `7` found for placement `/web`",
 ];
 
+const CREATED: &str = "/metadata/creationTimestamp";
+
 fn failed(index: &str, message: &str) -> Value {
     run("r", "web", index, json!([condition("Initialized", "False", "UpdateRunInitializedFailed", message)]), json!([]))
 }
@@ -157,6 +159,21 @@ fn each_cause_is_found_in_every_wording_and_scope() {
             }
         }
     }
+}
+
+#[test]
+fn a_strategy_that_was_there_is_told_from_one_that_was_not() {
+    let cause = |strategy: &str| {
+        let message = "cannot continue the updateRun: failed to initialize the updateRun: failed to process the request due to a \
+                       client error: referenced updateStrategy not found: `/strategy`";
+        let mut objects = fleet(with(failed("1", message), CREATED, "2026-01-08T11:00:01Z"));
+        objects[3] = with(objects[3].clone(), CREATED, strategy);
+        let findings = diagnosis::diagnose(&hub(objects));
+        assert_eq!(findings[0].code.to_string(), "KF-UR-014");
+        findings[0].cause.clone()
+    };
+    assert!(cause("2026-01-08T11:00:01Z").contains("hadn't heard of it yet"));
+    assert!(cause("2026-01-08T11:00:02Z").contains("didn't exist when the run was initialized"));
 }
 
 #[test]
