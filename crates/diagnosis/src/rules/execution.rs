@@ -178,10 +178,7 @@ fn changed(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition, change: &Change) 
     if change.code == "KF-UR-033" {
         evidence.extend(membership(fleet, run));
     }
-    let mut names = names(fleet, run, failed);
-    // Older versions record the apply strategy as it stands in the placement, without defaults; newer ones with them (v0.14.0, v0.1.2).
-    names["unrecorded"] = run.object.at("/status/appliedStrategy").is_none().into();
-    let draft = Draft::new(change.code, run.subject(fleet, None, None), &names, evidence);
+    let draft = Draft::new(change.code, run.subject(fleet, None, None), &names(fleet, run, failed), evidence);
     if change.code == "KF-UR-032" { follows_placement(fleet, run, draft) } else { draft }
 }
 
