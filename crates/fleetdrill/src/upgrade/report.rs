@@ -24,7 +24,6 @@ pub struct Report {
     /// The weightiest of the differences that the baseline doesn't have.
     pub verdict: Verdict,
     /// Why not all was seen that was asked for, where the environment is at fault.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_off: Option<String>,
     /// How many scenarios were compared, and how they ended.
     pub counts: Counts,
