@@ -14,6 +14,7 @@ use crate::data_table::DataTable;
 use crate::destination::namespace_on;
 use crate::error::StepError;
 use crate::limits;
+use crate::noticing::{came, refresh};
 use crate::objects::Application;
 use crate::repository::repository;
 use crate::scene::Scene;
@@ -59,23 +60,47 @@ async fn is_well(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let latest = latest(scene, &name).await?;
     let expectation = format!("Application/{} is Synced and Healthy", scene.application(&name)?.name);
-    wait(scene, &name, &expectation, limits::SYNCED, |object| {
-        if let Some((type_, message)) = argocd::conditions(&object).first() {
-            return Verdict::Pending(format!("it has the condition {type_}: {message}"));
-        }
-        let wanted = [
-            ("/status/sync/status", "Synced"),
-            ("/status/health/status", "Healthy"),
-            ("/status/operationState/phase", "Succeeded"),
-            ("/status/sync/revision", &latest),
-        ];
-        let is = |pointer: &str| object.str(pointer).unwrap_or("absent").to_owned();
-        match wanted.iter().find(|(pointer, value)| is(pointer) != *value) {
-            Some((pointer, value)) => Verdict::Pending(format!("{pointer} is {}, not {value}", is(pointer))),
-            None => Verdict::Holds,
-        }
-    })
-    .await
+    let mut behind = false;
+    let soon = wait(scene, &name, &expectation, limits::COMPARED, |object| {
+        behind = is_behind(object);
+        well(object, &latest)
+    });
+    if came(soon.await)? {
+        return Ok(());
+    }
+    if behind {
+        let application = scene.application(&name)?.name;
+        scene.did(format!(
+            "Argo CD missed what the sync of Application/{application} has changed: it is asked to compare"
+        ));
+        refresh(scene, &name, false).await?;
+    }
+    wait(scene, &name, &expectation, limits::SYNCED, |object| well(object, &latest)).await
+}
+
+/// Synced, at this commit, and Healthy, by a sync that succeeded.
+fn well(object: Object<'_>, latest: &str) -> Verdict {
+    if let Some((type_, message)) = argocd::conditions(&object).first() {
+        return Verdict::Pending(format!("it has the condition {type_}: {message}"));
+    }
+    let wanted = [
+        ("/status/sync/status", "Synced"),
+        ("/status/health/status", "Healthy"),
+        ("/status/operationState/phase", "Succeeded"),
+        ("/status/sync/revision", latest),
+    ];
+    let is = |pointer: &str| object.str(pointer).unwrap_or("absent").to_owned();
+    match wanted.iter().find(|(pointer, value)| is(pointer) != *value) {
+        Some((pointer, value)) => Verdict::Pending(format!("{pointer} is {}, not {value}", is(pointer))),
+        None => Verdict::Holds,
+    }
+}
+
+/// Whether a sync has succeeded, and the comparison doesn't know it.
+fn is_behind(object: Object<'_>) -> bool {
+    object.at("/operation").is_none()
+        && object.str("/status/operationState/phase") == Some("Succeeded")
+        && object.str("/status/sync/status") == Some("OutOfSync")
 }
 
 /// The fields of the last operation.

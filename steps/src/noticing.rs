@@ -113,7 +113,7 @@ async fn compared(scene: &Scene, name: &str, limit: Duration) -> Result<(), Step
 }
 
 /// Whether what was waited for came in time.
-fn came(waited: Result<(), StepError>) -> Result<bool, StepError> {
+pub(crate) fn came(waited: Result<(), StepError>) -> Result<bool, StepError> {
     match waited {
         Ok(()) => Ok(true),
         Err(StepError::Fleet(FleetError::TimedOut { .. })) => Ok(false),
