@@ -56,7 +56,7 @@ Feature: A staged update run fails to initialize
       | placement                  | short | shown           | of    |
       | a cluster-scoped placement | csur  | /{web}          | {web} |
 
-    @drill @without-run-columns
+    @without-run-columns
     Examples:
       | placement                  | short | shown           | of    |
       | a cluster-scoped placement | csur  | /{web}          | {web} |

@@ -14,7 +14,7 @@ use crate::data_table::DataTable;
 use crate::destination::namespace_on;
 use crate::error::StepError;
 use crate::limits;
-use crate::noticing::{came, refresh};
+use crate::noticing::comes;
 use crate::objects::Application;
 use crate::repository::repository;
 use crate::scene::Scene;
@@ -60,22 +60,7 @@ async fn is_well(world: &mut World, name: String) -> Result<(), StepError> {
     let scene = world.scene();
     let latest = latest(scene, &name).await?;
     let expectation = format!("Application/{} is Synced and Healthy", scene.application(&name)?.name);
-    let mut behind = false;
-    let soon = wait(scene, &name, &expectation, limits::COMPARED, |object| {
-        behind = is_behind(object);
-        well(object, &latest)
-    });
-    if came(soon.await)? {
-        return Ok(());
-    }
-    if behind {
-        let application = scene.application(&name)?.name;
-        scene.did(format!(
-            "Argo CD missed what the sync of Application/{application} has changed: it is asked to compare"
-        ));
-        refresh(scene, &name, false).await?;
-    }
-    wait(scene, &name, &expectation, limits::SYNCED, |object| well(object, &latest)).await
+    comes(scene, &name, &expectation, |object| well(object, &latest)).await
 }
 
 /// Synced, at this commit, and Healthy, by a sync that succeeded.
@@ -94,13 +79,6 @@ fn well(object: Object<'_>, latest: &str) -> Verdict {
         Some((pointer, value)) => Verdict::Pending(format!("{pointer} is {}, not {value}", is(pointer))),
         None => Verdict::Holds,
     }
-}
-
-/// Whether a sync has succeeded, and the comparison doesn't know it.
-fn is_behind(object: Object<'_>) -> bool {
-    object.at("/operation").is_none()
-        && object.str("/status/operationState/phase") == Some("Succeeded")
-        && object.str("/status/sync/status") == Some("OutOfSync")
 }
 
 /// The fields of the last operation.

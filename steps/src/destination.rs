@@ -229,7 +229,7 @@ pub(crate) async fn known(
     scene: &Scene,
     member: &str,
     object: &str,
-) -> Result<(clusters::local::Cluster, Kind, String), StepError> {
+) -> Result<(clusters::cluster::Cluster, Kind, String), StepError> {
     let cluster = scene.fleet.member(&scene.names.get(member)?).await?.cluster;
     let wrong = || StepError::Feature(format!("`{object}` is no object like `ConfigMap/settings`"));
     let (kind, name) = object.split_once('/').ok_or_else(wrong)?;

@@ -25,7 +25,7 @@ const SECOND: &str = "second-work";
 
 /// Adds a ResourceEnvelope (in the namespace that is placed) or a ClusterResourceEnvelope with this object, as JSON, to the
 /// placement's resources; or a ConfigMap with whatever text, which KubeFleet took for an envelope before there were those.
-/// `{name}` stands for the real name of what the scenario calls so.
+/// `{name}` stands for the real name of what the scenario calls so. Should KubeFleet make two Works of it, the second is deleted.
 #[when(expr = "the resources of placement {string} include a {word} with {string}")]
 async fn include_envelope(world: &mut World, name: String, kind: String, object: String) -> Result<(), StepError> {
     let scene = world.scene();
@@ -36,6 +36,7 @@ async fn include_envelope(world: &mut World, name: String, kind: String, object:
     if kind == kinds::CONFIG_MAP {
         value["metadata"]["annotations"] = json!({ IS_ENVELOPE: "true" });
     }
+    scene.keep_one_work(&name);
     scene.make(kind, namespace.as_deref(), value).await?;
     scene.induced(format!("{}/{envelope} wraps {object}", kind.kind));
     changed(scene, &name).await

@@ -17,6 +17,15 @@ pub enum StepError {
     Differs(String),
 }
 
+/// What was waited for, if it came in time.
+pub(crate) fn in_time<T>(waited: Result<T, StepError>) -> Result<Option<T>, StepError> {
+    match waited {
+        Ok(held) => Ok(Some(held)),
+        Err(StepError::Fleet(FleetError::TimedOut { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// An error with its causes, one a line.
 pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

@@ -40,6 +40,7 @@ mod scene;
 pub mod settings;
 pub mod syncing;
 pub mod tables;
+mod twins;
 pub mod update_run;
 pub mod upgrade;
 pub mod webhook;

@@ -13,14 +13,15 @@ use crate::world::World;
 async fn has_logged(world: &mut World, text: String) -> Result<(), StepError> {
     let scene = world.scene();
     let wanted = scene.words(&text);
-    logged(scene, &fleet::agents::hub_agent_name(), &[&wanted]).await
+    logged("the hub-agent", &quoted(&scene.fleet.hub_agent_log().await?), &[&wanted])
 }
 
 /// A component of Argo CD has logged a line with both texts; `{name}` stands for the real name of what the scenario calls so.
 #[then(expr = "the {component} of Argo CD has logged {string} in a line with {string}")]
 async fn in_a_line(world: &mut World, component: ComponentParam, text: String, with: String) -> Result<(), StepError> {
     let scene = world.scene();
-    logged(scene, component.0.process(), &[&scene.names.fill(&text), &scene.names.fill(&with)]).await
+    let process = component.0.process();
+    logged(process, &log(scene, process).await?, &[&scene.names.fill(&text), &scene.names.fill(&with)])
 }
 
 /// A component of Argo CD has logged the first text, and the second stands in none of the lines that have it.
@@ -28,26 +29,32 @@ async fn in_a_line(world: &mut World, component: ComponentParam, text: String, w
 async fn in_no_line(world: &mut World, component: ComponentParam, text: String, with: String) -> Result<(), StepError> {
     let scene = world.scene();
     let (process, text, with) = (component.0.process(), scene.names.fill(&text), scene.names.fill(&with));
-    logged(scene, process, &[&text]).await?;
-    if log(scene, process).await?.lines().any(|line| line.contains(&text) && line.contains(&with)) {
+    let log = log(scene, process).await?;
+    logged(process, &log, &[&text])?;
+    if log.lines().any(|line| line.contains(&text) && line.contains(&with)) {
         return Err(StepError::Differs(format!("a line of {process}'s log has `{text}` and `{with}`")));
     }
     Ok(())
 }
 
-/// Sees to it that a process has logged a line with all these texts.
-async fn logged(scene: &Scene, process: &str, wanted: &[&str]) -> Result<(), StepError> {
-    if log(scene, process).await?.lines().any(|line| wanted.iter().all(|text| line.contains(text))) {
+/// Sees to it that a line of a log has all these texts.
+fn logged(whose: &str, log: &str, wanted: &[&str]) -> Result<(), StepError> {
+    if log.lines().any(|line| wanted.iter().all(|text| line.contains(text))) {
         return Ok(());
     }
     let wanted = wanted.join("` and `");
-    Err(StepError::Differs(format!("no line of {process}'s log has `{wanted}`")))
+    Err(StepError::Differs(format!("no line of {whose}'s log has `{wanted}`")))
 }
 
+/// The log of a component of Argo CD.
 async fn log(scene: &Scene, process: &str) -> Result<String, StepError> {
     let path = scene.fleet.keeper().log(process);
     let read = tokio::fs::read(&path).await;
     let log = read.map_err(|e| StepError::Differs(format!("failed to read {}: {e}", path.display())))?;
-    // The log quotes messages, and what is quoted in them once more.
-    Ok(String::from_utf8_lossy(&log).replace('\\', ""))
+    Ok(quoted(&String::from_utf8_lossy(&log)))
+}
+
+/// A log quotes messages, and what is quoted in them once more: without any of the marks.
+fn quoted(log: &str) -> String {
+    log.replace('\\', "")
 }

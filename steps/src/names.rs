@@ -12,10 +12,14 @@ pub struct Names {
 }
 
 impl Names {
-    /// Names that end in `suffix`; those in `shared` (the fleet's members) stay as they are.
+    /// Names that end in `suffix`. Those of the fleet's members stay as they are; features call them `member-1` and so on, which
+    /// stands for the first of them if none is really called so.
     #[must_use]
-    pub fn new(suffix: &str, shared: impl IntoIterator<Item = String>) -> Self {
-        let real = shared.into_iter().map(|name| (name.clone(), name)).collect();
+    pub fn new(suffix: &str, members: impl IntoIterator<Item = String>) -> Self {
+        let members: Vec<String> = members.into_iter().collect();
+        let numbered = members.iter().enumerate().map(|(n, name)| (format!("member-{}", n + 1), name.clone()));
+        let mut real: BTreeMap<String, String> = numbered.collect();
+        real.extend(members.iter().map(|name| (name.clone(), name.clone())));
         Self { suffix: suffix.to_owned(), real }
     }
 
@@ -60,6 +64,14 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::Names;
+
+    #[test]
+    fn members_of_other_names_are_numbered() {
+        let names = Names::new("k3f9", ["aks-east", "member-1"].map(ToOwned::to_owned));
+        let get = |name| names.get(name).expect("a member");
+        assert_eq!([get("aks-east"), get("member-1"), get("member-2")], ["aks-east", "member-1", "member-1"]);
+        assert_eq!(Names::new("k3f9", ["east".to_owned()]).fill("on {member-1}"), "on east");
+    }
 
     #[test]
     fn made_names_carry_the_suffix_and_shared_ones_do_not() {

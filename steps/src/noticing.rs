@@ -12,12 +12,13 @@
 
 use std::time::Duration;
 
+use diagnosis::Object;
 use fleet::FleetError;
 use fleet::argocd;
 use fleet::observe::Verdict;
 
 use crate::application::wait;
-use crate::error::StepError;
+use crate::error::{StepError, in_time};
 use crate::limits;
 use crate::scene::Scene;
 
@@ -32,7 +33,7 @@ pub(crate) async fn begins(scene: &mut Scene, name: &str) -> Result<(), StepErro
             Verdict::Pending("it hasn't begun".into())
         }
     });
-    if came(begun.await)? {
+    if in_time(begun.await)?.is_some() {
         return Ok(());
     }
     scene.did(format!("Argo CD missed the sync of Application/{application}"));
@@ -47,13 +48,46 @@ pub(crate) async fn refresh(scene: &mut Scene, name: &str, hard: bool) -> Result
     let how = if hard { "--hard-refresh" } else { "--refresh" };
     ask(scene, name, hard).await?;
     scene.did(format!("argocd app get {how} {}", application.name));
-    if came(compared(scene, name, limits::NOTICED).await)? {
+    if in_time(compared(scene, name, limits::NOTICED).await)?.is_some() {
         return Ok(());
     }
     scene.did(format!("Argo CD missed the refresh of Application/{}: it is asked again", application.name));
     scene.wrote(&argocd::unask(&hub, &application.name).await?);
     ask(scene, name, hard).await?;
     compared(scene, name, limits::SYNCED).await
+}
+
+/// Waits until the Application says something that Argo CD has to compare for. Where a sync has succeeded and the comparison doesn't
+/// know it after [`limits::COMPARED`], asks for one.
+pub(crate) async fn comes(
+    scene: &mut Scene,
+    name: &str,
+    expectation: &str,
+    check: impl Fn(Object<'_>) -> Verdict,
+) -> Result<(), StepError> {
+    let mut behind = false;
+    let soon = wait(scene, name, expectation, limits::COMPARED, |object| {
+        behind = is_behind(object);
+        check(object)
+    });
+    if in_time(soon.await)?.is_some() {
+        return Ok(());
+    }
+    if behind {
+        let application = scene.application(name)?.name;
+        scene.did(format!(
+            "Argo CD missed what the sync of Application/{application} has changed: it is asked to compare"
+        ));
+        refresh(scene, name, false).await?;
+    }
+    wait(scene, name, expectation, limits::SYNCED.saturating_sub(limits::COMPARED), check).await
+}
+
+/// Whether a sync has succeeded, and the comparison doesn't know it: it says what was before, a failure to compare among it.
+fn is_behind(object: Object<'_>) -> bool {
+    object.at("/operation").is_none()
+        && object.str(PHASE) == Some("Succeeded")
+        && object.str("/status/sync/status") != Some("Synced")
 }
 
 async fn ask(scene: &mut Scene, name: &str, hard: bool) -> Result<(), StepError> {
@@ -110,13 +144,4 @@ async fn compared(scene: &Scene, name: &str, limit: Duration) -> Result<(), Step
         if object.at(&annotation).is_none() { Verdict::Holds } else { Verdict::Pending("not yet".into()) }
     })
     .await
-}
-
-/// Whether what was waited for came in time.
-pub(crate) fn came(waited: Result<(), StepError>) -> Result<bool, StepError> {
-    match waited {
-        Ok(()) => Ok(true),
-        Err(StepError::Fleet(FleetError::TimedOut { .. })) => Ok(false),
-        Err(error) => Err(error),
-    }
 }

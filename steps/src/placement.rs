@@ -1,10 +1,14 @@
 //! Steps about placements and the resources that they put on members.
 
+use std::collections::BTreeMap;
+
 use cucumber::{given, then, when};
 use diagnosis::{Condition, Object};
+use fleet::FleetError;
 use fleet::capability::Capability;
 use fleet::kinds;
 use fleet::observe::{Verdict, Watched};
+use kube::api::ListParams;
 use serde_json::{Value, json};
 
 use crate::binding;
@@ -378,9 +382,39 @@ pub(crate) async fn patch_spec(scene: &Scene, name: &str, spec: Value) -> Result
     Ok(format!("{}/{}", kind.kind, p.name))
 }
 
-/// Waits for the first resource snapshot, where one comes by itself.
-pub(crate) async fn first_snapshot(scene: &Scene, name: &str) -> Result<(), StepError> {
-    if scene.placement(name)?.snapshots_by_runs { Ok(()) } else { snapshot_exists(scene, name, 0).await }
+/// Waits for a resource snapshot with the ConfigMap in it, where one comes by itself.
+///
+/// A hub-agent whose cache is behind takes the first one without it, and a second one a moment later. A run would roll out what was
+/// asked for by its index: nothing but the namespace (v0.1.2, once in some twenty runs of all scenarios).
+pub(crate) async fn first_snapshot(scene: &mut Scene, name: &str) -> Result<(), StepError> {
+    let mut p = scene.placement(name)?;
+    if p.snapshots_by_runs {
+        return Ok(());
+    }
+    let labels = format!("{PARENT}={}", p.name);
+    let watched = Watched::labelled("hub", p.scope.resource_snapshot(), p.scope.namespace(), &labels);
+    let expectation = format!("{} has a resource snapshot with ConfigMap/{SETTINGS}", p.name);
+    let (hub, mut index) = (scene.hub(), None);
+    scene
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            let whole = objects.values().map(|o| Object::new(o)).filter(|o| has_settings(*o));
+            index = whole.filter_map(|o| o.label(INDEX)?.parse::<u32>().ok()).max();
+            if index.is_some() { Verdict::Holds } else { Verdict::Pending("no such snapshot".into()) }
+        })
+        .await?;
+    if let Some(index) = index.filter(|index| *index > 0) {
+        let first = "KubeFleet hadn't heard of ConfigMap";
+        scene.did(format!("{first}/{SETTINGS} when it took resource snapshot 0 of {}: {index} has it", p.name));
+        p.snapshots = index + 1;
+        scene.placements.insert(name.to_owned(), p);
+    }
+    Ok(())
+}
+
+/// Whether a resource snapshot has the placement's ConfigMap in it.
+fn has_settings(snapshot: Object<'_>) -> bool {
+    let mut resources = snapshot.list("/spec/selectedResources").iter().map(Object::new);
+    resources.any(|resource| resource.kind() == "ConfigMap" && resource.name() == SETTINGS)
 }
 
 /// The resources differ from the latest snapshot: waits for the next one, where one comes by itself.
@@ -474,6 +508,19 @@ async fn says_scheduled(
     Ok(())
 }
 
+/// The label with a resource snapshot's index.
+const INDEX: &str = "kubernetes-fleet.io/resource-index";
+
+/// The greatest index of the placement's resource snapshots; none where it has none.
+pub(crate) async fn latest_snapshot(scene: &Scene, p: &Placement) -> Result<Option<u32>, StepError> {
+    let hub = scene.hub();
+    let params = ListParams::default().labels(&format!("{PARENT}={}", p.name));
+    let listed = p.scope.resource_snapshot().api(&hub.client, p.scope.namespace()).list_metadata(&params).await;
+    let listed = listed.map_err(FleetError::api("hub", format!("list the resource snapshots of {}", p.name)))?;
+    let index = |labels: &BTreeMap<String, String>| labels.get(INDEX)?.parse().ok();
+    Ok(listed.items.iter().filter_map(|snapshot| index(snapshot.metadata.labels.as_ref()?)).max())
+}
+
 /// Waits until the placement has a resource snapshot of this index.
 pub(crate) async fn snapshot_exists(scene: &Scene, name: &str, index: u32) -> Result<(), StepError> {
     let p = scene.placement(name)?;
@@ -481,7 +528,7 @@ pub(crate) async fn snapshot_exists(scene: &Scene, name: &str, index: u32) -> Re
     let watched = Watched::labelled("hub", p.scope.resource_snapshot(), p.scope.namespace(), &labels);
     let expectation = format!("{} has a resource snapshot with index {index}", p.name);
     let index = index.to_string();
-    let has = |o: &Value| Object::new(o).label("kubernetes-fleet.io/resource-index") == Some(&index);
+    let has = |o: &Value| Object::new(o).label(INDEX) == Some(&index);
     let hub = scene.hub();
     scene
         .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::{Condition, Object};
+use fleet::capability::Capabilities;
 use fleet::observe::{Objects, Verdict};
 use serde_json::Value;
 
@@ -61,10 +62,10 @@ async fn reports(world: &mut World, object: ObjectRef, step: &Step) -> Result<()
     if let ObjectRef::Application(name) = &object {
         return application::reports(scene, name, step).await;
     }
-    let expected = table(scene, step)?;
+    let expected = tables(scene, &object, step)?;
     let found = scene.find(&object)?;
     let hub = scene.hub();
-    let expectation = expectation(&expected);
+    let expectation = expectation(&expected[0]);
     scene
         .wait(&hub, &found.watched, &expectation, limits::REPORTED, |objects| check(&found, &expected, objects))
         .await?;
@@ -77,21 +78,34 @@ async fn reports(world: &mut World, object: ObjectRef, step: &Step) -> Result<()
 #[then(expr = "{object} goes on reporting for {int} seconds")]
 async fn goes_on(world: &mut World, object: ObjectRef, seconds: u64, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
-    let expected = table(scene, step)?;
+    let expected = tables(scene, &object, step)?;
     let found = scene.find(&object)?;
     let (hub, time) = (scene.hub(), Duration::from_secs(seconds));
-    let (watched, expectation) = (&found.watched, expectation(&expected));
+    let (watched, expectation) = (&found.watched, expectation(&expected[0]));
     // The watch may not have seen yet what a step before has just written.
     scene.wait(&hub, watched, &expectation, limits::REPORTED, |objects| check(&found, &expected, objects)).await?;
     scene.stays(&hub, watched, &expectation, time, |objects| check(&found, &expected, objects)).await
 }
 
-fn table(scene: &Scene, step: &Step) -> Result<Vec<Expected>, StepError> {
-    DataTable::of(step, "conditions", &COLUMNS)?.rows().map(|row| self::row(scene, &row)).collect()
+/// What is expected, in the words of the version that runs; and of an update run that was made before KubeFleet was upgraded in the
+/// older version's words as well: one that had ended keeps them.
+fn tables(scene: &Scene, object: &ObjectRef, step: &Step) -> Result<Vec<Vec<Expected>>, StepError> {
+    let now = scene.fleet.capabilities();
+    let mut tables = vec![table(scene, &now, step)?];
+    if let ObjectRef::UpdateRun(name) = object {
+        let then = scene.run(name)?.made_under;
+        if then != now {
+            tables.push(table(scene, &then, step)?);
+        }
+    }
+    Ok(tables)
 }
 
-fn row(scene: &Scene, row: &Row<'_>) -> Result<Expected, StepError> {
-    let can = scene.fleet.capabilities();
+fn table(scene: &Scene, can: &Capabilities, step: &Step) -> Result<Vec<Expected>, StepError> {
+    DataTable::of(step, "conditions", &COLUMNS)?.rows().map(|row| self::row(scene, can, &row)).collect()
+}
+
+fn row(scene: &Scene, can: &Capabilities, row: &Row<'_>) -> Result<Expected, StepError> {
     let cell = |name: &str| row.cell(name).map(|cell| scene.names.fill(cell));
     let needed = |name: &str| row.needed(name).map(|cell| scene.names.fill(cell));
     let observed_generation = match cell("observedGeneration").as_deref() {
@@ -107,12 +121,12 @@ fn row(scene: &Scene, row: &Row<'_>) -> Result<Expected, StepError> {
         place: place(scene, &cell("on").unwrap_or_default())?,
         type_: needed("condition")?,
         status: needed("status")?,
-        reason: row.cell("reason").map(|reason| wording::reason(&can, reason)),
-        message: row.cell("message").map(|message| scene.words(message)),
+        reason: row.cell("reason").map(|reason| wording::reason(can, reason)),
+        message: row.cell("message").map(|message| scene.names.fill(&wording::text(can, message))),
         observed_generation,
     };
     let of_run = expected.type_ == "Progressing" && expected.place == Place::Object;
-    let instead = expected.reason.as_deref().filter(|_| of_run).and_then(|reason| wording::progress(&can, reason));
+    let instead = expected.reason.as_deref().filter(|_| of_run).and_then(|reason| wording::progress(can, reason));
     Ok(match instead {
         Some((status, reason)) => {
             Expected { status: status.to_owned(), reason: Some(reason.to_owned()), message: None, ..expected }
@@ -144,7 +158,14 @@ fn expectation(expected: &[Expected]) -> String {
     expected.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-fn check(found: &Found, expected: &[Expected], objects: &Objects) -> Verdict {
+/// Whether one of the tables holds; where none does, what the first one says.
+fn check(found: &Found, tables: &[Vec<Expected>], objects: &Objects) -> Verdict {
+    let mut verdicts = tables.iter().map(|expected| check_one(found, expected, objects)).collect::<Vec<_>>();
+    let holds = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Holds));
+    if holds { Verdict::Holds } else { verdicts.swap_remove(0) }
+}
+
+fn check_one(found: &Found, expected: &[Expected], objects: &Objects) -> Verdict {
     let Some(value) = found.pick(objects) else {
         return Verdict::Pending(format!("there is no such {}", found.kind.kind));
     };

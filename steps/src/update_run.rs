@@ -8,13 +8,12 @@ use cucumber::{given, then, when};
 use diagnosis::{Condition, Object};
 use fleet::FleetError;
 use fleet::capability::Capability;
-use fleet::kinds::Kind;
 use fleet::observe::{Objects, Verdict, Watched};
 use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::data_table::DataTable;
-use crate::error::StepError;
+use crate::error::{StepError, in_time};
 use crate::limits;
 use crate::looks;
 use crate::objects::{Placement, Scope, UpdateRun};
@@ -218,8 +217,7 @@ async fn snapshot_is_taken(world: &mut World, placement: String) -> Result<(), S
         .await?;
     scene.delete(run, namespace, &name).await?;
     scene.delete(kind, namespace, &name).await?;
-    let expectation = format!("{name} is gone");
-    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| Verdict::gone(objects, &name)).await?;
+    is_gone(scene, &watched, &name).await?;
     scene.did(format!("{}/{name} at state Initialize took a resource snapshot", run.kind));
     scene.placements.insert(placement, p);
     Ok(())
@@ -431,9 +429,12 @@ async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
     let run = scene.run(&name)?;
     scene.delete(run.scope.run(), run.scope.namespace(), &run.name).await?;
     scene.did(format!("{}/{} deleted", run.scope.run().kind, run.name));
-    let watched = run.watched();
-    let (hub, expectation) = (scene.hub(), format!("{} is gone", run.name));
-    scene.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| Verdict::gone(objects, &run.name)).await?;
+    is_gone(scene, &run.watched(), &run.name).await
+}
+
+async fn is_gone(scene: &Scene, watched: &Watched, run: &str) -> Result<(), StepError> {
+    let (hub, expectation) = (scene.hub(), format!("{run} is gone"));
+    scene.wait(&hub, watched, &expectation, limits::REPORTED, |objects| Verdict::gone(objects, run)).await?;
     Ok(())
 }
 
@@ -502,10 +503,16 @@ fn new(scene: &Scene, name: &str, placement: &str, strategy: &str) -> Result<New
 }
 
 async fn create(scene: &mut Scene, new: New) -> Result<(), StepError> {
-    let real = scene.names.make(&new.name);
-    let (kind, namespace) = (new.scope.run(), new.scope.namespace());
+    let run = UpdateRun {
+        name: scene.names.make(&new.name),
+        placement: new.placement,
+        scope: new.scope,
+        waits_since: None,
+        made_under: scene.fleet.capabilities(),
+    };
+    let (kind, strategy, namespace) = (run.scope.run(), run.scope.strategy(), run.scope.namespace());
     let hub = scene.hub();
-    scene.follow(&hub, &Watched::one("hub", kind, namespace, &real));
+    scene.follow(&hub, &run.watched());
     let mut spec = json!({"placementName": new.placement_name, "stagedRolloutStrategyName": new.strategy});
     let mut how = vec![format!("with strategy {}", new.strategy)];
     if let Some(index) = new.index {
@@ -516,22 +523,18 @@ async fn create(scene: &mut Scene, new: New) -> Result<(), StepError> {
         how.push(format!("with state {state}"));
         spec["state"] = state.into();
     }
-    let run = json!({"metadata": {"name": real}, "spec": spec});
-    let strategy = new.scope.strategy().api(&hub.client, namespace);
-    let failed = FleetError::api(&hub.name, format!("read {}/{}", new.scope.strategy().kind, new.strategy));
-    let is_there = strategy.get_metadata_opt(&new.strategy).await.map_err(failed)?.is_some();
-    scene.make(kind, namespace, run.clone()).await?;
-    scene.did(format!("{}/{real} made {}", kind.kind, how.join(" ")));
-    while is_there && misses_strategy(scene, kind, namespace, &real).await? {
-        scene.did(format!("KubeFleet hasn't heard of strategy {}: {}/{real} is made anew", new.strategy, kind.kind));
-        scene.delete(kind, namespace, &real).await?;
-        let watched = Watched::one("hub", kind, namespace, &real);
-        let gone = format!("{real} is gone");
-        scene.wait(&hub, &watched, &gone, limits::REPORTED, |objects| Verdict::gone(objects, &real)).await?;
-        scene.make(kind, namespace, run.clone()).await?;
+    let object = json!({"metadata": {"name": run.name}, "spec": spec});
+    let failed = FleetError::api(&hub.name, format!("read {}/{}", strategy.kind, new.strategy));
+    let is_there =
+        strategy.api(&hub.client, namespace).get_metadata_opt(&new.strategy).await.map_err(failed)?.is_some();
+    scene.make(kind, namespace, object.clone()).await?;
+    scene.did(format!("{}/{} made {}", kind.kind, run.name, how.join(" ")));
+    while is_there && misses_strategy(scene, &run).await? {
+        scene.did(format!("KubeFleet hasn't heard of strategy {}: {} is made anew", new.strategy, run.name));
+        scene.delete(kind, namespace, &run.name).await?;
+        is_gone(scene, &run.watched(), &run.name).await?;
+        scene.make(kind, namespace, object.clone()).await?;
     }
-    let made_under = scene.fleet.capabilities();
-    let run = UpdateRun { name: real, placement: new.placement, scope: new.scope, waits_since: None, made_under };
     scene.runs.insert(new.name, run);
     Ok(())
 }
@@ -539,23 +542,18 @@ async fn create(scene: &mut Scene, new: New) -> Result<(), StepError> {
 /// Whether a run failed because the hub-agent's cache is behind the API server: it says that there is no such strategy, which was there
 /// before the run (v0.1.2, 23 ms before, on a busy machine: once in some 40 runs of all scenarios). It doesn't look again, and a user
 /// makes the run anew. A run that isn't initialized in time is left alone: its step will tell.
-async fn misses_strategy(scene: &Scene, kind: Kind, namespace: Option<&str>, run: &str) -> Result<bool, StepError> {
-    let (hub, watched) = (scene.hub(), Watched::one("hub", kind, namespace, run));
-    let initialized = |objects: &Objects| objects.get(run).and_then(|run| Object::new(run).condition("Initialized"));
-    let expectation = format!("{run} says whether it is initialized");
+async fn misses_strategy(scene: &Scene, run: &UpdateRun) -> Result<bool, StepError> {
+    let (hub, watched) = (scene.hub(), run.watched());
+    let initialized = |objects: &Objects| Object::new(objects.get(&run.name)?).condition("Initialized");
+    let expectation = format!("{} says whether it is initialized", run.name);
     let held = scene
         .wait(&hub, &watched, &expectation, limits::INITIALIZED, |objects| match initialized(objects) {
             Some(_) => Verdict::Holds,
             None => Verdict::Pending("it doesn't yet".into()),
         })
         .await;
-    match held {
-        Ok(held) => {
-            Ok(initialized(&held.objects).is_some_and(|c| c.status == "False" && NO_STRATEGY.is_match(&c.message)))
-        }
-        Err(StepError::Fleet(FleetError::TimedOut { .. })) => Ok(false),
-        Err(error) => Err(error),
-    }
+    let said = in_time(held)?.and_then(|held| initialized(&held.objects));
+    Ok(said.is_some_and(|c| c.status == "False" && NO_STRATEGY.is_match(&c.message)))
 }
 
 /// How versions say that a run's strategy isn't there (v0.1.2, v0.14.0).

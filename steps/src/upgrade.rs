@@ -11,6 +11,7 @@ use fleet::upgrade::{Order, Part, Phase};
 use tokio::sync::watch;
 
 use crate::error::StepError;
+use crate::placement::latest_snapshot;
 use crate::record::{Entry, What};
 use crate::scene::Scene;
 use crate::world::World;
@@ -176,11 +177,27 @@ async fn goes_to(scene: &mut Scene, phase: Phase) -> Result<(), StepError> {
         }
     }
     tokio::time::sleep(WATCHED).await;
+    count_snapshots(scene).await?;
     for loss in before.lost(scene.fleet()).await? {
         scene.recorder.add(What::Lost { loss });
     }
     let findings = scene.diagnose().await?;
     scene.recorder.add(What::Diagnosed { findings });
+    Ok(())
+}
+
+/// Counts the placements' resource snapshots anew: a new hub-agent takes one of the same resources where it sorts them otherwise, and
+/// who makes a run looks up the latest.
+async fn count_snapshots(scene: &mut Scene) -> Result<(), StepError> {
+    let counted = scene.placements.clone().into_iter().filter(|(_, p)| !p.snapshots_by_runs);
+    for (name, mut p) in counted {
+        let latest = latest_snapshot(scene, &p).await?;
+        if let Some(more) = latest.filter(|latest| latest + 1 > p.snapshots) {
+            scene.did(format!("KubeFleet has taken resource snapshot {more} of {} by itself", p.name));
+            p.snapshots = more + 1;
+            scene.placements.insert(name, p);
+        }
+    }
     Ok(())
 }
 

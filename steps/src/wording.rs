@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use diagnosis::APPLY_DEFAULTS;
 use fleet::capability::{Capabilities, Capability};
 use regex::Regex;
 
@@ -107,14 +108,6 @@ pub(crate) fn evidence(can: &Capabilities, value: &str) -> String {
         value => text(can, &reason(can, value)),
     }
 }
-
-/// What KubeFleet fills in where a placement says nothing of how it applies.
-const APPLY_DEFAULTS: [(&str, &str); 4] = [
-    ("comparisonOption", "PartialComparison"),
-    ("type", "ClientSideApply"),
-    ("whenToApply", "Always"),
-    ("whenToTakeOver", "Always"),
-];
 
 /// A field's value in the version's words. Before namespaced placements (v0.14.0), an update run and the bindings that it has
 /// updated have the apply strategy as it stands in the placement, without what that leaves out.

@@ -39,7 +39,7 @@ async fn include(world: &mut World, name: String, image: String) -> Result<(), S
 }
 
 /// Adds a Deployment with this image to the placement's resources, wrapped in a ResourceEnvelope in the namespace that is
-/// placed, before anything rolls them out.
+/// placed, before anything rolls them out. Should KubeFleet make two Works of it, the second is deleted.
 #[given(expr = "the resources of placement {string} include a Deployment with image {string} in a ResourceEnvelope")]
 async fn include_enveloped(world: &mut World, name: String, image: String) -> Result<(), StepError> {
     let scene = world.scene();
@@ -52,6 +52,7 @@ async fn include_enveloped(world: &mut World, name: String, image: String) -> Re
     wrapped["kind"] = kinds::DEPLOYMENT.kind.into();
     wrapped["metadata"]["namespace"] = content.clone().into();
     let envelope = json!({"metadata": {"name": ENVELOPE}, "data": {WRAPPED: wrapped}});
+    scene.keep_one_work(&name);
     scene.make(kinds::ENVELOPE, Some(&content), envelope).await?;
     scene.did(format!(
         "ResourceEnvelope/{content}/{ENVELOPE} wraps Deployment/{content}/{DEPLOYMENT} with image {image}"

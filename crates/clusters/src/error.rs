@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::provider::Ability;
+
 /// An error of this crate, apart from the toolchain's own.
 #[derive(Debug, Error)]
 pub enum ClusterError {
@@ -75,6 +77,22 @@ pub enum ClusterError {
         /// Why.
         #[source]
         source: Box<kube::config::KubeconfigError>,
+    },
+    /// A kubeconfig doesn't have the context.
+    #[error("the kubeconfig has no context `{context}`, only: {}", contexts.join(", "))]
+    NoContext {
+        /// The context.
+        context: String,
+        /// Those that it has.
+        contexts: Vec<String>,
+    },
+    /// A provider can't do what is asked of it.
+    #[error("provider {provider} can't {ability}")]
+    Cannot {
+        /// The provider.
+        provider: &'static str,
+        /// What it can't do.
+        ability: Ability,
     },
     /// There is no fleet of that name.
     #[error("there is no fleet `{0}`")]

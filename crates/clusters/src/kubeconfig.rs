@@ -89,6 +89,12 @@ pub fn base64(text: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(text)
 }
 
+/// What [`base64`] was made of, where it is text.
+pub(crate) fn from_base64(data: &str) -> Option<String> {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(data).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

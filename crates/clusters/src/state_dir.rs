@@ -1,7 +1,7 @@
 //! The directory in which fleets live while they are up: one directory each, gone when the fleet is.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -195,6 +195,15 @@ pub(crate) fn remove(dir: &Path) -> std::io::Result<()> {
 /// Makes a directory, and what leads to it, that only its owner may enter.
 pub fn make_private(dir: &Path) -> Result<(), ClusterError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(ClusterError::io("make", dir))
+}
+
+/// Writes a file that only its owner may read.
+///
+/// # Errors
+/// When it can't be written.
+pub fn write_private(path: &Path, text: &str) -> Result<(), ClusterError> {
+    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
+    file.and_then(|mut f| f.write_all(text.as_bytes())).map_err(ClusterError::io("write", path))
 }
 
 /// Checks a fleet's or cluster's name: it becomes part of paths, of host names and of label values.

@@ -81,10 +81,20 @@ impl<'a> Object<'a> {
         self.0.get("metadata")?.get("labels")?.get(key)?.as_str()
     }
 
+    /// When the object was made, in whole seconds.
+    #[must_use]
+    pub fn created_at(&self) -> Option<Timestamp> {
+        self.time("/metadata/creationTimestamp")
+    }
+
     /// Since when the object is being deleted, when it is.
     #[must_use]
     pub fn deleted_at(&self) -> Option<Timestamp> {
-        self.str("/metadata/deletionTimestamp").and_then(|t| t.parse().ok())
+        self.time("/metadata/deletionTimestamp")
+    }
+
+    fn time(self, pointer: &str) -> Option<Timestamp> {
+        self.str(pointer).and_then(|t| t.parse().ok())
     }
 
     /// The value at a JSON pointer.

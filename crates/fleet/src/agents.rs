@@ -1,4 +1,4 @@
-//! KubeFleet's agents as processes: which flags of a version to use.
+//! KubeFleet's agents: which flags of a version to use.
 //!
 //! What a version can do is found out from the program: its `--help` names its flags, and only those are given.
 //! v0.3.1 ends at once on a flag that it no longer knows.
@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use clusters::keeper::protocol::ProcessSpec;
-use clusters::kubeconfig::base64;
-use clusters::local::{Cluster, MEMBER_NICENESS};
+use clusters::cluster::Cluster;
+use clusters::provider::{Agent, Hub};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::capability::Capabilities;
 use crate::error::FleetError;
@@ -79,53 +79,47 @@ impl Agents {
         member_agent: PathBuf,
         crds: Vec<PathBuf>,
     ) -> Result<Self, FleetError> {
-        let hub_program = async {
-            let unreadable = |e: std::io::Error| FleetError::Unreadable {
-                what: hub_agent.display().to_string(),
-                why: e.to_string(),
-            };
-            tokio::fs::read(&hub_agent).await.map_err(unreadable)
-        };
         let (hub_flags, member_flags, hub_program, read) =
-            tokio::try_join!(flags(&hub_agent), flags(&member_agent), hub_program, read_crds(crds.clone()))?;
+            tokio::try_join!(flags(&hub_agent), flags(&member_agent), program(&hub_agent), read_crds(crds.clone()))?;
         let capabilities = Capabilities::of(&read, &hub_program);
         Ok(Self { version, capabilities, hub_agent, member_agent, crds, hub_flags, member_flags })
     }
 
-    /// The hub-agent on `hub`.
-    #[must_use]
-    pub fn hub(&self, hub: &Cluster) -> ProcessSpec {
-        let mut args = known(HUB_FLAGS, &self.hub_flags);
-        args.push(format!("--kubeconfig={}", hub.kubeconfig.display()));
-        ProcessSpec { name: hub_agent_name(), program: self.hub_agent.clone(), args, ..ProcessSpec::default() }
+    /// What this version can do on a hub with these CRDs.
+    ///
+    /// # Errors
+    /// When the program can't be read.
+    pub async fn with_crds(&self, crds: &[Value]) -> Result<Capabilities, FleetError> {
+        Ok(Capabilities::of(crds, &program(&self.hub_agent).await?))
     }
 
-    /// The member-agent of `member`, which reaches the hub with the token in `token`.
+    /// The hub-agent on `hub`.
     #[must_use]
-    pub fn member(&self, hub: &Cluster, member: &Cluster, token: &Path) -> ProcessSpec {
-        let mut args = known(MEMBER_FLAGS, &self.member_flags);
-        args.push(format!("--kubeconfig={}", member.kubeconfig.display()));
-        let env = [
-            ("HUB_SERVER_URL", hub.server.clone()),
-            ("HUB_CERTIFICATE_AUTHORITY", base64(&hub.ca)),
-            ("MEMBER_CLUSTER_NAME", member.name.clone()),
-            ("CONFIG_PATH", token.display().to_string()),
-        ];
-        ProcessSpec {
+    pub fn hub(&self, hub: &Cluster) -> Agent {
+        Agent {
+            name: HUB_AGENT.into(),
+            program: self.hub_agent.clone(),
+            flags: known(HUB_FLAGS, &self.hub_flags),
+            cluster: hub.clone(),
+            hub: None,
+        }
+    }
+
+    /// The member-agent of `member`, which reaches the hub with the token in the file `token`.
+    #[must_use]
+    pub fn member(&self, hub: &Cluster, member: &Cluster, token: PathBuf) -> Agent {
+        Agent {
             name: member_agent_name(&member.name),
             program: self.member_agent.clone(),
-            args,
-            env: env.map(|(k, v)| (k.to_owned(), v)).to_vec(),
-            niceness: MEMBER_NICENESS,
+            flags: known(MEMBER_FLAGS, &self.member_flags),
+            cluster: member.clone(),
+            hub: Some(Hub { cluster: hub.clone(), token }),
         }
     }
 }
 
-/// The hub-agent's process.
-#[must_use]
-pub fn hub_agent_name() -> String {
-    "hub-agent".into()
-}
+/// The hub-agent's name: of its process, and of the Deployment in which others run it.
+pub const HUB_AGENT: &str = "hub-agent";
 
 /// A member-agent's process.
 #[must_use]
@@ -136,12 +130,18 @@ pub fn member_agent_name(member: &str) -> String {
 /// Whether a process of a fleet is an agent of KubeFleet.
 #[must_use]
 pub fn is_agent(process: &str) -> bool {
-    process == hub_agent_name() || process.ends_with("-member-agent")
+    process == HUB_AGENT || process.ends_with(&member_agent_name(""))
 }
 
 fn known(wanted: &[(&str, &str)], flags: &BTreeSet<String>) -> Vec<String> {
     let known = wanted.iter().filter(|(flag, _)| flags.contains(*flag));
     known.map(|(flag, value)| format!("--{flag}={value}")).collect()
+}
+
+async fn program(path: &Path) -> Result<Vec<u8>, FleetError> {
+    let unreadable =
+        |e: std::io::Error| FleetError::Unreadable { what: path.display().to_string(), why: e.to_string() };
+    tokio::fs::read(path).await.map_err(unreadable)
 }
 
 async fn flags(program: &Path) -> Result<BTreeSet<String>, FleetError> {

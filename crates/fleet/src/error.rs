@@ -92,6 +92,9 @@ pub enum FleetError {
         /// What it said.
         why: String,
     },
+    /// Scenarios can't run on a fleet that exists already.
+    #[error(transparent)]
+    Existing(#[from] crate::existing::ExistingError),
     /// There is no member of that name.
     #[error("there is no member `{0}` in this fleet")]
     NoSuchMember(String),
@@ -103,6 +106,7 @@ impl FleetError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Cluster(error) => error.hint(),
+            Self::Existing(error) => Some(error.hint()),
             Self::OtherArgoCd => {
                 Some("delete the namespace if nothing of it is needed, or use a fleet of another name".into())
             }
@@ -113,10 +117,13 @@ impl FleetError {
     /// Whether the environment is at fault and not what was tested.
     #[must_use]
     pub fn is_environment(&self) -> bool {
-        matches!(
-            self,
-            Self::Cluster(_) | Self::Broken { .. } | Self::Unreadable { .. } | Self::OtherArgoCd | Self::Git { .. }
-        )
+        match self {
+            Self::Existing(error) => error.is_environment(),
+            Self::Cluster(_) | Self::Broken { .. } | Self::Unreadable { .. } | Self::OtherArgoCd | Self::Git { .. } => {
+                true
+            }
+            _ => false,
+        }
     }
 
     /// For `map_err` on a request.

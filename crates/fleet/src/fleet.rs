@@ -5,10 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use clusters::cluster::{Cluster, Kind};
+use clusters::home::Home;
 use clusters::keeper::protocol::Exit;
 use clusters::keeper::{Keeper, Program};
 use clusters::kubeconfig;
-use clusters::local::{Cluster, Kind, Local, PodPrograms, Programs, write_private};
+use clusters::local::PodPrograms;
+use clusters::provider::{Ability, Provider, Recipe};
+use clusters::state_dir::write_private;
 use diagnosis::Snapshot;
 use futures::future::try_join;
 use kube::config::Kubeconfig;
@@ -16,10 +20,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
-use crate::agents::{Agents, hub_agent_name, member_agent_name};
+use crate::agents::{Agents, HUB_AGENT, member_agent_name};
 use crate::argocd;
 use crate::capability::Capabilities;
 use crate::error::FleetError;
+use crate::existing;
 use crate::install::read_crds;
 use crate::member::{self, Member};
 use crate::observe::Observer;
@@ -33,8 +38,8 @@ pub struct Options {
     pub name: String,
     /// How many members, named `member-1` and so on.
     pub members: usize,
-    /// The control planes' programs.
-    pub programs: Programs,
+    /// What the clusters are made of.
+    pub recipe: Recipe,
     /// KubeFleet's programs.
     pub agents: Agents,
     /// What pods need; without it no member can have any.
@@ -52,7 +57,11 @@ pub struct Fleet(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     pub name: String,
     pub kubefleet: std::sync::RwLock<KubeFleet>,
-    pub local: Local,
+    pub home: Arc<Home>,
+    pub provider: Arc<dyn Provider>,
+    recipe: Recipe,
+    /// The run that has it, where it existed before that.
+    borrowed_for: Option<String>,
     hub: Cluster,
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
@@ -64,6 +73,37 @@ pub(crate) struct Inner {
     starts: Semaphore,
     /// The last snapshot that was taken, and when it was begun.
     snapshot: Mutex<Option<(Instant, Arc<Snapshot>)>>,
+}
+
+/// Where a fleet is: its home here, and its clusters.
+pub(crate) struct Site {
+    pub home: Arc<Home>,
+    pub provider: Arc<dyn Provider>,
+    pub recipe: Recipe,
+    pub hub: Cluster,
+    pub members: BTreeMap<String, Member>,
+}
+
+impl Inner {
+    /// A fleet of its own, without pods and Argo CD.
+    fn new(name: String, site: Site, kubefleet: KubeFleet) -> Self {
+        let Site { home, provider, recipe, hub, members } = site;
+        Self {
+            name,
+            kubefleet: std::sync::RwLock::new(kubefleet),
+            home,
+            provider,
+            recipe,
+            borrowed_for: None,
+            hub,
+            members: RwLock::new(members),
+            pods: RwLock::default(),
+            argocd: RwLock::default(),
+            webhook: Mutex::default(),
+            starts: starts(),
+            snapshot: Mutex::default(),
+        }
+    }
 }
 
 /// What runs on hub and members; different versions only while a fleet is upgraded.
@@ -92,6 +132,7 @@ impl Release {
 #[derive(Serialize, Deserialize)]
 struct Saved {
     name: String,
+    recipe: Recipe,
     created_at: jiff::Timestamp,
     agents: Agents,
     /// The members', where an upgrade has not come as far as both, or has stopped there.
@@ -117,10 +158,10 @@ impl Fleet {
             return Err(clusters::error::ClusterError::FleetExists(options.name).into());
         }
         let (keeper, release) = (&options.keeper, Release::read(options.agents.clone()));
-        let local = async { Ok::<_, FleetError>(Local::create(keeper, &dir, options.programs.clone()).await?) };
-        let (local, release) = try_join(local, release).await?;
-        let keeper = local.keeper().clone();
-        match Self::start(local, release, options, progress).await {
+        let home = async { Ok::<_, FleetError>(Arc::new(Home::create(keeper, &dir).await?)) };
+        let (home, release) = try_join(home, release).await?;
+        let keeper = home.keeper().clone();
+        match Self::start(home, release, options, progress).await {
             Ok(fleet) => Ok(fleet),
             Err(error) => {
                 // The error is what the caller must see, not a failure to clean up after it.
@@ -131,25 +172,23 @@ impl Fleet {
     }
 
     async fn start(
-        local: Local,
+        home: Arc<Home>,
         release: Arc<Release>,
         options: Options,
         progress: Progress,
     ) -> Result<Self, FleetError> {
-        let start = Start { local: &local, agents: &release.agents, crds: &release.crds, progress: &progress };
-        let (hub, members) = start.all(options.members).await?;
-        let inner = Inner {
-            name: options.name,
-            kubefleet: std::sync::RwLock::new(KubeFleet { hub: Arc::clone(&release), members: release }),
-            local,
-            hub,
-            members: RwLock::new(members),
-            pods: RwLock::new(options.pods),
-            argocd: RwLock::default(),
-            webhook: Mutex::default(),
-            starts: starts(),
-            snapshot: Mutex::default(),
+        let provider = options.recipe.create(Arc::clone(&home)).await?;
+        let start = Start {
+            home: &home,
+            provider: &*provider,
+            agents: &release.agents,
+            crds: &release.crds,
+            progress: &progress,
         };
+        let (hub, members) = start.all(options.members).await?;
+        let site = Site { home, provider, recipe: options.recipe, hub, members };
+        let kubefleet = KubeFleet { hub: Arc::clone(&release), members: release };
+        let inner = Inner { pods: RwLock::new(options.pods), ..Inner::new(options.name, site, kubefleet) };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
         if let Some(programs) = options.argocd {
@@ -159,17 +198,25 @@ impl Fleet {
         Ok(fleet)
     }
 
+    /// A fleet that exists already, for a run.
+    pub(crate) fn borrowed(name: String, site: Site, release: Release, run: String) -> Self {
+        let release = Arc::new(release);
+        let kubefleet = KubeFleet { hub: Arc::clone(&release), members: release };
+        Self(Arc::new(Inner { borrowed_for: Some(run), ..Inner::new(name, site, kubefleet) }))
+    }
+
     /// A fleet that is up.
     ///
     /// # Errors
     /// When there is none of that name.
     pub async fn open(name: &str) -> Result<Self, FleetError> {
         let dir = clusters::state_dir::fleet(name)?;
-        let local = Local::open(&dir).await?;
+        let home = Arc::new(Home::open(&dir).await?);
         let unreadable = |why: String| FleetError::Unreadable { what: format!("the state of fleet {name}"), why };
         let text = std::fs::read_to_string(dir.join("fleet.json")).map_err(|e| unreadable(e.to_string()))?;
         let saved: Saved = serde_json::from_str(&text).map_err(|e| unreadable(e.to_string()))?;
-        let hub = local.cluster(HUB).await?;
+        let provider = saved.recipe.open(Arc::clone(&home));
+        let hub = provider.cluster(HUB).await?;
         let on_hub = Release::read(saved.agents).await?;
         let on_members = match saved.member_agents {
             Some(agents) => Release::read(agents).await?,
@@ -177,12 +224,15 @@ impl Fleet {
         };
         let mut members = BTreeMap::new();
         for name in saved.members {
-            members.insert(name.clone(), Member { cluster: local.cluster(&name).await? });
+            members.insert(name.clone(), Member { cluster: provider.cluster(&name).await? });
         }
-        let (members, pods, argocd) = (RwLock::new(members), RwLock::new(saved.pods), RwLock::new(saved.argocd));
-        let (name, starts, snapshot, webhook) = (saved.name, starts(), Mutex::default(), Mutex::default());
-        let kubefleet = std::sync::RwLock::new(KubeFleet { hub: on_hub, members: on_members });
-        Ok(Self(Arc::new(Inner { name, kubefleet, local, hub, members, pods, argocd, webhook, starts, snapshot })))
+        let site = Site { home, provider, recipe: saved.recipe, hub, members };
+        let kubefleet = KubeFleet { hub: on_hub, members: on_members };
+        Ok(Self(Arc::new(Inner {
+            pods: RwLock::new(saved.pods),
+            argocd: RwLock::new(saved.argocd),
+            ..Inner::new(saved.name, site, kubefleet)
+        })))
     }
 
     /// Starts another fleet of the same components, beside this one; with Argo CD if this one has it and it is asked for.
@@ -195,7 +245,7 @@ impl Fleet {
         let options = Options {
             name,
             members,
-            programs: self.0.local.programs().clone(),
+            recipe: self.0.recipe.clone(),
             agents: self.kubefleet().hub.agents.clone(),
             pods: self.0.pods.read().await.clone(),
             argocd: self.0.argocd.read().await.clone().filter(|_| argocd),
@@ -269,13 +319,13 @@ impl Fleet {
     /// The first process of the fleet that ended without having been stopped.
     #[must_use]
     pub fn first_exit(&self) -> watch::Receiver<Option<Exit>> {
-        self.0.local.first_exit()
+        self.0.home.first_exit()
     }
 
     /// The fleet's keeper.
     #[must_use]
     pub fn keeper(&self) -> &Keeper {
-        self.0.local.keeper()
+        self.0.home.keeper()
     }
 
     /// Starts a cluster and joins it.
@@ -285,11 +335,11 @@ impl Fleet {
     pub async fn add_member(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
-        let (local, release) = (&self.0.local, self.kubefleet().members);
-        let (agents, crds) = (&release.agents, &release.crds);
-        let start = Start { local, agents, crds, progress: &(Arc::new(|_| ()) as Progress) };
+        let (provider, release) = (&*self.0.provider, self.kubefleet().members);
+        let (home, agents, crds) = (&self.0.home, &release.agents, &release.crds);
+        let start = Start { home, provider, agents, crds, progress: &(Arc::new(|_| ()) as Progress) };
         let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
-        local.start_controllers(&member.cluster, Kind::Member).await?;
+        provider.start_controllers(&member.cluster, Kind::Member).await?;
         if self.0.argocd.read().await.is_some() {
             argocd::add_destination(self.hub(), &member.cluster).await?;
         }
@@ -327,8 +377,8 @@ impl Fleet {
             argocd::remove_destination(self.hub(), name).await?;
         }
         self.0.members.write().await.remove(name);
-        self.keeper().remove(&member_agent_name(name)).await?;
-        self.0.local.stop_cluster(name).await?;
+        self.0.provider.remove_agent(&member_agent_name(name)).await?;
+        self.0.provider.stop_cluster(name).await?;
         self.save().await?;
         left
     }
@@ -358,7 +408,7 @@ impl Fleet {
     pub async fn start_pods(&self, name: &str) -> Result<(), FleetError> {
         let member = self.member(name).await?;
         let programs = self.0.pods.read().await.clone().ok_or_else(|| FleetError::NoPods(self.0.name.clone()))?;
-        Ok(self.0.local.start_pods(&member.cluster, &programs).await?)
+        Ok(self.0.provider.start_pods(&member.cluster, &programs).await?)
     }
 
     /// Kills the hub-agent and starts it again.
@@ -366,8 +416,16 @@ impl Fleet {
     /// # Errors
     /// When it can't be started.
     pub async fn restart_hub_agent(&self) -> Result<(), FleetError> {
-        self.keeper().stop(&hub_agent_name()).await?;
-        Ok(self.keeper().start_again(&hub_agent_name()).await?)
+        self.0.provider.stop_agent(HUB_AGENT).await?;
+        Ok(self.0.provider.start_agent_again(HUB_AGENT).await?)
+    }
+
+    /// What the hub-agent has logged since it was last started.
+    ///
+    /// # Errors
+    /// When it can't be read.
+    pub async fn hub_agent_log(&self) -> Result<String, FleetError> {
+        Ok(self.0.provider.agent_log(HUB_AGENT).await?)
     }
 
     /// One kubeconfig with the contexts `hub` and each member's name.
@@ -403,7 +461,24 @@ impl Fleet {
         Ok(self.keeper().keep().await?)
     }
 
-    /// Ends the fleet and waits until nothing of it is left.
+    /// Whether it existed before the run that it is used for, and outlives it.
+    #[must_use]
+    pub fn is_borrowed(&self) -> bool {
+        self.0.borrowed_for.is_some()
+    }
+
+    /// Removes what a run has made on a fleet that existed before it; does nothing to others.
+    ///
+    /// # Errors
+    /// When a cluster refuses, or something doesn't go.
+    pub async fn give_back(&self) -> Result<(), FleetError> {
+        let Some(run) = &self.0.borrowed_for else { return Ok(()) };
+        let members = self.members().await.into_values().map(|member| member.cluster);
+        let clusters: Vec<Cluster> = std::iter::once(self.hub().clone()).chain(members).collect();
+        existing::sweep(&clusters, run).await.map(drop)
+    }
+
+    /// Ends the fleet and waits until nothing of it is left; of one that existed before, what there is of it on this machine.
     ///
     /// # Errors
     /// When the keeper doesn't answer.
@@ -411,13 +486,26 @@ impl Fleet {
         Ok(self.keeper().end().await?)
     }
 
+    /// Whether where it runs can do that.
+    #[must_use]
+    pub fn can(&self, ability: Ability) -> bool {
+        self.0.provider.can(ability)
+    }
+
+    /// The provider's name.
+    #[must_use]
+    pub fn provider(&self) -> &'static str {
+        self.0.provider.name()
+    }
+
     pub(crate) async fn save(&self) -> Result<(), FleetError> {
         let members = self.0.members.read().await.keys().cloned().collect();
         let KubeFleet { hub, members: of_members } = self.kubefleet();
-        let (name, agents) = (self.0.name.clone(), hub.agents.clone());
+        let (name, recipe, agents) = (self.0.name.clone(), self.0.recipe.clone(), hub.agents.clone());
         let member_agents = (!Arc::ptr_eq(&hub, &of_members)).then(|| of_members.agents.clone());
         let (pods, argocd) = (self.0.pods.read().await.clone(), self.0.argocd.read().await.clone());
-        let saved = Saved { name, created_at: jiff::Timestamp::now(), agents, member_agents, members, pods, argocd };
+        let created_at = jiff::Timestamp::now();
+        let saved = Saved { name, recipe, created_at, agents, member_agents, members, pods, argocd };
         let dir = self.keeper().dir();
         write_private(&dir.join("fleet.json"), &serde_json::to_string(&saved).unwrap_or_default())?;
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clusters::local::Cluster;
+use clusters::cluster::Cluster;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ pub(crate) async fn register(
     create(hub, SERVICE_ACCOUNT, Some(SYSTEM), account).await?;
     let token = account_token(hub, SYSTEM, &identity).await?;
     let file = token_file(dir, name);
-    clusters::local::write_private(&file, &token).map_err(FleetError::Cluster)?;
+    clusters::state_dir::write_private(&file, &token).map_err(FleetError::Cluster)?;
     let mut labels = labels.clone();
     labels[MEMBER_LABEL] = name.into();
     let member = json!({

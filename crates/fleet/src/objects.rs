@@ -1,6 +1,6 @@
 //! Making and deleting objects of any kind.
 
-use clusters::local::Cluster;
+use clusters::cluster::Cluster;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use serde_json::Value;
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use clusters::local::{Local, write_private};
+use clusters::home::Home;
+use clusters::state_dir::write_private;
 use tokio::net::TcpStream;
 
 use crate::error::FleetError;
@@ -27,9 +28,9 @@ pub(crate) fn read(file: &Path) -> Result<u16, FleetError> {
 }
 
 /// Waits until a process listens on a port of loopback, and fails as soon as it, or another of the fleet, has ended.
-pub(crate) async fn listens(local: &Local, process: &str, port: u16) -> Result<(), FleetError> {
+pub(crate) async fn listens(home: &Home, process: &str, port: u16) -> Result<(), FleetError> {
     let started = Instant::now();
-    let mut exits = local.first_exit();
+    let mut exits = home.first_exit();
     loop {
         if let Some(exit) = exits.borrow_and_update().clone() {
             return Err(FleetError::Broken { exit });
@@ -38,7 +39,7 @@ pub(crate) async fn listens(local: &Local, process: &str, port: u16) -> Result<(
             return Ok(());
         }
         if started.elapsed() > LIMIT {
-            let log = local.keeper().log_tail(process);
+            let log = home.keeper().log_tail(process);
             let expectation = format!("{process} listens on port {port}");
             return Err(FleetError::TimedOut {
                 expectation,

@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clusters::local::{Cluster, Kind, Local};
-use futures::future::{try_join, try_join_all};
+use clusters::cluster::{Cluster, Kind};
+use clusters::home::Home;
+use clusters::provider::Provider;
+use futures::future::{try_join, try_join_all, try_join3};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::agents::Agents;
 use crate::error::FleetError;
+use crate::existing::mark;
 use crate::install::{apply_crds, name};
 use crate::kinds::MEMBER_CLUSTER;
 use crate::member::{self, Member};
 use crate::observe::Observer;
 
 /// The hub's name as a cluster.
-pub(crate) const HUB: &str = "hub";
+pub const HUB: &str = "hub";
 
 /// Something that a fleet's start has reached; for a progress line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +39,10 @@ pub type Progress = Arc<dyn Fn(Stage) + Send + Sync>;
 
 /// What a start is made from.
 pub(crate) struct Start<'a> {
+    /// The fleet's home.
+    pub home: &'a Home,
     /// Where the clusters come from.
-    pub local: &'a Local,
+    pub provider: &'a dyn Provider,
     /// KubeFleet's programs.
     pub agents: &'a Agents,
     /// KubeFleet's CRDs, the hub's and the members'.
@@ -70,8 +75,8 @@ impl Start<'_> {
         });
         let (hub, members) = try_join(hub, try_join_all(members)).await?;
         // Joining needs no controllers: they start when nothing waits for the processors any more.
-        self.local.start_controllers(&hub, Kind::Hub).await?;
-        try_join_all(members.iter().map(|(_, m)| self.local.start_controllers(&m.cluster, Kind::Member))).await?;
+        self.provider.start_controllers(&hub, Kind::Hub).await?;
+        try_join_all(members.iter().map(|(_, m)| self.provider.start_controllers(&m.cluster, Kind::Member))).await?;
         Ok((hub, members.into_iter().collect()))
     }
 
@@ -81,14 +86,14 @@ impl Start<'_> {
     /// Their CRDs come first: an API server lets the first objects of a kind wait for two seconds if the kind is younger
     /// than that (1.36.3), and members would wait for it at the end.
     async fn hub(&self, registers: impl FnOnce(&Cluster)) -> Result<Cluster, FleetError> {
-        let hub = self.local.start_cluster(HUB, Kind::Hub).await?;
+        let hub = self.provider.start_cluster(HUB, Kind::Hub).await?;
         (self.progress)(Stage::ClusterReady(HUB.into()));
         let of_hub = self.crds.iter().filter(|crd| !is_for_members(crd));
         let (of_clusters, of_placements): (Vec<_>, Vec<_>) = of_hub.partition(|crd| is_of_clusters(crd));
-        try_join(apply_crds(&hub, of_clusters), member::create_namespaces(&hub)).await?;
+        try_join3(apply_crds(&hub, of_clusters), member::create_namespaces(&hub), mark(&hub)).await?;
         registers(&hub);
         apply_crds(&hub, of_placements).await?;
-        self.local.keeper().start(self.agents.hub(&hub)).await?;
+        self.provider.start_agent(&self.agents.hub(&hub)).await?;
         (self.progress)(Stage::HubInstalled);
         Ok(hub)
     }
@@ -100,21 +105,22 @@ impl Start<'_> {
         labels: &Value,
         hub: impl Future<Output = Cluster>,
     ) -> Result<Member, FleetError> {
-        let observer = Observer::silent(self.local.first_exit());
+        let observer = Observer::silent(self.home.first_exit());
         let cluster = async {
-            let cluster = self.local.start_cluster(name, Kind::Member).await?;
+            let cluster = self.provider.start_cluster(name, Kind::Member).await?;
             (self.progress)(Stage::ClusterReady(name.to_owned()));
-            apply_crds(&cluster, self.crds.iter().filter(|crd| is_for_members(crd))).await?;
+            let crds = self.crds.iter().filter(|crd| is_for_members(crd));
+            try_join(apply_crds(&cluster, crds), mark(&cluster)).await?;
             Ok::<_, FleetError>(cluster)
         };
         let registered = async {
             let hub = hub.await;
-            let token = member::register(&hub, self.local.keeper().dir(), name, labels).await?;
+            let token = member::register(&hub, self.home.dir(), name, labels).await?;
             member::rights_granted(&hub, &observer, name).await?;
             Ok((hub, token))
         };
         let (cluster, (hub, token)) = try_join(cluster, registered).await?;
-        self.local.keeper().start(self.agents.member(&hub, &cluster, &token)).await?;
+        self.provider.start_agent(&self.agents.member(&hub, &cluster, token)).await?;
         member::joined(&hub, &observer, name).await?;
         (self.progress)(Stage::Joined(name.to_owned()));
         Ok(Member { cluster })

@@ -1,6 +1,6 @@
 //! Objects as `kubectl get` prints them: the API server itself makes the columns.
 
-use clusters::local::Cluster;
+use clusters::cluster::Cluster;
 use kube::Client;
 use serde::Deserialize;
 use serde_json::Value;

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use clusters::local::Cluster;
+use clusters::cluster::Cluster;
 use futures::future::{try_join, try_join_all};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use strum::{Display, EnumIter, EnumString};
 
-use crate::agents::{Agents, member_agent_name};
+use crate::agents::Agents;
 use crate::error::FleetError;
 use crate::fleet::{Fleet, Release};
 use crate::install::replace_crds;
@@ -117,7 +117,7 @@ impl Fleet {
 
     async fn exchange_hub(&self, release: &Release) -> Result<(), FleetError> {
         replace_crds(self.hub(), release.crds.iter().filter(|crd| !is_for_members(crd))).await?;
-        self.keeper().exchange(release.agents.hub(self.hub())).await?;
+        self.0.provider.exchange_agent(&release.agents.hub(self.hub())).await?;
         answers(self.hub(), &Observer::silent(self.first_exit())).await
     }
 
@@ -135,9 +135,8 @@ impl Fleet {
         let (cluster, name) = (&member.cluster, &member.cluster.name);
         replace_crds(cluster, release.crds.iter().filter(|crd| is_for_members(crd))).await?;
         let token = member::token_file(self.keeper().dir(), name);
-        self.keeper().exchange(release.agents.member(self.hub(), cluster, &token)).await?;
-        let (agent, since) = (member_agent_name(name), Timestamp::now());
-        let runs = self.keeper().processes().await?.iter().any(|p| p.name == agent && p.pid.is_some());
+        let runs = self.0.provider.exchange_agent(&release.agents.member(self.hub(), cluster, token)).await?;
+        let since = Timestamp::now();
         // One that was stopped on purpose stays so.
         if !runs || !healthy.contains(name) {
             return Ok(());

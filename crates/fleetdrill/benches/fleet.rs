@@ -16,6 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clusters::keeper::Program;
+use clusters::provider::Recipe;
 use fleet::{Fleet, Options};
 use fleetdrill::components::{self, Components};
 use serde_json::Value;
@@ -42,9 +43,8 @@ type Part = fn() -> Result<(), Failure>;
 const PARTS: [(&str, Part); 5] =
     [("start", start), ("failures", failures), ("kubefleet", kubefleet), ("argocd", argocd), ("upgrade", upgrade)];
 
-/// The versions of an upgrade. The newer one is the default.
+/// The version from which an upgrade leads to the default one.
 const OLD: &str = "v0.14.0";
-const NEW: &str = "v0.1.2";
 
 fn main() -> Result<(), Failure> {
     // `cargo test` runs benchmarks too, to see that they compile.
@@ -83,7 +83,7 @@ async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
     let options = Options {
         name: "bench-fleet".into(),
         members: 3,
-        programs: components.programs.clone(),
+        recipe: Recipe::Local(components.programs.clone()),
         agents: components.agents.clone(),
         pods: None,
         argocd: None,
@@ -138,7 +138,7 @@ fn argocd() -> Result<(), Failure> {
 
 /// KubeFleet's scenarios before and after an upgrade, beside the same scenarios without one. Both with the start of their fleet.
 fn upgrade() -> Result<(), Failure> {
-    let (from, to) = (OLD, NEW);
+    let (from, to) = (OLD, &*components::kubefleet(None)?);
     let built = Command::new(program()).args(["toolchain", "install", "kubefleet", from]).output()?;
     if !built.status.success() {
         return Err(String::from_utf8_lossy(&built.stderr).into());

@@ -93,6 +93,9 @@ pub struct Run {
     /// Where the clusters come from
     #[arg(long, value_name = "PROVIDER", default_value = "local")]
     pub provider: Provider,
+    /// The contexts of a fleet that exists already.
+    #[command(flatten)]
+    pub contexts: Contexts,
     /// How many members the fleet has
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     pub members: u8,
@@ -242,6 +245,12 @@ pub struct Down {
     /// End all fleets, and remove what dead ones left behind
     #[arg(long, conflicts_with = "name")]
     pub all: bool,
+    /// Remove what this run, which has died, left on a fleet that existed before it (--provider existing)
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["name", "all"])]
+    pub run: Option<String>,
+    /// That fleet.
+    #[command(flatten)]
+    pub contexts: Contexts,
 }
 
 /// `fleetdrill diagnose`.
@@ -271,6 +280,14 @@ pub struct Target {
     /// A fleet that `fleetdrill up` made; the default without --kubeconfig or --hub
     #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "hub", "member"])]
     pub fleet: Option<String>,
+    /// Its contexts.
+    #[command(flatten)]
+    pub contexts: Contexts,
+}
+
+/// Contexts of a fleet that exists already.
+#[derive(Debug, Default, Args)]
+pub struct Contexts {
     /// The kubeconfig that has the contexts; KUBECONFIG or ~/.kube/config by default
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -280,6 +297,14 @@ pub struct Target {
     /// A member's context, by the name of its MemberCluster; may be given several times
     #[arg(long, value_name = "NAME=CONTEXT")]
     pub member: Vec<String>,
+}
+
+impl Contexts {
+    /// Whether none of them was given.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kubeconfig.is_none() && self.hub.is_none() && self.member.is_empty()
+    }
 }
 
 /// `fleetdrill collect`.
@@ -378,6 +403,8 @@ pub enum Toolchain {
 pub enum Provider {
     /// Processes on this machine
     Local,
+    /// A fleet that exists already, of clusters that somebody has marked as disposable: --hub, --member
+    Existing,
 }
 
 /// When to leave the fleet up.

@@ -61,16 +61,11 @@ impl CommandError {
                     Exit::Usage
                 }
             }
+            Self::Cluster(error) | Self::Fleet(FleetError::Cluster(error)) => of_cluster(error),
             Self::Suite(_)
             | Self::Usage { .. }
             | Self::Report(_)
-            | Self::Cluster(ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_))
-            | Self::Fleet(
-                FleetError::Cluster(
-                    ClusterError::BadName(_) | ClusterError::NoSuchFleet(_) | ClusterError::FleetExists(_),
-                )
-                | FleetError::NoSuchMember(_),
-            )
+            | Self::Fleet(FleetError::NoSuchMember(_))
             | Self::Toolchain(
                 ToolchainError::UnknownComponent { .. }
                 | ToolchainError::UnknownVersion { .. }
@@ -80,7 +75,8 @@ impl CommandError {
                 | ToolchainError::DoesNotStart { .. }
                 | ToolchainError::BadCrds { .. },
             ) => Exit::Usage,
-            Self::Toolchain(_) | Self::Fleet(_) | Self::Cluster(_) | Self::Environment { .. } => Exit::Environment,
+            Self::Fleet(FleetError::Existing(error)) if !error.is_environment() => Exit::Usage,
+            Self::Toolchain(_) | Self::Fleet(_) | Self::Environment { .. } => Exit::Environment,
         }
     }
 
@@ -96,5 +92,15 @@ impl CommandError {
             Self::Usage { hint, .. } | Self::Environment { hint, .. } => hint.clone(),
             Self::Report(_) => None,
         }
+    }
+}
+
+fn of_cluster(error: &ClusterError) -> Exit {
+    match error {
+        ClusterError::BadName(_)
+        | ClusterError::NoSuchFleet(_)
+        | ClusterError::FleetExists(_)
+        | ClusterError::NoContext { .. } => Exit::Usage,
+        _ => Exit::Environment,
     }
 }

@@ -71,6 +71,7 @@ impl Names {
         match self.known.get(word) {
             Some(known) => format!("{{{known}}}"),
             None if word.contains(&self.suffix) => "{name}".to_owned(),
+            None if is_pod(word) => "{pod}".to_owned(),
             None if word.bytes().all(|b| b.is_ascii_digit()) => "{number}".to_owned(),
             None if is_hash(word) => "{hash}".to_owned(),
             None if word.parse::<std::net::Ipv4Addr>().is_ok() => "{address}".to_owned(),
@@ -80,6 +81,17 @@ impl Names {
             None => word.to_owned(),
         }
     }
+}
+
+/// What a Deployment's Pod is called: the Deployment's name, its template's hash, and five letters.
+fn is_pod(word: &str) -> bool {
+    let is_random = |part: &str, length: std::ops::RangeInclusive<usize>| {
+        // Without vowels and what looks like one (`SafeEncodeString` of k8s.io/apimachinery).
+        length.contains(&part.len()) && part.bytes().all(|b| b"bcdfghjklmnpqrstvwxz2456789".contains(&b))
+    };
+    let mut parts = word.rsplitn(3, '-');
+    let [Some(end), Some(hash), Some(_)] = [parts.next(), parts.next(), parts.next()] else { return false };
+    is_random(end, 5..=5) && is_random(hash, 8..=10)
 }
 
 /// A commit, or a directory's random name.
@@ -144,6 +156,7 @@ mod tests {
             ("works.placement.kubernetes-fleet.io v1", "works.placement.kubernetes-fleet.io v1"),
             ("at 10:04PM on 127.0.0.1:6443", "at {number}:{number} on {address}:{number}"),
             ("ClusterScore:0x2ad29afa09e0 at:2026-11-22 04:05", "ClusterScore:{pointer} at:{date} {number}:{number}"),
+            ("Pod/app-78b674c4b7-knq4l on a-node", "Pod/{pod} on a-node"),
             ("/tmp/0b4e1a52-77aa-4f52-8a3e-1f0c9d2b3a4c", "/tmp/{hash}"),
             ("to [9be1d377a1b04d2b9a0d6a6b0ce5f0cf9be1d377]", "to [{hash}]"),
         ] {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use cucumber::feature::Ext as _;
 use fleet::capability::Capabilities;
 use gherkin::tagexpr::TagOperation;
-use gherkin::{Feature, GherkinEnv, Scenario};
+use gherkin::{Feature, GherkinEnv, Scenario, Step};
 use include_dir::{Dir, include_dir};
 use steps::{World, real_time};
 use thiserror::Error;
@@ -193,7 +193,7 @@ impl Suite {
     }
 
     /// Keeps some scenarios and gives the others.
-    fn part(&mut self, is_for: impl Fn(&Feature, &Scenario) -> bool) -> Self {
+    pub(crate) fn part(&mut self, is_for: impl Fn(&Feature, &Scenario) -> bool) -> Self {
         let mut off = self.clone();
         for (stays, goes) in self.features.iter_mut().zip(&mut off.features) {
             let feature = stays.clone();
@@ -328,6 +328,11 @@ pub fn has_tag(feature: &Feature, scenario: &Scenario, tag: &str) -> bool {
     feature.tags.iter().chain(&scenario.tags).any(|t| t == tag)
 }
 
+/// A scenario's steps, its background's first.
+pub(crate) fn steps<'a>(feature: &'a Feature, scenario: &'a Scenario) -> impl Iterator<Item = &'a Step> {
+    feature.background.iter().flat_map(|background| &background.steps).chain(&scenario.steps)
+}
+
 /// Where a scenario is, for people: its file and line.
 fn place(feature: &Feature, scenario: &Scenario) -> String {
     format!("{}:{}", file(feature), scenario.position.line)
@@ -338,8 +343,7 @@ fn place(feature: &Feature, scenario: &Scenario) -> String {
 /// # Errors
 /// When a tag that should say so doesn't; never for a scenario of a [`Suite`].
 pub fn needed(feature: &Feature, scenario: &Scenario) -> Result<Needed, String> {
-    let background = feature.background.iter().flat_map(|b| &b.steps);
-    Needed::of(&tags(feature, scenario))?.and_of(background.chain(&scenario.steps))
+    Needed::of(&tags(feature, scenario))?.and_of(steps(feature, scenario))
 }
 
 fn built_in() -> Result<Vec<Feature>, SuiteError> {

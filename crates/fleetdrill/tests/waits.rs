@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use clusters::cluster::{Cluster, Kind};
+use clusters::home::Home;
 use clusters::keeper::Program;
-use clusters::local::{Cluster, Kind, Local};
+use clusters::local::Local;
+use clusters::provider::Provider;
 use fleet::FleetError;
 use fleet::kinds::CONFIG_MAP;
 use fleet::observe::{Objects, Observer, Verdict, Watched};
@@ -22,13 +25,14 @@ async fn a_wait_ends_in_one_of_four_ways() {
         .expect("components");
     let dir = tempfile::tempdir().expect("a directory");
     let program = Program(PathBuf::from(env!("CARGO_BIN_EXE_fleetdrill")));
-    let local = Local::create(&program, &dir.path().join("waits"), components.programs).await.expect("a keeper");
+    let home = Arc::new(Home::create(&program, &dir.path().join("waits")).await.expect("a keeper"));
+    let local = Local::create(Arc::clone(&home), components.programs).await.expect("etcd");
     let cluster = local.start_cluster("hub", Kind::Hub).await.expect("an API server");
 
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&seen);
     let observer = Observer::new(
-        local.first_exit(),
+        home.first_exit(),
         Arc::new(move |t| into.lock().expect("unpoisoned").push(format!("{} {}", t.object, t.condition))),
     );
     it_holds(&cluster, &observer).await;
@@ -38,8 +42,8 @@ async fn a_wait_ends_in_one_of_four_ways() {
     what_was_written_is_not_seen_as_it_was_before(&cluster, &observer).await;
     assert!(seen.lock().expect("unpoisoned").contains(&"ConfigMap/default/held (deletion)".to_owned()));
 
-    the_fleet_breaks(&local, &cluster, &observer).await;
-    local.keeper().end().await.expect("an end");
+    the_fleet_breaks(&home, &cluster, &observer).await;
+    home.keeper().end().await.expect("an end");
 }
 
 async fn it_holds(cluster: &Cluster, observer: &Observer) {
@@ -131,8 +135,8 @@ async fn what_was_written_is_not_seen_as_it_was_before(cluster: &Cluster, observ
     }
 }
 
-async fn the_fleet_breaks(local: &Local, cluster: &Cluster, observer: &Observer) {
-    let processes = local.keeper().processes().await.expect("processes");
+async fn the_fleet_breaks(home: &Home, cluster: &Cluster, observer: &Observer) {
+    let processes = home.keeper().processes().await.expect("processes");
     let etcd = processes.iter().find(|p| p.name == "etcd").and_then(|p| p.pid).expect("etcd runs");
     let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "fourth");
     let wait = observer.until(cluster, &watched, "it says b", LIMIT, |objects| says(objects, "fourth", "b"));

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clusters::local::Cluster;
+use clusters::cluster::Cluster;
 use diagnosis::{Finding, Snapshot};
 use fleet::argocd::Repository;
+use fleet::existing::RUN_LABEL;
 use fleet::kinds::Kind;
 use fleet::objects;
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
@@ -18,6 +19,7 @@ use fleet::webhook::Rule;
 use fleet::{Fleet, FleetError};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::deadline::Deadline;
 use crate::error::StepError;
@@ -80,6 +82,10 @@ pub struct Scene {
     remedied_at: Mutex<Option<Instant>>,
     /// Where it is in the upgrade that goes on under it.
     place: Option<Place>,
+    /// Placements that are kept from having two Works of one envelope.
+    pub(crate) without_twins: BTreeSet<String>,
+    /// What goes on beside the steps, for as long as the scenario does.
+    pub(crate) beside: JoinSet<()>,
 }
 
 /// Something to delete at the end.
@@ -115,6 +121,8 @@ impl Scene {
             remedied_at: Mutex::default(),
             owns_fleet: false,
             place: info.upgrade.clone().map(Place::new),
+            without_twins: BTreeSet::new(),
+            beside: JoinSet::new(),
             fleet,
             recorder,
             info,
@@ -236,7 +244,7 @@ impl Scene {
         namespace: Option<&str>,
         mut value: Value,
     ) -> Result<(), StepError> {
-        let labels = json!({"fleetdrill.dev/run": self.info.run, "fleetdrill.dev/scenario": self.info.suffix});
+        let labels = json!({RUN_LABEL: self.info.run, "fleetdrill.dev/scenario": self.info.suffix});
         merge(&mut value["metadata"]["labels"], &labels);
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         create(cluster, kind, namespace, value).await?;

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::Kind;
-use super::pki::{Pair, Pki};
+use crate::cluster::Kind;
 use crate::error::ClusterError;
+use crate::home::Home;
 use crate::keeper::protocol::ProcessSpec;
+use crate::pki::Pair;
 
 /// Hubs run only these controllers: with the workload controllers, and no webhooks, a Deployment that a placement
 /// selects would start pods on the hub.
@@ -19,7 +20,7 @@ const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-control
 /// The niceness of what belongs to members: it stands back for the hub. On a start, more is installed there, and all members
 /// wait for it: a fleet's start takes 1.56 times what four bare API servers take with 3, 1.47 times with 6, 1.31 times with 10
 /// (`make bench`, two processors). Later, a hub-agent whose caches fall behind makes mistakes (docs/controllers.md).
-pub const MEMBER_NICENESS: i32 = 10;
+pub(super) const MEMBER_NICENESS: i32 = 10;
 
 /// etcd for the whole fleet, each cluster with a prefix of its own. It lives as long as the fleet and is never needed
 /// after a crash, so it doesn't wait for the disk.
@@ -57,10 +58,10 @@ fn etcd_address(dir: &Path) -> String {
 pub(super) fn apiserver(
     program: &Path,
     (cluster, kind): (&str, Kind),
-    dir: &Path,
-    pki: &Pki,
+    home: &Home,
     port: u16,
 ) -> Result<ProcessSpec, ClusterError> {
+    let (dir, pki) = (home.dir(), home.pki());
     let serving = pki.server(&format!("{cluster}-apiserver"))?;
     let (signing, verifying) = pki.signing_key(&format!("{cluster}-service-accounts"))?;
     let mut args = vec![

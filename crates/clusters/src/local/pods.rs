@@ -13,11 +13,13 @@ use kube::api::{Api, PostParams};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::Local;
 use super::control_plane::{MEMBER_NICENESS, process};
-use super::pki::Pair;
-use super::{Cluster, Local, write_private};
+use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::keeper::protocol::ProcessSpec;
+use crate::pki::Pair;
+use crate::state_dir::write_private;
 
 /// The Node that a member with pods has.
 pub const NODE: &str = "kwok-node";
@@ -55,37 +57,40 @@ pub struct PodPrograms {
 }
 
 impl Local {
-    /// Starts what pods need on a member, unless it runs already. Pods can be created at once: they get to the Node a
-    /// second or two later, as soon as it is ready, which isn't waited for.
+    /// Starts a scheduler and KWOK for a member, unless they run already. Pods get to the Node a second or two later, as soon as
+    /// it is ready, which isn't waited for.
     ///
     /// # Errors
     /// When a process can't be started or the API server refuses the Node.
-    pub async fn start_pods(&self, cluster: &Cluster, programs: &PodPrograms) -> Result<(), ClusterError> {
+    pub(super) async fn simulate_pods(&self, cluster: &Cluster, programs: &PodPrograms) -> Result<(), ClusterError> {
         // Scenarios that share a member ask for its pods at the same time.
         let _turn = self.pods.lock().await;
         let running = self.running().await?;
         let runs = |program: &str| running.contains(&process(&cluster.name, program));
         if !runs(SCHEDULER) {
-            let pair = self.pki.client(&format!("{}-scheduler", cluster.name), "system:kube-scheduler", None)?;
+            let pair = self.home.pki().client(&format!("{}-scheduler", cluster.name), "system:kube-scheduler", None)?;
             let (kubeconfig, _) = self.access(&cluster.name, &cluster.server, "scheduler", pair)?;
-            self.keeper.start(scheduler(&programs.scheduler, &cluster.name, &kubeconfig)).await?;
+            self.home.keeper().start(scheduler(&programs.scheduler, &cluster.name, &kubeconfig)).await?;
         }
         prepare(cluster).await?;
         if !runs(KWOK) {
-            let config = self.keeper.dir().join("kwok.yaml");
-            write_private(&config, &format!("{}---\n{}", STAGES.join("---\n"), logs(self.keeper.dir())?))?;
-            let pair = self.pki.client(&format!("{}-kwok", cluster.name), KWOK_USER, None)?;
+            let config = self.home.dir().join("kwok.yaml");
+            write_private(&config, &format!("{}---\n{}", STAGES.join("---\n"), logs(self.home.dir())?))?;
+            let pair = self.home.pki().client(&format!("{}-kwok", cluster.name), KWOK_USER, None)?;
             let (kubeconfig, _) = self.access(&cluster.name, &cluster.server, KWOK, pair)?;
-            let serving = self.pki.server(&format!("{}-kubelet", cluster.name))?;
-            let [port] = self.keeper.reserve().await?;
-            self.keeper.start(kwok(&programs.kwok, &cluster.name, &kubeconfig, &config, (port, &serving))).await?;
+            let serving = self.home.pki().server(&format!("{}-kubelet", cluster.name))?;
+            let [port] = self.home.keeper().reserve().await?;
+            self.home
+                .keeper()
+                .start(kwok(&programs.kwok, &cluster.name, &kubeconfig, &config, (port, &serving)))
+                .await?;
         }
         Ok(())
     }
 
     /// The names of the processes that run.
     pub(super) async fn running(&self) -> Result<Vec<String>, ClusterError> {
-        let processes = self.keeper.processes().await?;
+        let processes = self.home.keeper().processes().await?;
         Ok(processes.into_iter().filter(|p| p.pid.is_some()).map(|p| p.name).collect())
     }
 }

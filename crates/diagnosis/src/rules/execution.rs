@@ -6,9 +6,10 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::draft::Draft;
-use super::fleet::{Fleet, Run};
+use super::fleet::{Fleet, Placement, Run};
 use super::preemption::Taken;
 use super::{initialization, kubectl};
+use crate::apply_strategy::is_default;
 use crate::{Condition, Evidence};
 
 pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
@@ -137,9 +138,15 @@ fn names(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition) -> Value {
         "placement_ref": run.placement(fleet).map(|p| kubectl::reference(p.object)).unwrap_or_default(),
         "message": failed.message,
         "again": kubectl::again(fleet, run, None),
-        // v0.14.0 records the apply strategy as it stands in the placement, v0.1.2 with the defaults.
-        "unrecorded": run.object.at("/status/appliedStrategy").is_none_or(Value::is_null),
+        "unrecorded": is_unrecorded(fleet, run),
     })
+}
+
+/// Whether a run has no apply strategy recorded, and its placement none of its own: v0.14.0 records what stands in the placement,
+/// v0.1.2 that with the defaults.
+fn is_unrecorded(fleet: Fleet<'_>, run: Run<'_>) -> bool {
+    let now = |placement: Placement<'_>| is_default(placement.object.at("/spec/strategy/applyStrategy"));
+    run.object.at("/status/appliedStrategy").is_none_or(Value::is_null) && run.placement(fleet).is_some_and(now)
 }
 
 /// KF-UR-002: the placement was deleted while the run was executing.
@@ -157,8 +164,8 @@ fn placement_gone(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition) -> Draft {
 
 /// Whether the placement of that name was made after the run had failed: it is another one.
 fn is_newer(placement: Option<crate::Object<'_>>, failed: &Condition) -> bool {
-    let created = placement.and_then(|p| p.str("/metadata/creationTimestamp")).and_then(|t| t.parse().ok());
-    created.is_some_and(|created: jiff::Timestamp| failed.last_transition_time.is_some_and(|at| created > at))
+    let created = placement.and_then(|p| p.created_at());
+    created.zip(failed.last_transition_time).is_some_and(|(created, at)| created > at)
 }
 
 fn changed(fleet: Fleet<'_>, run: Run<'_>, failed: &Condition, change: &Change) -> Draft {

@@ -235,9 +235,8 @@ const CREATED: &str = "metadata.creationTimestamp";
 
 /// Whether the strategy isn't younger than the run that doesn't find it. The times have whole seconds.
 fn strategy_was_there(fleet: Fleet<'_>, run: Run<'_>) -> bool {
-    let created = |object: Object<'_>| object.str("/metadata/creationTimestamp")?.parse::<jiff::Timestamp>().ok();
-    let both = run.strategy(fleet).and_then(|strategy| created(strategy).zip(created(run.object)));
-    both.is_some_and(|(strategy, run)| strategy <= run)
+    let strategy = run.strategy(fleet).and_then(|strategy| strategy.created_at());
+    strategy.zip(run.object.created_at()).is_some_and(|(strategy, run)| strategy <= run)
 }
 
 /// A field of a stage of the strategy.

@@ -212,18 +212,20 @@ fn a_run_of_an_older_version_that_recorded_no_apply_strategy_is_told_from_a_chan
     let message = "failed to process the request due to a client error: the applyStrategy in the updateRun is outdated, latest: \
                    &{PartialComparison Always ClientSideApply false <nil> Always}, recorded: <nil>";
     let run = failed_run(&format!("cannot continue the updateRun: {message}"), json!([started(STARTED)]));
-    let cause = |run: Value| {
-        let objects = fleet(&[run], binding("web", "member-1", "web-0-snapshot", json!([])));
+    let cause = |run: &Value, now: Value| {
+        let mut objects = fleet(std::slice::from_ref(run), binding("web", "member-1", "web-0-snapshot", json!([])));
+        objects[0] = with(objects[0].clone(), "/spec/strategy/applyStrategy", now);
         let findings = diagnosis::diagnose(&hub(objects));
         assert_eq!(findings[0].code.to_string(), "KF-UR-031");
         findings[0].cause.clone()
     };
-    assert!(
-        cause(with(run.clone(), "/status/appliedStrategy", Value::Null)).contains("began under an older KubeFleet")
-    );
-    assert!(
-        cause(with(run, "/status/appliedStrategy", json!({"type": "ClientSideApply"}))).contains("was changed while")
-    );
+    let unrecorded = with(run.clone(), "/status/appliedStrategy", Value::Null);
+    assert!(cause(&unrecorded, Value::Null).contains("began under an older KubeFleet"));
+    assert!(cause(&unrecorded, json!({"type": "ClientSideApply"})).contains("began under an older KubeFleet"));
+    // On the older version itself: one that recorded nothing, because there was nothing then.
+    assert!(cause(&unrecorded, json!({"whenToApply": "IfNotDrifted"})).contains("was changed while"));
+    let recorded = with(run, "/status/appliedStrategy", json!({"type": "ClientSideApply"}));
+    assert!(cause(&recorded, Value::Null).contains("was changed while"));
 }
 
 #[test]

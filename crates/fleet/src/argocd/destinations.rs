@@ -1,7 +1,7 @@
 //! Members as Argo CD's destinations, by cluster Secrets with a token each.
 
+use clusters::cluster::Cluster;
 use clusters::kubeconfig::base64;
-use clusters::local::Cluster;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What Argo CD needs on the hub before it can start.
 
-use clusters::local::Cluster;
+use clusters::cluster::Cluster;
 use futures::future::try_join_all;
 use kube::api::{DynamicObject, PostParams};
 use rand::distr::{Alphanumeric, SampleString as _};

@@ -14,7 +14,8 @@ mod sync;
 
 use std::path::PathBuf;
 
-use clusters::local::{Cluster, Local};
+use clusters::cluster::Cluster;
+use clusters::home::Home;
 use futures::future::{try_join, try_join_all};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -53,13 +54,13 @@ pub struct Programs {
 /// # Errors
 /// When the hub has an Argo CD already, a component doesn't start, or a cluster refuses.
 pub(crate) async fn start(
-    local: &Local,
+    home: &Home,
     hub: &Cluster,
     members: impl IntoIterator<Item = &Cluster>,
     programs: &Programs,
 ) -> Result<(), FleetError> {
     install::namespace(hub).await?;
-    let place = processes::Place::prepare(local, programs)?;
+    let place = processes::Place::prepare(home, programs)?;
     let installed = async {
         install::install(hub, programs).await?;
         let token = install::token(hub).await?;
@@ -68,7 +69,7 @@ pub(crate) async fn start(
     };
     let destinations = try_join_all(members.into_iter().map(|member| add_destination(hub, member)));
     try_join(installed, destinations).await?;
-    processes::start(local, &place, programs).await
+    processes::start(home, &place, programs).await
 }
 
 /// Makes a member a destination.

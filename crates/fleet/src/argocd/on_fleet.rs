@@ -8,6 +8,7 @@ use clusters::error::ClusterError;
 use super::{Cli, Component, Programs, Repository, processes, server, start};
 use crate::Fleet;
 use crate::error::FleetError;
+use crate::port::listens;
 
 impl Fleet {
     /// Installs and starts Argo CD on the hub, with all members as its destinations. Does nothing when it runs already.
@@ -21,7 +22,7 @@ impl Fleet {
         }
         let members = self.members().await;
         let clusters = members.values().map(|member| &member.cluster);
-        start(&self.0.local, self.hub(), clusters, &programs).await?;
+        start(&self.0.home, self.hub(), clusters, &programs).await?;
         *running = Some(programs);
         drop(running);
         self.save().await
@@ -35,7 +36,7 @@ impl Fleet {
         // Held so that two don't start one.
         let running = self.0.argocd.write().await;
         let programs = running.as_ref().ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))?;
-        server::start(&self.0.local, self.hub(), programs).await
+        server::start(&self.0.home, self.hub(), programs).await
     }
 
     /// Argo CD's version; none on a fleet without it.
@@ -52,13 +53,18 @@ impl Fleet {
         Ok(self.keeper().stop(component.process()).await?)
     }
 
-    /// Starts a component of Argo CD again that was stopped.
+    /// Starts a component of Argo CD again that was stopped, and waits until it listens where others ask it.
     ///
     /// # Errors
     /// When the fleet has no Argo CD, or it can't be started.
     pub async fn start_argocd_again(&self, component: Component) -> Result<(), FleetError> {
         self.argocd_programs().await?;
-        Ok(self.keeper().start_again(component.process()).await?)
+        self.keeper().start_again(component.process()).await?;
+        if component == Component::RepoServer {
+            let port = processes::Place::of(&self.0.home).repo_server_port()?;
+            listens(&self.0.home, component.process(), port).await?;
+        }
+        Ok(())
     }
 
     /// Starts a component of Argo CD anew, with these flags behind those that it has: of a flag that is there twice, the last

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use clusters::cluster::Cluster;
 use clusters::error::ClusterError;
+use clusters::home::Home;
 use clusters::keeper::protocol::ProcessSpec;
-use clusters::local::{Cluster, Local, write_private};
 use clusters::state_dir;
+use clusters::state_dir::write_private;
 use serde_json::json;
 
 use super::{NAMESPACE, Programs};
@@ -56,26 +58,26 @@ pub(super) struct Place {
 
 impl Place {
     /// The directory of a fleet, whether it is made already or not.
-    pub fn of(local: &Local) -> Self {
-        let fleet = local.keeper().dir();
+    pub fn of(home: &Home) -> Self {
+        let fleet = home.dir();
         // Beside the keeper's own socket: a socket's path can't be long.
         Self { root: fleet.join(ROOT), redis: fleet.join("redis.sock") }
     }
 
     /// Makes the directory with all that the components look for in it.
-    pub fn prepare(local: &Local, programs: &Programs) -> Result<Self, FleetError> {
-        let place = Self::of(local);
+    pub fn prepare(home: &Home, programs: &Programs) -> Result<Self, FleetError> {
+        let place = Self::of(home);
         for dir in ["", "bin", "conf", "conf/reposerver", "conf/reposerver/tls", "conf/controller"] {
             state_dir::make_private(&place.root.join(dir))?;
         }
         for dir in ["conf/controller/tls", "gpg", "gnupg", "home", "plugins", "ssh", "tls", "tmp"] {
             state_dir::make_private(&place.root.join(dir))?;
         }
-        let serving = local.serving_certificate("argocd-repo-server")?;
+        let serving = home.serving_certificate("argocd-repo-server")?;
         for (file, text) in [
             ("conf/reposerver/tls/tls.crt", serving.certificate.as_str()),
             ("conf/reposerver/tls/tls.key", &serving.key),
-            ("conf/controller/tls/ca.crt", local.ca()),
+            ("conf/controller/tls/ca.crt", home.ca()),
         ] {
             write_private(&place.root.join(file), text)?;
         }
@@ -147,15 +149,15 @@ impl Place {
 }
 
 /// Starts all components and waits until they listen.
-pub(super) async fn start(local: &Local, place: &Place, programs: &Programs) -> Result<(), FleetError> {
-    let keeper = local.keeper();
+pub(super) async fn start(home: &Home, place: &Place, programs: &Programs) -> Result<(), FleetError> {
+    let keeper = home.keeper();
     let [repo_server, repo_server_metrics, controller_metrics] = keeper.reserve().await?;
     port::write(&place.root.join(REPO_SERVER_PORT), repo_server)?;
     keeper.start(redis(place, programs)).await?;
     keeper.start(self::repo_server(place, programs, repo_server, repo_server_metrics)).await?;
     keeper.start(controller(place, programs, repo_server, controller_metrics)).await?;
     for (component, port) in [(Component::RepoServer, repo_server), (Component::Controller, controller_metrics)] {
-        listens(local, component.process(), port).await?;
+        listens(home, component.process(), port).await?;
     }
     Ok(())
 }

@@ -6,10 +6,12 @@
 
 use std::path::PathBuf;
 
+use clusters::cluster::Cluster;
+use clusters::home::Home;
 use clusters::keeper::protocol::ProcessSpec;
 use clusters::kubeconfig::{self, base64};
-use clusters::local::{Cluster, Local, write_private};
 use clusters::state_dir;
+use clusters::state_dir::write_private;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::config::Kubeconfig;
@@ -44,28 +46,28 @@ pub struct Cli {
 }
 
 /// Starts the API server, unless it runs, and opens a session for the `argocd` command.
-pub(super) async fn start(local: &Local, hub: &Cluster, programs: &Programs) -> Result<Cli, FleetError> {
-    let place = Place::of(local);
+pub(super) async fn start(home: &Home, hub: &Cluster, programs: &Programs) -> Result<Cli, FleetError> {
+    let place = Place::of(home);
     let cli = Cli { program: programs.argocd.clone(), config_dir: place.dir("cli") };
-    if local.keeper().processes().await?.iter().any(|p| p.name == PROCESS && p.pid.is_some()) {
+    if home.keeper().processes().await?.iter().any(|p| p.name == PROCESS && p.pid.is_some()) {
         return Ok(cli);
     }
     for dir in ["cli", "conf/server", "conf/server/tls"] {
         state_dir::make_private(&place.dir(dir))?;
     }
-    write_private(&place.dir("conf/server/tls/ca.crt"), local.ca())?;
-    let serving = local.serving_certificate(PROCESS)?;
+    write_private(&place.dir("conf/server/tls/ca.crt"), home.ca())?;
+    let serving = home.serving_certificate(PROCESS)?;
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
         "metadata": {"name": CERTIFICATE_SECRET, "labels": {"app.kubernetes.io/part-of": "argocd"}},
         "stringData": {"tls.crt": serving.certificate, "tls.key": serving.key},
     });
     create(hub, SECRET, Some(NAMESPACE), secret).await?;
-    let [port, metrics] = local.keeper().reserve().await?;
-    local.keeper().start(process(&place, programs, port, metrics)?).await?;
-    listens(local, PROCESS, port).await?;
-    let token = session(local, hub, port).await?;
-    write_private(&place.dir("cli/config"), &config(port, local.ca(), &token).to_string())?;
+    let [port, metrics] = home.keeper().reserve().await?;
+    home.keeper().start(process(&place, programs, port, metrics)?).await?;
+    listens(home, PROCESS, port).await?;
+    let token = session(home, hub, port).await?;
+    write_private(&place.dir("cli/config"), &config(port, home.ca(), &token).to_string())?;
     Ok(cli)
 }
 
@@ -90,7 +92,7 @@ fn process(place: &Place, programs: &Programs, port: u16, metrics: u16) -> Resul
 }
 
 /// Logs in as a user does, and returns the session's token. Argo CD lets it expire after a day.
-async fn session(local: &Local, hub: &Cluster, port: u16) -> Result<String, FleetError> {
+async fn session(home: &Home, hub: &Cluster, port: u16) -> Result<String, FleetError> {
     let secrets: Api<Secret> = Api::namespaced(hub.client.clone(), NAMESPACE);
     let failed = || FleetError::api(&hub.name, format!("read Secret/{PASSWORD_SECRET}"));
     let secret = secrets.get(PASSWORD_SECRET).await.map_err(failed())?;
@@ -99,7 +101,7 @@ async fn session(local: &Local, hub: &Cluster, port: u16) -> Result<String, Flee
         "current-context": PROCESS,
         "contexts": [{"name": PROCESS, "context": {"cluster": PROCESS, "user": PROCESS}}],
         "clusters": [{"name": PROCESS, "cluster": {
-            "server": format!("https://127.0.0.1:{port}"), "certificate-authority-data": base64(local.ca()),
+            "server": format!("https://127.0.0.1:{port}"), "certificate-authority-data": base64(home.ca()),
         }}],
         "users": [{"name": PROCESS, "user": {}}],
     });

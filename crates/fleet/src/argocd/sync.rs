@@ -1,6 +1,6 @@
 //! What a user asks of an Application, as the `argocd` command and Argo CD's API server do it.
 
-use clusters::local::Cluster;
+use clusters::cluster::Cluster;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 

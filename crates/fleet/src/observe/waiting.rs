@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use clusters::local::Cluster;
+use clusters::cluster::Cluster;
 
 use super::conditions::describe;
 use super::watching::{Objects, Observer, Watched};

@@ -30,7 +30,7 @@ pub struct Asked {
 impl Asked {
     /// A cluster of a fleet that fleetdrill has made.
     #[must_use]
-    pub fn of(cluster: &clusters::local::Cluster) -> Self {
+    pub fn of(cluster: &clusters::cluster::Cluster) -> Self {
         Self { client: cluster.client.clone(), server: Some(cluster.server.clone()) }
     }
 }

@@ -6,8 +6,8 @@ use clusters::error::ClusterError;
 use clusters::keeper::Program;
 use clusters::keeper::protocol::ProcessSpec;
 use clusters::kubeconfig::base64;
-use clusters::local::write_private;
 use clusters::state_dir;
+use clusters::state_dir::write_private;
 use serde_json::{Value, json};
 
 use super::Rule;
@@ -28,7 +28,7 @@ impl Fleet {
         let dir = self.keeper().dir().join(PROCESS);
         write_rule(&dir, name, rule)?;
         let port = self.webhook_port(&dir).await?;
-        Ok(json!({"url": format!("https://127.0.0.1:{port}/{name}"), "caBundle": base64(self.0.local.ca())}))
+        Ok(json!({"url": format!("https://127.0.0.1:{port}/{name}"), "caBundle": base64(self.0.home.ca())}))
     }
 
     /// The webhook's port, on which it listens. Another command may have started it, so that the port stands in a file.
@@ -40,7 +40,7 @@ impl Fleet {
             return port::read(&file);
         }
         let [port] = keeper.reserve().await?;
-        let serving = self.0.local.serving_certificate(PROCESS)?;
+        let serving = self.0.home.serving_certificate(PROCESS)?;
         let path = |path: &Path| path.display().to_string();
         let args = [port.to_string(), path(&serving.certificate_file), path(&serving.key_file), path(dir)];
         port::write(&file, port)?;
@@ -51,7 +51,7 @@ impl Fleet {
             ..ProcessSpec::default()
         };
         keeper.start(spec).await?;
-        listens(&self.0.local, PROCESS, port).await?;
+        listens(&self.0.home, PROCESS, port).await?;
         Ok(port)
     }
 }

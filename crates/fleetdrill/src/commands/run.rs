@@ -5,17 +5,21 @@ use std::time::Instant;
 
 use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
+use clusters::provider::{Ability, Recipe};
 use clusters::toolchain::BuildEvent;
 use fleet::agents::Agents;
 use fleet::capability::Capabilities;
+use fleet::existing::Found;
 use fleet::{Fleet, Options};
 use jiff::Timestamp;
 use steps::record::{Outcome, RunRecord, ScenarioRecord};
 use tracing_subscriber::EnvFilter;
 
 use super::progress::stage_text;
+use super::target::contexts;
 use super::{Interrupts, open_fleet};
-use crate::cli::{Keep, Run};
+use crate::abilities;
+use crate::cli::{Keep, Provider, Run};
 use crate::components::{self, Components, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -39,18 +43,19 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     if let Some(version) = &args.argocd {
         components::check_argocd_version(version)?;
     }
-    let (up, version) = tokio::select! {
-        asked = asked(&args, &suite) => asked?,
+    check_provider(&args)?;
+    let id = new_id();
+    let (asked, version) = tokio::select! {
+        asked = asked(&args, &suite, &id) => asked?,
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
     let order = order(&suite);
-    let id = new_id();
     let mut record = RunRecord {
         id: id.clone(),
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
         versions: vec![("kubefleet".to_owned(), version.clone())],
         capabilities: Capabilities::default(),
-        provider: "local".into(),
+        provider: asked.provider().into(),
         started_at,
         seconds: 0.0,
         fleet_seconds: 0.0,
@@ -58,7 +63,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     };
     let shared: Shared = Arc::new(Mutex::new(reporters(&args)?));
     let prepared = tokio::select! {
-        prepared = prepare(&args, up, &mut suite, &mut record, &shared) => prepared,
+        prepared = prepare(&args, asked, &mut suite, &mut record, &shared) => prepared,
         () = interrupts.next() => {
             // Takes the progress line away without a summary.
             drop(shared);
@@ -67,12 +72,21 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
             return Ok(Exit::Interrupted);
         }
     };
-    let Prepared { fleet, versions, fleet_seconds } = match prepared {
-        Ok(Some(prepared)) => prepared,
+    // Not to be interrupted from here on: what is labelled on a fleet that exists already is taken back at its end.
+    let begun = match prepared {
+        Ok(Some(prepared)) => prepared.begin(&id).await.map(Some),
+        Ok(None) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let Begun { fleet, versions, fleet_seconds } = match begun {
+        Ok(Some(begun)) => begun,
         Ok(None) => {
+            clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
             record.seconds = started.elapsed().as_secs_f64();
             let exit = finish(own(shared)?, &record, Exit::Fine);
-            eprintln!("nothing was run, and no fleet started: none of the scenarios is for KubeFleet {version}");
+            eprintln!(
+                "nothing was run: none of the scenarios is for this fleet, of KubeFleet {version}; the summary says why"
+            );
             eprintln!("\nhint: --kubefleet takes another version; `fleetdrill toolchain list` shows those there are");
             return Ok(exit);
         }
@@ -100,7 +114,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         jobs: usize::from(args.jobs),
         real_time: args.real_time,
         keep_failed: args.keep != Keep::Never,
-        fleet_stays: args.fleet.is_some() || args.keep == Keep::Always,
+        fleet_stays: args.fleet.is_some() || args.keep == Keep::Always || fleet.is_borrowed(),
         upgrade: None,
     };
     let ended = engine.run(&suite, reporters, interrupts.next()).await;
@@ -122,16 +136,76 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     Ok(exit)
 }
 
-/// The fleet that the run will be on, when that is up, and the version of KubeFleet. What is asked for and can't be had is told
-/// here, before anything is built.
-async fn asked(args: &Run, suite: &Suite) -> Result<(Option<Fleet>, String), CommandError> {
+/// The fleet that a run is asked to be on.
+enum Asked {
+    /// One that is up.
+    Up(Fleet),
+    /// One that exists already and that fleetdrill didn't make.
+    Existing(Box<Found>),
+    /// One of its own.
+    New,
+}
+
+impl Asked {
+    /// Where its clusters come from.
+    fn provider(&self) -> &'static str {
+        match self {
+            Self::Up(fleet) => fleet.provider(),
+            Self::Existing(found) => found.provider(),
+            Self::New => "local",
+        }
+    }
+}
+
+/// Sees that the options fit the provider.
+fn check_provider(args: &Run) -> Result<(), CommandError> {
+    let usage = |message: &str, hint: &str| {
+        Err(CommandError::Usage { message: message.to_owned(), hint: Some(hint.to_owned()) })
+    };
+    let contexts = "--provider existing --hub CONTEXT --member NAME=CONTEXT";
+    match args.provider {
+        Provider::Local if !args.contexts.is_empty() => {
+            let hint = format!("to run scenarios on such a fleet: {contexts}");
+            usage("--kubeconfig, --hub and --member are for a fleet that exists already", &hint)
+        }
+        Provider::Existing if args.contexts.hub.is_none() || args.contexts.member.is_empty() => {
+            let hint = format!("scenarios break things on purpose, so nothing is guessed: {contexts}");
+            usage("--provider existing needs the contexts of the hub and of one member at least", &hint)
+        }
+        Provider::Existing if args.fleet.is_some() || args.argocd.is_some() || args.keep != Keep::Never => usage(
+            "--fleet, --argocd and --keep are for fleets that fleetdrill makes",
+            "what a run makes on a fleet that exists already is always removed; failed scenarios leave a bundle",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The fleet that the run will be on, as far as it is there, and the version of KubeFleet. What is asked for and can't be had is
+/// told here, before anything is built.
+async fn asked(args: &Run, suite: &Suite, id: &str) -> Result<(Asked, String), CommandError> {
     if let Some(name) = &args.fleet {
         let fleet = open_fleet(name).await?;
         let version = fleet.version();
-        return Ok((Some(fleet), version));
+        return Ok((Asked::Up(fleet), version));
+    }
+    if args.provider == Provider::Existing {
+        let found = Found::by(&format!("run-{id}"), contexts(&args.contexts)?, &Program::this()?).await?;
+        let version = match args.kubefleet.clone() {
+            Some(version) => Some(version),
+            None => found.version().await?,
+        };
+        let Some(version) = version else {
+            return Err(CommandError::Usage {
+                message: "which version of KubeFleet the hub runs can't be found out: it has no Deployment hub-agent \
+                          whose image has it as its tag"
+                    .into(),
+                hint: Some("say it with --kubefleet VERSION: what scenarios expect goes by it".into()),
+            });
+        };
+        return Ok((Asked::Existing(Box::new(found)), components::kubefleet(Some(&version))?));
     }
     extras(args, suite).check()?;
-    Ok((None, components::kubefleet(args.kubefleet.as_deref())?))
+    Ok((Asked::New, components::kubefleet(args.kubefleet.as_deref())?))
 }
 
 /// What the suite needs beside KubeFleet.
@@ -186,6 +260,25 @@ pub(super) fn left_out(
     records
 }
 
+/// Takes out of a suite what a provider, or so many members, won't do for, and says why.
+fn out_of_reach(
+    suite: &mut Suite,
+    provider: &str,
+    can: impl Fn(Ability) -> bool,
+    members: usize,
+) -> Vec<ScenarioRecord> {
+    let why = |feature: &gherkin::Feature, scenario: &gherkin::Scenario| {
+        if let Some(ability) = abilities::lacking(feature, scenario, &can) {
+            return Some(format!("provider {provider} can't {ability}"));
+        }
+        let needed = abilities::members(feature, scenario);
+        (needed > members).then(|| format!("needs {needed} members; this fleet has {members}"))
+    };
+    let off = suite.part(|feature, scenario| why(feature, scenario).is_none());
+    let record = |(feature, scenario)| not_run(feature, scenario, &why(feature, scenario).unwrap_or_default());
+    off.scenarios().map(record).collect()
+}
+
 /// Writes the reports. One that can't be written makes an otherwise good run end with another exit code.
 fn finish(reporters: RunReporters, record: &RunRecord, exit: Exit) -> Exit {
     let errors = reporters.finish(record);
@@ -219,6 +312,8 @@ fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
 enum Ground {
     /// A fleet that is up.
     Up(Fleet),
+    /// One that exists already, and the agents of its version.
+    Existing(Box<Found>, Agents),
     /// The agents for a fleet of its own.
     New(Agents),
 }
@@ -228,7 +323,7 @@ impl Ground {
     fn version(&self) -> String {
         match self {
             Self::Up(fleet) => fleet.version(),
-            Self::New(agents) => agents.version.clone(),
+            Self::Existing(_, agents) | Self::New(agents) => agents.version.clone(),
         }
     }
 
@@ -236,13 +331,54 @@ impl Ground {
     fn capabilities(&self) -> Capabilities {
         match self {
             Self::Up(fleet) => fleet.capabilities(),
-            Self::New(agents) => agents.capabilities.clone(),
+            Self::Existing(_, agents) | Self::New(agents) => agents.capabilities.clone(),
+        }
+    }
+
+    /// Whether where it runs can do that.
+    fn can(&self, ability: Ability) -> bool {
+        match self {
+            Self::Up(fleet) => fleet.can(ability),
+            Self::Existing(found, _) => found.can(ability),
+            Self::New(_) => true,
+        }
+    }
+
+    /// How many members it has.
+    async fn members(&self, args: &Run) -> usize {
+        match self {
+            Self::Up(fleet) => fleet.members().await.len(),
+            Self::Existing(found, _) => found.members(),
+            Self::New(_) => usize::from(args.members),
+        }
+    }
+}
+
+/// What a run goes on with.
+enum Prepared {
+    /// A fleet that is up.
+    Up(Begun),
+    /// One that exists already and isn't taken yet.
+    Existing(Box<Found>, Agents),
+}
+
+impl Prepared {
+    async fn begin(self, id: &str) -> Result<Begun, CommandError> {
+        match self {
+            Self::Up(begun) => Ok(begun),
+            Self::Existing(found, agents) => {
+                let versions = vec![("kubefleet".to_owned(), agents.version.clone())];
+                let fleet = found.take(format!("run-{id}"), id, agents).await?;
+                eprintln!("run {id}: should it be killed, remove what it has made with these contexts and");
+                eprintln!("  fleetdrill down --run {id}");
+                Ok(Begun { fleet, versions, fleet_seconds: 0.0 })
+            }
         }
     }
 }
 
 /// A fleet to run on.
-struct Prepared {
+struct Begun {
     fleet: Fleet,
     versions: Vec<(String, String)>,
     /// How long it took from nothing to all joined, without building the components; 0 for one that was up.
@@ -253,19 +389,27 @@ struct Prepared {
 /// run any of them. Those that it can't run go from the suite to the record.
 async fn prepare(
     args: &Run,
-    up: Option<Fleet>,
+    asked: Asked,
     suite: &mut Suite,
     record: &mut RunRecord,
     shared: &Shared,
 ) -> Result<Option<Prepared>, CommandError> {
     let phase = phase(shared);
     let build = building(phase.clone());
-    let ground = match up {
-        Some(fleet) => Ground::Up(fleet),
-        None => Ground::New(components::ensure_agents(args.kubefleet.as_deref(), &build).await?),
+    let version = record.versions.first().map(|(_, version)| version.clone());
+    let ground = match asked {
+        Asked::Up(fleet) => Ground::Up(fleet),
+        Asked::Existing(found) => {
+            let mut agents = components::ensure_agents(version.as_deref(), &build).await?;
+            agents.capabilities = found.capabilities(&agents).await?;
+            Ground::Existing(found, agents)
+        }
+        Asked::New => Ground::New(components::ensure_agents(args.kubefleet.as_deref(), &build).await?),
     };
     record.capabilities = ground.capabilities();
     record.scenarios = left_out(suite, &ground.version(), &record.capabilities, args.real_time, false);
+    let members = ground.members(args).await;
+    record.scenarios.extend(out_of_reach(suite, &record.provider, |ability| ground.can(ability), members));
     for off in &record.scenarios {
         shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::ScenarioFinished(off))?;
     }
@@ -273,10 +417,11 @@ async fn prepare(
         return Ok(None);
     }
     match ground {
-        Ground::Up(fleet) => extend(fleet, suite, &build, &phase).await.map(Some),
+        Ground::Up(fleet) => extend(fleet, suite, &build, &phase).await.map(|begun| Some(Prepared::Up(begun))),
+        Ground::Existing(found, agents) => Ok(Some(Prepared::Existing(found, agents))),
         Ground::New(agents) => {
             let components = components::ensure_rest(agents, extras(args, suite), &build).await?;
-            create(args, &record.id, components, phase).await.map(Some)
+            create(args, &record.id, components, phase).await.map(|begun| Some(Prepared::Up(begun)))
         }
     }
 }
@@ -287,7 +432,7 @@ async fn extend(
     suite: &Suite,
     build: &(dyn Fn(BuildEvent) + Send + Sync),
     phase: &impl Fn(&str),
-) -> Result<Prepared, CommandError> {
+) -> Result<Begun, CommandError> {
     let mut versions = vec![("kubefleet".to_owned(), fleet.version())];
     if suite.needs_pods() {
         let (programs, kwok) = components::ensure_pods(build).await?;
@@ -302,7 +447,7 @@ async fn extend(
         }
         versions.extend(fleet.argocd_version().await.map(|version| ("argocd".to_owned(), version)));
     }
-    Ok(Prepared { fleet, versions, fleet_seconds: 0.0 })
+    Ok(Begun { fleet, versions, fleet_seconds: 0.0 })
 }
 
 /// Starts a fleet for the run.
@@ -311,20 +456,21 @@ async fn create(
     id: &str,
     components: Components,
     phase: impl Fn(&str) + Send + Sync + 'static,
-) -> Result<Prepared, CommandError> {
+) -> Result<Begun, CommandError> {
     phase("starting the fleet");
     let started = Instant::now();
     let options = Options {
         name: format!("run-{id}"),
         members: usize::from(args.members),
-        programs: components.programs,
+        recipe: Recipe::Local(components.programs),
         agents: components.agents,
         pods: components.pods,
         argocd: components.argocd,
         keeper: Program::this()?,
     };
     let fleet = Fleet::create(options, Arc::new(move |stage| phase(&stage_text(&stage)))).await?;
-    Ok(Prepared { fleet, versions: components.versions, fleet_seconds: started.elapsed().as_secs_f64() })
+    let fleet_seconds = started.elapsed().as_secs_f64();
+    Ok(Begun { fleet, versions: components.versions, fleet_seconds })
 }
 
 /// The reporters, when nothing shares them any more.
@@ -336,6 +482,11 @@ fn own(shared: Shared) -> Result<RunReporters, CommandError> {
 
 /// Ends the fleet, or says how to get into it.
 async fn end_fleet(args: &Run, fleet: &Fleet, ended: &Ended) -> Result<(), CommandError> {
+    if fleet.is_borrowed() {
+        eprintln!("removing what the run has made");
+    }
+    // Told once the rest has ended.
+    let given_back = fleet.give_back().await;
     let failed = ended.scenarios.iter().any(|s| s.outcome == Outcome::Failed);
     let keep = args.fleet.is_none()
         && !ended.interrupted
@@ -360,7 +511,7 @@ async fn end_fleet(args: &Run, fleet: &Fleet, ended: &Ended) -> Result<(), Comma
         // A keeper that was killed has left its directory.
         clusters::state_dir::wait_until_gone(fleet.name()).await;
     }
-    Ok(())
+    Ok(given_back?)
 }
 
 fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) -> Exit {

@@ -1,20 +1,21 @@
 //! The fleet that a command reads: one that is up here, or one of contexts in a kubeconfig.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clusters::existing::Contexts;
 use clusters::state_dir;
-use fleet::Fleet;
 use fleet::bundle::Source;
 use fleet::error::in_full;
 use fleet::snapshot::Asked;
+use fleet::{Fleet, HUB};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Status;
 use kube::{Client, Config};
 
 use super::open_fleet;
-use crate::cli::Target;
+use crate::cli::{self, Target};
 use crate::error::CommandError;
 
 /// Whether a fleet of which a process has ended will do.
@@ -70,16 +71,16 @@ pub(super) async fn reach(target: &Target, whole: Whole) -> Result<Reached, Comm
     };
     let (kubeconfig, hub, members) = if let Some(fleet) = &fleet {
         let members = fleet.members().await.into_keys().map(|name| (name.clone(), name)).collect();
-        (read(&fleet.kubeconfig_file())?, Some("hub"), members)
+        (read(&fleet.kubeconfig_file())?, Some(HUB), members)
     } else {
-        let kubeconfig = match &target.kubeconfig {
+        let kubeconfig = match &target.contexts.kubeconfig {
             Some(path) => read(path)?,
             None => Kubeconfig::read().map_err(|e| {
                 let hint = "start a fleet (fleetdrill up), or name a kubeconfig: --kubeconfig FILE --hub CONTEXT";
                 unusable(&format!("no fleet is up, and there is no usable kubeconfig: {e}"), Some(hint))
             })?,
         };
-        (kubeconfig, target.hub.as_deref(), pairs(&target.member)?)
+        (kubeconfig, target.contexts.hub.as_deref(), pairs(&target.contexts.member)?)
     };
     let context = hub.or(kubeconfig.current_context.as_deref()).unwrap_or_default().to_owned();
     let hub = Cluster::by(&kubeconfig, hub).await?;
@@ -92,10 +93,9 @@ pub(super) async fn reach(target: &Target, whole: Whole) -> Result<Reached, Comm
 
 /// The fleet that is up here and meant, unless contexts are.
 fn named(target: &Target) -> Result<Option<String>, CommandError> {
-    let from_contexts = target.kubeconfig.is_some() || target.hub.is_some() || !target.member.is_empty();
     match &target.fleet {
         Some(name) => Ok(Some(name.clone())),
-        None if from_contexts => Ok(None),
+        None if !target.contexts.is_empty() => Ok(None),
         None => match &state_dir::fleets()?[..] {
             [] => Ok(None),
             [one] => Ok(Some(one.clone())),
@@ -105,6 +105,17 @@ fn named(target: &Target) -> Result<Option<String>, CommandError> {
             }),
         },
     }
+}
+
+/// The contexts of a fleet that exists already, which names its hub.
+pub(super) fn contexts(given: &cli::Contexts) -> Result<Contexts, CommandError> {
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let hub = given.hub.iter().map(|context| (HUB.to_owned(), context.clone()));
+    let members = pairs(&given.member)?;
+    if let Some((name, _)) = members.iter().find(|(name, _)| name == HUB) {
+        return Err(unusable(&format!("a member can't be named `{name}`"), Some("the hub's context is --hub CONTEXT")));
+    }
+    Ok(Contexts { kubeconfig: given.kubeconfig.as_ref().map(absolute), of: hub.chain(members).collect() })
 }
 
 fn read(path: &Path) -> Result<Kubeconfig, CommandError> {

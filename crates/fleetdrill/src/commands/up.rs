@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clusters::error::ClusterError;
 use clusters::keeper::{Keeper, Program};
+use clusters::provider::Recipe;
 use clusters::state_dir;
 use fleet::{Fleet, FleetError, Options};
 use futures::future::try_join_all;
@@ -68,7 +69,7 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
         let options = Options {
             name: args.name.clone(),
             members: usize::from(args.members),
-            programs: components.programs,
+            recipe: Recipe::Local(components.programs),
             agents: components.agents,
             pods: components.pods,
             argocd: components.argocd,

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
+use clusters::provider::Recipe;
 use fleet::agents::{Agents, is_agent};
 use fleet::capability::Capabilities;
 use fleet::error::in_full;
@@ -45,84 +46,35 @@ pub(super) async fn upgrade(args: Upgrade) -> Result<Exit, CommandError> {
     for path in [&args.json, &args.html].into_iter().flatten() {
         prepare(path)?;
     }
-    let id = new_id();
-    let seen = tokio::select! {
-        seen = see(&args, suite, extras, &id) => seen,
+    let ground = tokio::select! {
+        ground = Ground::prepare(&args, suite, extras) => ground?,
         () = interrupts.next() => {
-            eprintln!("interrupted: ending what was started");
-            clusters::state_dir::wait_until_gone(&format!("upgrade-{id}")).await;
+            eprintln!("interrupted");
             return Ok(Exit::Interrupted);
         }
     };
-    let record = match seen {
-        Ok(record) => record,
-        Err(error) => {
-            clusters::state_dir::wait_until_gone(&format!("upgrade-{id}")).await;
-            return Err(error);
-        }
-    };
+    let Seen { record, interrupted } = ground.see(&mut interrupts).await?;
     let report = Report::of(&record, &baseline);
-    output(&args, &record, &report)?;
-    Ok(report.exit())
+    if !(interrupted && record.is_empty()) {
+        output(&args, &record, &report)?;
+    }
+    Ok(if interrupted { Exit::Interrupted } else { report.exit() })
 }
 
 /// What an upgrade needs, gathered once.
 struct Ground<'a> {
     args: &'a Upgrade,
-    id: &'a str,
+    /// Its fleets' name.
+    name: String,
     suite: Suite,
     old: Components,
     new: Agents,
 }
 
-async fn see(args: &Upgrade, suite: Suite, extras: Extras<'_>, id: &str) -> Result<UpgradeRecord, CommandError> {
-    let (started_at, started) = (Timestamp::now(), Instant::now());
-    let line = Line::stderr();
-    let build = |event| line.build(&event);
-    let old = components::ensure(Some(&args.from), extras, &build).await?;
-    let new = components::ensure_agents(Some(&args.to), &build).await?;
-    line.finish();
-    let ground = Ground { args, id, suite, old, new };
-    let mut before = None;
-    let (mut orders, mut cut_off) = (Vec::new(), None);
-    let asked = if args.order.is_empty() { Order::iter().collect() } else { args.order.clone() };
-    for order in asked {
-        let fleet = ground.fleet().await?;
-        let seen = async {
-            if before.is_none() && args.only != Some(UpgradePart::InFlight) {
-                eprintln!("the scenarios on KubeFleet {}", args.from);
-                before = Some(ground.peaceful(&fleet).await?);
-            }
-            ground.order(&fleet, order).await
-        };
-        let seen = seen.await;
-        // What went wrong matters more than that its fleet can't be ended.
-        let ended = fleet.end().await;
-        clusters::state_dir::wait_until_gone(fleet.name()).await;
-        let seen = seen.and_then(|seen| {
-            orders.push(seen);
-            Ok(ended?)
-        });
-        match seen {
-            Ok(()) => {}
-            // Nothing to report yet.
-            Err(error) if before.is_none() && orders.is_empty() => return Err(error),
-            Err(error) => {
-                cut_off = Some(in_full(&error));
-                break;
-            }
-        }
-    }
-    Ok(UpgradeRecord {
-        fleetdrill: env!("CARGO_PKG_VERSION").into(),
-        from: args.from.clone(),
-        to: args.to.clone(),
-        started_at,
-        seconds: started.elapsed().as_secs_f64(),
-        before: before.unwrap_or_else(|| ground.empty(&args.from)),
-        orders,
-        cut_off,
-    })
+/// How far it came.
+struct Seen {
+    record: UpgradeRecord,
+    interrupted: bool,
 }
 
 /// The scenarios that a fleet can run.
@@ -143,14 +95,66 @@ impl Part {
     }
 }
 
-impl Ground<'_> {
+impl<'a> Ground<'a> {
+    /// Builds what isn't there.
+    async fn prepare(args: &'a Upgrade, suite: Suite, extras: Extras<'_>) -> Result<Self, CommandError> {
+        let line = Line::stderr();
+        let build = |event| line.build(&event);
+        let old = components::ensure(Some(&args.from), extras, &build).await?;
+        let new = components::ensure_agents(Some(&args.to), &build).await?;
+        line.finish();
+        Ok(Self { args, name: format!("upgrade-{}", new_id()), suite, old, new })
+    }
+
+    /// Goes through the orders one after the other. What cuts them short ends up in the record, beside what was seen until then;
+    /// it is an error only where that is nothing.
+    async fn see(&self, interrupts: &mut Interrupts) -> Result<Seen, CommandError> {
+        let (started_at, started) = (Timestamp::now(), Instant::now());
+        let mut before = None;
+        let (mut orders, mut cut_off, mut interrupted) = (Vec::new(), None, false);
+        let asked = if self.args.order.is_empty() { Order::iter().collect() } else { self.args.order.clone() };
+        for order in asked {
+            let ended = tokio::select! {
+                ended = self.on_a_fleet(order, &mut before, &mut orders) => Some(ended),
+                () = interrupts.next() => None,
+            };
+            match ended {
+                Some(Ok(())) => continue,
+                // Nothing to report yet.
+                Some(Err(error)) if before.is_none() && orders.is_empty() => {
+                    clusters::state_dir::wait_until_gone(&self.name).await;
+                    return Err(error);
+                }
+                Some(Err(error)) => cut_off = Some(in_full(&error)),
+                None => {
+                    eprintln!("interrupted: ending what was started");
+                    interrupted = true;
+                    cut_off = Some("interrupted".into());
+                }
+            }
+            clusters::state_dir::wait_until_gone(&self.name).await;
+            break;
+        }
+        let record = UpgradeRecord {
+            fleetdrill: env!("CARGO_PKG_VERSION").into(),
+            from: self.args.from.clone(),
+            to: self.args.to.clone(),
+            started_at,
+            seconds: started.elapsed().as_secs_f64(),
+            before: before.unwrap_or_else(|| self.empty(&self.args.from)),
+            orders,
+            cut_off,
+        };
+        Ok(Seen { record, interrupted })
+    }
+
     /// A fleet of the old version.
     async fn fleet(&self) -> Result<Fleet, CommandError> {
         let line = Line::stderr();
         let options = Options {
-            name: format!("upgrade-{}", self.id),
+            name: self.name.clone(),
             members: usize::from(self.args.members),
-            programs: self.old.programs.clone(),
+            recipe: Recipe::Local(self.old.programs.clone()),
             agents: self.old.agents.clone(),
             pods: self.old.pods.clone(),
             argocd: self.old.argocd.clone(),
@@ -160,6 +164,29 @@ impl Ground<'_> {
         let line = Arc::new(line);
         let told = Arc::clone(&line);
         Ok(Fleet::create(options, Arc::new(move |stage| told.say(&stage_text(&stage)))).await?)
+    }
+
+    /// One order on a fleet of its own, the first with the scenarios before it. Whatever fails, what was seen until then stays.
+    async fn on_a_fleet(
+        &self,
+        order: Order,
+        before: &mut Option<RunRecord>,
+        orders: &mut Vec<OrderRecord>,
+    ) -> Result<(), CommandError> {
+        let fleet = self.fleet().await?;
+        let seen = async {
+            if before.is_none() && self.args.only != Some(UpgradePart::InFlight) {
+                eprintln!("the scenarios on KubeFleet {}", self.args.from);
+                *before = Some(self.peaceful(&fleet).await?);
+            }
+            self.order(&fleet, order).await
+        };
+        let seen = seen.await;
+        // What went wrong matters more than that its fleet can't be ended.
+        let ended = fleet.end().await;
+        clusters::state_dir::wait_until_gone(fleet.name()).await;
+        orders.push(seen?);
+        Ok(ended?)
     }
 
     /// One order on a fleet of the old version.

@@ -47,12 +47,19 @@ pub(super) fn differences(story: &Story<'_>, passage: &Passage, known: &[&Story<
         return Vec::new();
     }
     let passed_before = known.first().is_some_and(|before| before.passed());
-    let mut found: Vec<Found> = outcome(story, passage, passed_before).into_iter().collect();
-    found.extend(losses(story));
-    let Some(moments) = Moments::of(story, passage) else { return found };
-    found.extend(findings(story, &moments, known));
-    found.extend(conditions(story, &moments, known));
-    found
+    let mut outcome = outcome(story, passage, passed_before);
+    let mut found = losses(story);
+    if let Some(moments) = Moments::of(story, passage) {
+        let findings = findings(story, &moments, known);
+        let new: Vec<&str> = findings.iter().filter_map(|finding| finding.is.as_deref()).collect();
+        // What is found for the first time may be why the scenario fails.
+        if let Some(failed) = outcome.as_mut().and_then(|outcome| outcome.is.as_mut()).filter(|_| !new.is_empty()) {
+            *failed = format!("{} ({failed})", new.join(", "));
+        }
+        found.extend(findings);
+        found.extend(conditions(story, &moments, known));
+    }
+    outcome.into_iter().chain(found).collect()
 }
 
 fn outcome(story: &Story<'_>, passage: &Passage, passed_before: bool) -> Option<Found> {

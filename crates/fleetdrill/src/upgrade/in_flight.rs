@@ -2,7 +2,7 @@
 
 use gherkin::{Scenario, Step, StepType};
 
-use crate::suite::Suite;
+use crate::suite::{Suite, has_tag, steps};
 
 /// The step at which a scenario waits for the upgrade.
 const UPGRADED: &str = "KubeFleet is upgraded";
@@ -10,11 +10,17 @@ const UPGRADED: &str = "KubeFleet is upgraded";
 /// What all steps say that assert a failure's diagnosis.
 const DIAGNOSED: &str = "the diagnosis of ";
 
+/// What steps say that have KubeFleet place something.
+const PLACES: &str = "placement ";
+
 /// The same scenarios with an upgrade in each of them: where their failure has been induced and asserted, before their remedy. One
-/// that has the step already stays as it is.
+/// that has the step already stays as it is. Those of Argo CD alone are left out: KubeFleet is none of their business.
 #[must_use]
 pub fn in_flight(suite: &Suite) -> Suite {
     let mut suite = suite.clone();
+    let _ = suite.part(|feature, scenario| {
+        !has_tag(feature, scenario, "argocd") || steps(feature, scenario).any(|step| step.value.contains(PLACES))
+    });
     for scenario in suite.features.iter_mut().flat_map(|feature| &mut feature.scenarios) {
         if scenario.steps.iter().any(|step| step.value == UPGRADED) {
             continue;
@@ -57,7 +63,7 @@ mod tests {
     use crate::suite::Selection;
 
     /// The steps of the only scenario of a feature, in flight.
-    fn steps(text: &str) -> Vec<String> {
+    fn told(text: &str) -> Vec<String> {
         let dir = tempfile::tempdir().expect("a directory");
         let file = dir.path().join("own.feature");
         std::fs::write(&file, format!("Feature: f\n  Scenario: s\n{text}")).expect("written");
@@ -69,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_upgrade_comes_between_failure_and_remedy() {
-        let found = steps(
+        let found = told(
             "    Given member \"member-1\" has pods\n    Then the diagnosis finds nothing\n    And the diagnosis finds nothing\n    \
              When the hub-agent is restarted\n    Then the diagnosis finds nothing\n",
         );
@@ -78,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_failure_that_takes_several_steps_is_induced_before_the_upgrade() {
-        let found = steps(
+        let found = told(
             "    Given member \"member-1\" has pods\n    When the hub-agent is restarted\n    Then the diagnosis finds nothing\n    \
              When the hub-agent is restarted\n    Then the diagnosis of placement \"web\" is KF-WS-001\n    \
              When the hub-agent is restarted\n    Then the diagnosis finds nothing\n",
@@ -87,9 +93,22 @@ mod tests {
     }
 
     #[test]
+    fn what_only_argo_cd_does_is_left_out() {
+        let select = ["placement.feature", "retries.feature"].map(ToOwned::to_owned);
+        let all = Suite::load(&Selection::default()).expect("the built-in features");
+        let of = |suite: &Suite, file: &str| {
+            suite.scenarios().filter(|(feature, _)| crate::suite::file(feature).ends_with(file)).count()
+        };
+        let found = in_flight(&all);
+        let [both, argocd] =
+            select.map(|file| (of(&all, &format!("argocd/{file}")), of(&found, &format!("argocd/{file}"))));
+        assert!(both.0 > 0 && both.1 == both.0 && argocd.0 > 0 && argocd.1 == 0, "{both:?} {argocd:?}");
+    }
+
+    #[test]
     fn without_a_remedy_it_comes_at_the_end_and_never_twice() {
-        assert_eq!(steps("    Then the diagnosis finds nothing\n")[1..], ["When KubeFleet is upgraded"]);
+        assert_eq!(told("    Then the diagnosis finds nothing\n")[1..], ["When KubeFleet is upgraded"]);
         let own = "    When KubeFleet is upgraded\n    Then the diagnosis finds nothing\n";
-        assert_eq!(steps(own), ["When KubeFleet is upgraded", "Then the diagnosis finds nothing"]);
+        assert_eq!(told(own), ["When KubeFleet is upgraded", "Then the diagnosis finds nothing"]);
     }
 }

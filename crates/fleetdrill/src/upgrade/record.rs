@@ -22,9 +22,17 @@ pub struct UpgradeRecord {
     pub before: RunRecord,
     /// What each order of upgrade showed, each on a fleet of its own.
     pub orders: Vec<OrderRecord>,
-    /// Why it ended before all orders were gone, where the environment is at fault.
+    /// Why it ended before all orders were gone: it was interrupted, or the environment is at fault.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cut_off: Option<String>,
+}
+
+impl UpgradeRecord {
+    /// Whether it has seen nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.before.scenarios.is_empty() && self.orders.is_empty()
+    }
 }
 
 /// One order of upgrade.

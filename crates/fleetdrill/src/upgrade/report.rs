@@ -133,7 +133,7 @@ impl Report {
         for difference in &mut differences {
             difference.accepted = baseline.has(difference);
         }
-        differences.sort_by_key(|d| (std::cmp::Reverse(d.verdict), d.accepted, d.when, d.kind));
+        differences.sort_by_key(|d| (std::cmp::Reverse(d.verdict), d.accepted, d.kind > Kind::Loss, d.when, d.kind));
         let new = differences.iter().filter(|d| !d.accepted);
         let verdict = new.map(|d| d.verdict).max().unwrap_or(Verdict::Safe);
         let matrix = matrix(record, &differences);
@@ -232,7 +232,15 @@ fn changes<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> Vec<Cha
         change.orders.extend(&d.orders);
     }
     all.sort_by_key(|c| {
-        (std::cmp::Reverse(c.verdict), c.accepted, c.when, c.kind, std::cmp::Reverse(c.scenarios.len()))
+        // What is lost comes before everything else but an upgrade that fails.
+        (
+            std::cmp::Reverse(c.verdict),
+            c.accepted,
+            c.kind > Kind::Loss,
+            c.when,
+            c.kind,
+            std::cmp::Reverse(c.scenarios.len()),
+        )
     });
     all
 }
@@ -262,6 +270,7 @@ fn matrix<'a>(record: &'a UpgradeRecord, differences: &[Difference]) -> Vec<Row>
         (order.order, after, forth, ended(order.back.as_ref().map(|back| &back.scenarios)))
     });
     let ended_by_order: Vec<_> = ended_by_order.collect();
+    let ended_before = ended(Some(&record.before.scenarios));
     let row = |(which, scenario): (Which<'_>, &ScenarioRecord)| {
         let cells = ended_by_order.iter().map(|(order, after, forth, back)| {
             let cell = |ended: &BTreeMap<Which<'_>, Outcome>, when| Cell {
@@ -279,11 +288,14 @@ fn matrix<'a>(record: &'a UpgradeRecord, differences: &[Difference]) -> Vec<Row>
             feature: scenario.feature.clone(),
             file: scenario.file.clone(),
             scenario: scenario.scenario.clone(),
-            before: Some(scenario.outcome),
+            before: ended_before.get(&which).copied(),
             orders: cells.collect(),
         }
     };
-    by_name(&record.before.scenarios).into_iter().map(row).collect()
+    // Without a run before, the scenarios are those in flight.
+    let in_flight = record.orders.first().map_or(&[][..], |order| &order.forth.scenarios);
+    let before = &record.before.scenarios[..];
+    by_name(if before.is_empty() { in_flight } else { before }).into_iter().map(row).collect()
 }
 
 fn counts(matrix: &[Row], differences: &[Difference]) -> Counts {

@@ -6,6 +6,7 @@ use super::baseline::Baseline;
 use super::compare;
 use super::difference::{Kind, Verdict, When};
 use super::fixture::{old, record, scenario};
+use super::record::UpgradeRecord;
 use super::report::Report;
 use super::story::Story;
 use super::{html, json, text};
@@ -88,6 +89,34 @@ fn a_loss_that_was_foretold_breaks_nothing() {
 fn an_upgrade_that_fails_breaks_in_its_order() {
     assert_eq!(verdicts(&report(), When::Forth, Kind::Upgrade), [Verdict::Breaks]);
     assert_eq!(verdicts(&report(), When::Back, Kind::Upgrade), [Verdict::Breaks]);
+}
+
+#[test]
+fn one_that_ended_early_says_so_in_all_reports() {
+    let why = "process `etcd` of the fleet has ended";
+    let cut_off = UpgradeRecord { cut_off: Some(why.to_owned()), ..record() };
+    let report = Report::of(&cut_off, &Baseline::default());
+    assert_eq!(report.exit(), Exit::Environment);
+    assert_eq!(report.differences, self::report().differences, "what was seen is told all the same");
+    let text = text::render(&report, Look::default());
+    assert!(anstream::adapter::strip_str(&text).to_string().contains(&format!("ended early: {why}\n")), "{text}");
+    assert!(html::render(&cut_off, &report).unwrap().contains("ended early"));
+    assert!(json::render(&cut_off, &report).unwrap().contains(why));
+}
+
+#[test]
+fn what_was_only_in_flight_has_all_reports_too() {
+    let mut in_flight = record();
+    in_flight.before.scenarios.clear();
+    for order in &mut in_flight.orders {
+        order.after = None;
+    }
+    let report = Report::of(&in_flight, &Baseline::default());
+    assert!(report.matrix.iter().all(|row| row.before.is_none()) && !report.matrix.is_empty());
+    let seen = in_flight.orders[0].forth.scenarios[0].scenario.clone();
+    assert!(html::render(&in_flight, &report).unwrap().contains(&seen));
+    in_flight.orders.clear();
+    html::render(&in_flight, &Report::of(&in_flight, &Baseline::default())).unwrap();
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub fn render(report: &Report, look: Look) -> String {
     ));
     page.indented(2, |page| {
         if let Some(why) = &report.cut_off {
-            page.at_most(TEXT, &format!("{} ", "ended early:".style(ERROR)), 2, why);
+            page.item("ended early: ", ERROR, 2, why);
         }
         page.text(&report.counts());
         for order in orders(report) {

@@ -174,7 +174,7 @@ fn nobody_gets_in_without_a_token(argocd: &Argocd) {
         let dir = tempfile::tempdir().expect("a directory");
         let mut config = config.clone();
         change(&mut config);
-        clusters::local::write_private(&dir.path().join("config"), &config.to_string()).expect("written");
+        clusters::state_dir::write_private(&dir.path().join("config"), &config.to_string()).expect("written");
         let other = Argocd { config_dir: dir.path().to_owned(), ..argocd.clone() };
         let said = other.run(&["app", "list"]);
         assert!(said.code != Some(0) && parts.iter().any(|part| said.stderr.contains(part)), "{server}: {said:?}");

@@ -44,6 +44,19 @@ impl Running {
         Said { code: status.code(), stdout: self.stdout.read_to_its_end(), stderr: self.stderr.read_to_its_end() }
     }
 
+    /// Waits until it has said something on stderr, and gives what follows it there.
+    #[track_caller]
+    pub fn until_it_says(&mut self, part: &str) -> String {
+        until_or(
+            &format!("the command says `{part}`"),
+            || {
+                self.still_runs();
+                self.stderr.text().split_once(part).map(|(_, rest)| rest.to_owned())
+            },
+            String::new,
+        )
+    }
+
     /// Fails when it has ended already.
     #[track_caller]
     pub fn still_runs(&mut self) {

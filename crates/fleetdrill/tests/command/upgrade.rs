@@ -2,11 +2,13 @@
 
 use std::fs;
 
-use serde_json::Value;
+use rustix::process::Signal;
+use serde_json::{Value, json};
 
 use crate::cache::{heartless, with_cache};
 use crate::features::quick;
 use crate::place::{Place, turn};
+use crate::running::Running;
 
 /// KubeFleet's default version.
 const WELL: &str = "v0.1.2";
@@ -28,11 +30,15 @@ fn upgrade<'a>(file: &'a str, to: &'a str) -> Vec<&'a str> {
     ]
 }
 
+/// What is in the JSON file.
+fn written(place: &Place) -> Value {
+    let text = fs::read(place.path("upgrade.json")).expect("the JSON file");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
 /// What is in the JSON file, of the one order.
 fn order(place: &Place) -> Value {
-    let text = fs::read(place.path("upgrade.json")).expect("the JSON file");
-    let record: Value = serde_json::from_slice(&text).expect("JSON");
-    record["record"]["orders"][0].clone()
+    written(place)["record"]["orders"][0].clone()
 }
 
 #[test]
@@ -51,6 +57,22 @@ fn an_upgrade_goes_phase_by_phase_under_a_scenario() {
     assert_eq!(reached, ["skew", "after"]);
     assert!(!entries.iter().any(|e| e["what"] == "lost"), "{entries:#?}");
     assert_eq!(order["after"]["scenarios"][0]["outcome"], "passed");
+}
+
+#[test]
+fn ctrl_c_in_mid_upgrade_keeps_what_was_seen() {
+    let _turn = turn();
+    let place = Place::new();
+    let mut running = Running::start(&mut place.command(upgrade(&quick(&place), WELL)));
+    running.until_it_says("upgrading members to v0.1.2");
+    running.signal(Signal::INT);
+    let said = running.end();
+    said.expect(130, &["interrupted: ending what was started"]);
+    place.nothing_is_left();
+    assert!(said.stdout.contains("ended early: interrupted"), "{}", said.stdout);
+    let record = written(&place);
+    assert_eq!(record["record"]["before"]["scenarios"][0]["outcome"], "passed", "{record:#}");
+    assert_eq!(record["record"]["orders"], json!([]));
 }
 
 #[test]

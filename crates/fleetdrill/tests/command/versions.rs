@@ -29,7 +29,7 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     let said = place.run(args);
     said.expect(
         0,
-        &["nothing was run, and no fleet started: none of the scenarios is for KubeFleet v0.1.2", "hint: --kubefleet"],
+        &["nothing was run: none of the scenarios is for this fleet, of KubeFleet v0.1.2", "hint: --kubefleet"],
     );
     place.nothing_is_left();
 

@@ -66,8 +66,7 @@ pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> D
 
 /// Whether the definition was made after the operation had begun.
 fn came_later(crd: Object<'_>, application: Application<'_>) -> bool {
-    let made: Option<jiff::Timestamp> = crd.str("/metadata/creationTimestamp").and_then(|t| t.parse().ok());
-    made.zip(application.started_at()).is_some_and(|(made, began)| made >= began)
+    crd.created_at().zip(application.started_at()).is_some_and(|(made, began)| made >= began)
 }
 
 /// As almost all definitions have it.

@@ -1,8 +1,5 @@
 //! A certificate authority per fleet, and what it signs.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
@@ -10,6 +7,7 @@ use rcgen::{
 };
 
 use crate::error::ClusterError;
+use crate::state_dir::{make_private, write_private};
 
 /// The fleet's CA. Its key stays in the fleet's directory, readable by the owner only, so that clusters can be added
 /// later.
@@ -38,7 +36,7 @@ impl Pki {
     /// # Errors
     /// When a file can't be written.
     pub fn create(dir: &Path) -> Result<Self, ClusterError> {
-        crate::state_dir::make_private(dir)?;
+        make_private(dir)?;
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, "fleetdrill");
@@ -134,15 +132,6 @@ impl Pki {
         write_private(&pair.key_file, &pair.key)?;
         Ok(pair)
     }
-}
-
-/// Writes a file that only its owner may read.
-///
-/// # Errors
-/// When it can't be written.
-pub fn write_private(path: &Path, text: &str) -> Result<(), ClusterError> {
-    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
-    file.and_then(|mut f| f.write_all(text.as_bytes())).map_err(ClusterError::io("write", path))
 }
 
 #[cfg(test)]

@@ -1,0 +1,181 @@
+//! Clusters that exist already, reached by contexts of a kubeconfig. Nothing of them is made or ended here.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use kube::config::Kubeconfig;
+use serde::{Deserialize, Serialize};
+
+use crate::cluster::{Cluster, Kind};
+use crate::error::ClusterError;
+use crate::home::Home;
+use crate::kubeconfig;
+use crate::local::PodPrograms;
+use crate::provider::{Ability, Agent, Provider};
+use crate::state_dir::write_private;
+
+/// By which contexts a fleet's clusters are reached.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Contexts {
+    /// The kubeconfig that has them; without it the one that kubectl would take.
+    pub kubeconfig: Option<PathBuf>,
+    /// Each cluster's context, by the cluster's name: `hub`, and members by the names of their MemberClusters.
+    pub of: BTreeMap<String, String>,
+}
+
+/// Clusters that exist already.
+pub struct Existing {
+    home: Arc<Home>,
+    contexts: Contexts,
+}
+
+impl Existing {
+    /// The clusters of these contexts. Nothing is asked yet.
+    #[must_use]
+    pub fn new(home: Arc<Home>, contexts: Contexts) -> Self {
+        Self { home, contexts }
+    }
+
+    fn cannot(&self, ability: Ability) -> ClusterError {
+        ClusterError::Cannot { provider: self.name(), ability }
+    }
+}
+
+impl Contexts {
+    /// A cluster, without a kubeconfig file of its own.
+    ///
+    /// # Errors
+    /// When the kubeconfig can't be read or used, or has no such context.
+    pub async fn cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
+        Cluster::of(name, self.one(name)?, PathBuf::new()).await
+    }
+
+    /// A kubeconfig of the one context of a cluster, which has the cluster's name in it.
+    ///
+    /// # Errors
+    /// When the kubeconfig can't be read, or has no such context.
+    pub fn one(&self, cluster: &str) -> Result<Kubeconfig, ClusterError> {
+        let unusable = |source| ClusterError::Kubeconfig { cluster: cluster.to_owned(), source: Box::new(source) };
+        let mut config = match &self.kubeconfig {
+            Some(path) => Kubeconfig::read_from(path),
+            None => Kubeconfig::read(),
+        }
+        .map_err(unusable)?;
+        let context = self.of.get(cluster).map(String::as_str).unwrap_or_default();
+        let Some(mut found) = config.contexts.iter().find(|c| c.name == context).cloned() else {
+            let contexts = config.contexts.into_iter().map(|c| c.name).collect();
+            return Err(ClusterError::NoContext { context: context.to_owned(), contexts });
+        };
+        // Names of other contexts' users and clusters may be those of another fleet's.
+        let inner = found.context.get_or_insert_default();
+        let (of_cluster, user) = (inner.cluster.clone(), inner.user.clone());
+        config.clusters.retain(|c| c.name == of_cluster);
+        config.auth_infos.retain(|u| Some(&u.name) == user.as_ref());
+        for named in &mut config.clusters {
+            cluster.clone_into(&mut named.name);
+        }
+        for named in &mut config.auth_infos {
+            cluster.clone_into(&mut named.name);
+        }
+        cluster.clone_into(&mut inner.cluster);
+        inner.user = user.map(|_| cluster.to_owned());
+        cluster.clone_into(&mut found.name);
+        config.contexts = vec![found];
+        config.current_context = Some(cluster.to_owned());
+        Ok(config)
+    }
+}
+
+#[async_trait]
+impl Provider for Existing {
+    fn name(&self) -> &'static str {
+        "existing"
+    }
+
+    fn can(&self, _: Ability) -> bool {
+        false
+    }
+
+    async fn start_cluster(&self, _: &str, _: Kind) -> Result<Cluster, ClusterError> {
+        Err(self.cannot(Ability::MakeClusters))
+    }
+
+    async fn start_controllers(&self, _: &Cluster, _: Kind) -> Result<(), ClusterError> {
+        Ok(())
+    }
+
+    async fn cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
+        let (config, file) = (self.contexts.one(name)?, self.home.dir().join(format!("{name}.kubeconfig")));
+        write_private(&file, &kubeconfig::text(&config))?;
+        Cluster::of(name, config, file).await
+    }
+
+    async fn stop_cluster(&self, _: &str) -> Result<(), ClusterError> {
+        Err(self.cannot(Ability::MakeClusters))
+    }
+
+    async fn start_pods(&self, _: &Cluster, _: &PodPrograms) -> Result<(), ClusterError> {
+        Err(self.cannot(Ability::PlayPods))
+    }
+
+    async fn start_agent(&self, _: &Agent) -> Result<(), ClusterError> {
+        Err(self.cannot(Ability::StopAgents))
+    }
+
+    async fn stop_agent(&self, _: &str) -> Result<(), ClusterError> {
+        Err(self.cannot(Ability::StopAgents))
+    }
+
+    async fn start_agent_again(&self, _: &str) -> Result<(), ClusterError> {
+        Err(self.cannot(Ability::StopAgents))
+    }
+
+    async fn exchange_agent(&self, _: &Agent) -> Result<bool, ClusterError> {
+        Err(self.cannot(Ability::StopAgents))
+    }
+
+    async fn remove_agent(&self, _: &str) -> Result<(), ClusterError> {
+        Err(self.cannot(Ability::StopAgents))
+    }
+
+    async fn agent_log(&self, _: &str) -> Result<String, ClusterError> {
+        Err(self.cannot(Ability::ReadAgentLogs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "
+apiVersion: v1
+kind: Config
+current-context: shop
+clusters:
+  - {name: c, cluster: {server: 'https://10.0.0.1:6443'}}
+  - {name: d, cluster: {server: 'https://10.0.0.2:6443'}}
+users:
+  - {name: u, user: {token: secret}}
+  - {name: v, user: {token: other}}
+contexts:
+  - {name: shop, context: {cluster: c, user: u, namespace: shop}}
+  - {name: aks-east, context: {cluster: d, user: v}}
+";
+
+    #[test]
+    fn one_context_is_taken_out_under_the_cluster_s_name() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), TWO).expect("written");
+        let of = [("hub", "aks-east"), ("east", "nowhere")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let contexts = Contexts { kubeconfig: Some(file.path().to_owned()), of: of.into() };
+        let one = kubeconfig::text(&contexts.one("hub").expect("it is there"));
+        for (part, there) in [("10.0.0.2", true), ("other", true), ("10.0.0.1", false), ("secret", false)] {
+            assert_eq!(one.contains(part), there, "{part}: {one}");
+        }
+        assert!(one.contains(r#""current-context": "hub""#), "{one}");
+        let error = contexts.one("east").expect_err("there is none").to_string();
+        assert_eq!(error, "the kubeconfig has no context `nowhere`, only: shop, aks-east");
+    }
+}

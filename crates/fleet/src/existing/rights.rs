@@ -1,0 +1,86 @@
+//! Whether scenarios may do what they do.
+
+use clusters::cluster::Cluster;
+use futures::StreamExt as _;
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
+use kube::api::{Api, PostParams};
+
+use super::ExistingError;
+use crate::error::FleetError;
+use crate::kinds::{self, Kind};
+
+/// What is done with each kind.
+const VERBS: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
+
+/// What scenarios work with on a hub.
+const ON_HUB: [Kind; 19] = [
+    kinds::MEMBER_CLUSTER,
+    kinds::CLUSTER_RESOURCE_PLACEMENT,
+    kinds::RESOURCE_PLACEMENT,
+    kinds::CLUSTER_RESOURCE_BINDING,
+    kinds::RESOURCE_BINDING,
+    kinds::CLUSTER_RUN,
+    kinds::RUN,
+    kinds::CLUSTER_STRATEGY,
+    kinds::STRATEGY,
+    kinds::CLUSTER_APPROVAL_REQUEST,
+    kinds::APPROVAL_REQUEST,
+    kinds::CLUSTER_ENVELOPE,
+    kinds::ENVELOPE,
+    kinds::WORK,
+    kinds::OVERRIDE,
+    kinds::NAMESPACE,
+    kinds::CONFIG_MAP,
+    kinds::DEPLOYMENT,
+    kinds::CRD,
+];
+
+/// What scenarios work with on a member.
+const ON_MEMBER: [Kind; 4] = [kinds::NAMESPACE, kinds::CONFIG_MAP, kinds::DEPLOYMENT, kinds::CRD];
+
+/// How many reviews are asked for at the same time.
+const AT_ONCE: usize = 16;
+
+/// Sees that nothing that scenarios do would be refused.
+pub(super) async fn check(hub: &Cluster, members: impl Iterator<Item = &Cluster>) -> Result<(), FleetError> {
+    of_cluster(hub, &ON_HUB).await?;
+    for member in members {
+        of_cluster(member, &ON_MEMBER).await?;
+    }
+    Ok(())
+}
+
+async fn of_cluster(cluster: &Cluster, kinds: &[Kind]) -> Result<(), FleetError> {
+    // An administrator's one answer stands for all.
+    if may(cluster, "*", "*", "*").await? {
+        return Ok(());
+    }
+    let asked = kinds.iter().flat_map(|kind| VERBS.map(|verb| (verb, *kind)));
+    let answers: Vec<_> = futures::stream::iter(asked)
+        .map(async |(verb, kind)| {
+            let allowed = may(cluster, verb, kind.group, kind.plural).await?;
+            let group = if kind.group.is_empty() { String::new() } else { format!(".{}", kind.group) };
+            Ok::<_, FleetError>((!allowed).then(|| format!("{verb} {}{group}", kind.plural)))
+        })
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    let missing: Vec<Option<String>> = answers.into_iter().collect::<Result<_, _>>()?;
+    let rights: Vec<String> = missing.into_iter().flatten().collect();
+    if rights.is_empty() { Ok(()) } else { Err(ExistingError::Rights { cluster: cluster.name.clone(), rights }.into()) }
+}
+
+async fn may(cluster: &Cluster, verb: &str, group: &str, resource: &str) -> Result<bool, FleetError> {
+    let api: Api<SelfSubjectAccessReview> = Api::all(cluster.client.clone());
+    let attributes = ResourceAttributes {
+        verb: Some(verb.into()),
+        group: Some(group.into()),
+        resource: Some(resource.into()),
+        ..ResourceAttributes::default()
+    };
+    let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
+    let review = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
+    let answer = api.create(&PostParams::default(), &review).await;
+    let answer = answer.map_err(FleetError::api(&cluster.name, "ask for one's own rights"))?;
+    Ok(answer.status.is_some_and(|status| status.allowed))
+}

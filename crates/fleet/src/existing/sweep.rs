@@ -1,0 +1,172 @@
+//! Removing what a run has made, by its label.
+
+use std::time::{Duration, Instant};
+
+use clusters::cluster::Cluster;
+use futures::StreamExt as _;
+use futures::future::try_join_all;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::discovery::{Discovery, verbs};
+use serde_json::{Value, json};
+
+use super::{ExistingError, RUN_LABEL};
+use crate::error::FleetError;
+use crate::kinds::{CLUSTER_RESOURCE_PLACEMENT, CLUSTER_RUN, MEMBER_CLUSTER, NAMESPACE, RESOURCE_PLACEMENT, RUN};
+use crate::start::HUB;
+
+/// The annotation on a MemberCluster that a run has labelled with its name.
+pub(super) const LABELLED: &str = "fleetdrill.dev/labelled";
+
+/// What labels and annotations of fleetdrill's begin with.
+const OURS: &str = "fleetdrill.dev/";
+
+/// How long it may take until everything is gone. A placement's resources are taken from its members first.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// How often it is looked.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// How many kinds are listed at the same time.
+const AT_ONCE: usize = 8;
+
+/// An object that carries a run's label.
+struct Labelled {
+    cluster: Cluster,
+    resource: ApiResource,
+    object: DynamicObject,
+}
+
+impl Labelled {
+    fn is(&self, kind: crate::kinds::Kind) -> bool {
+        self.resource.group == kind.group && self.resource.kind == kind.kind
+    }
+
+    fn api(&self) -> Api<DynamicObject> {
+        let client = self.cluster.client.clone();
+        match self.object.metadata.namespace.as_deref() {
+            Some(namespace) => Api::namespaced_with(client, namespace, &self.resource),
+            None => Api::all_with(client, &self.resource),
+        }
+    }
+
+    fn name(&self) -> String {
+        let metadata = &self.object.metadata;
+        let (kind, name) = (&self.resource.kind, metadata.name.as_deref().unwrap_or_default());
+        match metadata.namespace.as_deref() {
+            Some(namespace) => format!("{kind}/{namespace}/{name} on {}", self.cluster.name),
+            None => format!("{kind}/{name} on {}", self.cluster.name),
+        }
+    }
+
+    /// What has to go before others: update runs, then placements, which empty their members; namespaces come last.
+    fn turn(&self) -> u8 {
+        if self.is(CLUSTER_RUN) || self.is(RUN) {
+            0
+        } else if self.is(CLUSTER_RESOURCE_PLACEMENT) || self.is(RESOURCE_PLACEMENT) {
+            1
+        } else if self.is(NAMESPACE) {
+            3
+        } else {
+            2
+        }
+    }
+
+    async fn delete(&self) -> Result<(), FleetError> {
+        let name = self.object.metadata.name.as_deref().unwrap_or_default();
+        match self.api().delete(name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            deleted => {
+                deleted.map(drop).map_err(FleetError::api(&self.cluster.name, format!("delete {}", self.name())))
+            }
+        }
+    }
+}
+
+/// Removes what a run has made on these clusters, the hub first, and gives its MemberClusters back as they were. Returns how many
+/// objects there were. Again on what is gone already, it finds nothing.
+///
+/// # Errors
+/// When a cluster refuses, or something isn't gone after two minutes.
+pub async fn sweep(clusters: &[Cluster], run: &str) -> Result<usize, FleetError> {
+    let started = Instant::now();
+    let mut swept = 0;
+    let mut asked: Vec<String> = Vec::new();
+    let kinds = try_join_all(clusters.iter().map(kinds)).await?;
+    loop {
+        let mut left = Vec::new();
+        for (cluster, kinds) in clusters.iter().zip(&kinds) {
+            left.extend(labelled(cluster, kinds, run).await?);
+        }
+        let Some(turn) = left.iter().map(Labelled::turn).min() else { break };
+        if started.elapsed() > LIMIT {
+            let objects = left.iter().map(Labelled::name).collect();
+            let (run, seconds) = (run.to_owned(), LIMIT.as_secs());
+            return Err(ExistingError::Left { run, seconds, objects }.into());
+        }
+        for object in left.iter().filter(|object| object.turn() == turn) {
+            if !asked.contains(&object.name()) {
+                object.delete().await?;
+                asked.push(object.name());
+                swept += 1;
+            }
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+    if let Some(hub) = clusters.iter().find(|cluster| cluster.name == HUB) {
+        give_back(hub, run).await?;
+    }
+    Ok(swept)
+}
+
+/// The kinds of a cluster whose objects can be listed and deleted.
+async fn kinds(cluster: &Cluster) -> Result<Vec<ApiResource>, FleetError> {
+    let discovery = Discovery::new(cluster.client.clone()).run().await;
+    let discovery = discovery.map_err(FleetError::api(&cluster.name, "ask for the kinds that it knows"))?;
+    let all = discovery.groups().flat_map(kube::discovery::ApiGroup::recommended_resources);
+    let all = all.filter(|(_, can)| can.supports_operation(verbs::LIST) && can.supports_operation(verbs::DELETE));
+    Ok(all.map(|(resource, _)| resource).collect())
+}
+
+/// All objects of these kinds that carry the run's label.
+async fn labelled(cluster: &Cluster, kinds: &[ApiResource], run: &str) -> Result<Vec<Labelled>, FleetError> {
+    let params = ListParams::default().labels(&format!("{RUN_LABEL}={run}"));
+    let lists: Vec<_> = futures::stream::iter(kinds)
+        .map(async |resource| {
+            let api: Api<DynamicObject> = Api::all_with(cluster.client.clone(), resource);
+            match api.list(&params).await {
+                Ok(list) => Ok(list.items.into_iter().map(|object| (resource.clone(), object)).collect()),
+                // A kind that has gone since, or that nobody may list.
+                Err(kube::Error::Api(status)) if [403, 404, 405].contains(&status.code) => Ok(Vec::new()),
+                Err(error) => Err(FleetError::api(&cluster.name, format!("list {}", resource.plural))(error)),
+            }
+        })
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    let lists = lists.into_iter().collect::<Result<Vec<Vec<_>>, FleetError>>()?;
+    let labelled = |(resource, object)| Labelled { cluster: cluster.clone(), resource, object };
+    Ok(lists.into_iter().flatten().map(labelled).collect())
+}
+
+/// Takes a run's labels and annotations off the MemberClusters that it used.
+pub(super) async fn give_back(hub: &Cluster, run: &str) -> Result<(), FleetError> {
+    let api = MEMBER_CLUSTER.api(&hub.client, None);
+    let members = api.list(&ListParams::default()).await.map_err(FleetError::api(HUB, "list MemberClusters"))?;
+    for member in members.items {
+        let Some(name) = &member.metadata.name else { continue };
+        let annotations = member.metadata.annotations.clone().unwrap_or_default();
+        if annotations.get(RUN_LABEL).is_none_or(|of| of != run) {
+            continue;
+        }
+        let ours = |key: &&String| {
+            key.starts_with(OURS) && (*key != crate::MEMBER_LABEL || annotations.contains_key(LABELLED))
+        };
+        let gone = |keys: Vec<&String>| keys.into_iter().map(|key| (key.clone(), Value::Null)).collect::<Value>();
+        let labels = member.metadata.labels.as_ref().into_iter().flat_map(|l| l.keys()).filter(ours).collect();
+        let annotated = annotations.keys().filter(|key| key.starts_with(OURS)).collect();
+        let patch = json!({"metadata": {"labels": gone(labels), "annotations": gone(annotated)}});
+        let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await;
+        patched.map_err(FleetError::api(HUB, format!("take labels off MemberCluster/{name}")))?;
+    }
+    Ok(())
+}
