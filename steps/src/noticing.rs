@@ -15,11 +15,14 @@ use std::time::Duration;
 use diagnosis::Object;
 use fleet::FleetError;
 use fleet::argocd;
+use fleet::kinds::JOB;
 use fleet::observe::Verdict;
+use serde_json::Value;
 
 use crate::application::wait;
 use crate::error::{StepError, in_time};
 use crate::limits;
+use crate::objects::Application;
 use crate::scene::Scene;
 
 /// Waits until a sync that was asked for has begun.
@@ -132,6 +135,54 @@ pub(crate) async fn terminate(scene: &mut Scene, name: &str) -> Result<(), StepE
     }
 }
 
+/// Where the sync has failed by a hook whose Job hasn't, syncs again; gives whether it did.
+///
+/// A sync deletes the hook's Job of the sync before and makes it anew. Where the controller's store still has the old Job, which had
+/// failed, the new operation fails by it at once (v3.2.11; docs/argocd.md).
+pub(crate) async fn sync_judged_by_an_old_hook(
+    scene: &mut Scene,
+    name: &str,
+    application: &Value,
+) -> Result<bool, StepError> {
+    let Application { name: application_name, member, .. } = scene.application(name)?;
+    let object = Object::new(application);
+    let Some(began) = object.str(STARTED) else { return Ok(false) };
+    let hub = scene.hub();
+    let cluster = match &member {
+        Some(member) => scene.fleet.member(member).await?.cluster,
+        None => hub.clone(),
+    };
+    for (namespace, job) in failed_jobs(object) {
+        let failed = FleetError::api(&cluster.name, format!("read Job/{job}"));
+        let live = JOB.api(&cluster.client, Some(namespace)).get_opt(job).await.map_err(failed)?;
+        let live = live.and_then(|job| serde_json::to_value(job).ok());
+        if live.is_some_and(|job| has_not_failed(Object::new(&job), began)) {
+            scene.did(format!(
+                "Argo CD missed that Job/{job} was made anew and took the failure of the one before for its own: Application/{application_name} is synced again"
+            ));
+            scene.wrote(&argocd::sync_again(&hub, &application_name).await?);
+            begins(scene, name).await?;
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Namespace and name of the Jobs that failed as hooks of the last sync.
+fn failed_jobs(application: Object<'_>) -> impl Iterator<Item = (&str, &str)> {
+    let resources = application.list("/status/operationState/syncResult/resources").iter();
+    resources.map(Object::new).filter_map(|resource| {
+        let failed = resource.str("/kind") == Some("Job") && resource.str("/hookPhase") == Some("Failed");
+        if failed { Some((resource.str("/namespace")?, resource.str("/name")?)) } else { None }
+    })
+}
+
+/// Whether a Job was made since then and hasn't failed.
+fn has_not_failed(job: Object<'_>, since: &str) -> bool {
+    let made_since = since.parse().is_ok_and(|since| job.created_at().is_some_and(|created| created >= since));
+    made_since && job.condition("Failed").is_none_or(|c| c.status != "True")
+}
+
 /// Where an Application says when its operation began, and how that goes.
 const STARTED: &str = "/status/operationState/startedAt";
 const PHASE: &str = "/status/operationState/phase";
@@ -144,4 +195,35 @@ async fn compared(scene: &Scene, name: &str, limit: Duration) -> Result<(), Step
         if object.at(&annotation).is_none() { Verdict::Holds } else { Verdict::Pending("not yet".into()) }
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use diagnosis::Object;
+    use serde_json::{Value, json};
+
+    use super::{failed_jobs, has_not_failed};
+
+    #[test]
+    fn only_jobs_that_failed_as_hooks_are_looked_at() {
+        let resource =
+            |kind: &str, phase: &str| json!({"kind": kind, "namespace": "shop", "name": "migrate", "hookPhase": phase});
+        let resources = [resource("Job", "Running"), resource("Job", "Failed"), resource("Pod", "Failed")];
+        let application = json!({"status": {"operationState": {"syncResult": {"resources": resources}}}});
+        assert_eq!(failed_jobs(Object::new(&application)).collect::<Vec<_>>(), [("shop", "migrate")]);
+    }
+
+    #[test]
+    fn a_job_is_judged_by_its_own_end() {
+        let began = "2026-11-20T10:00:05Z";
+        let is = |created: &str, conditions: Value| {
+            let job = json!({"metadata": {"creationTimestamp": created}, "status": {"conditions": conditions}});
+            has_not_failed(Object::new(&job), began)
+        };
+        assert!(is(began, json!([])));
+        assert!(is(began, json!([{"type": "FailureTarget", "status": "True"}])));
+        assert!(!is(began, json!([{"type": "Failed", "status": "True"}])), "its own failure");
+        assert!(is(began, json!([{"type": "Complete", "status": "True"}])), "by the time that it is read");
+        assert!(!is("2026-11-20T10:00:04Z", json!([])), "the Job of the sync before");
+    }
 }

@@ -7,11 +7,12 @@ use diagnosis::Object;
 use fleet::FleetError;
 use fleet::argocd::{self, Request};
 use fleet::observe::Verdict;
+use serde_json::Value;
 
 use crate::application::{latest, stays, wait};
 use crate::error::StepError;
 use crate::limits;
-use crate::noticing::{begins, refresh, terminate};
+use crate::noticing::{begins, refresh, sync_judged_by_an_old_hook, terminate};
 use crate::params::ComponentParam;
 use crate::scene::Scene;
 use crate::world::World;
@@ -188,10 +189,24 @@ async fn sync(scene: &mut Scene, name: &str, flags: &str) -> Result<(), StepErro
 }
 
 /// Waits for the end of the sync to the latest commit, which must be this one.
-async fn ends(scene: &Scene, name: &str, wanted: &str) -> Result<(), StepError> {
+async fn ends(scene: &mut Scene, name: &str, wanted: &str) -> Result<(), StepError> {
     let latest = latest(scene, name).await?;
     let expectation = format!("the sync of Application/{} ends with {wanted}", scene.application(name)?.name);
-    wait(scene, name, &expectation, limits::SYNCED, |object| ended(object, &latest, wanted)).await
+    loop {
+        let mut last = Value::Null;
+        let waited = wait(scene, name, &expectation, limits::SYNCED, |object| {
+            let verdict = ended(object, &latest, wanted);
+            if matches!(verdict, Verdict::Never(_)) {
+                last = object.value().clone();
+            }
+            verdict
+        })
+        .await;
+        let another_end = wanted == "Succeeded" && !last.is_null();
+        if !another_end || !sync_judged_by_an_old_hook(scene, name, &last).await? {
+            return waited;
+        }
+    }
 }
 
 fn ended(object: Object<'_>, latest: &str, wanted: &str) -> Verdict {

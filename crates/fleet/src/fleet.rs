@@ -60,8 +60,8 @@ pub(crate) struct Inner {
     pub home: Arc<Home>,
     pub provider: Arc<dyn Provider>,
     recipe: Recipe,
-    /// The run that has it, where it existed before that.
-    borrowed_for: Option<String>,
+    /// Whether it existed before fleetdrill came, and will when it has gone.
+    borrowed: bool,
     hub: Cluster,
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
@@ -94,7 +94,7 @@ impl Inner {
             home,
             provider,
             recipe,
-            borrowed_for: None,
+            borrowed: false,
             hub,
             members: RwLock::new(members),
             pods: RwLock::default(),
@@ -199,10 +199,10 @@ impl Fleet {
     }
 
     /// A fleet that exists already, for a run.
-    pub(crate) fn borrowed(name: String, site: Site, release: Release, run: String) -> Self {
+    pub(crate) fn borrowed(name: String, site: Site, release: Release) -> Self {
         let release = Arc::new(release);
         let kubefleet = KubeFleet { hub: Arc::clone(&release), members: release };
-        Self(Arc::new(Inner { borrowed_for: Some(run), ..Inner::new(name, site, kubefleet) }))
+        Self(Arc::new(Inner { borrowed: true, ..Inner::new(name, site, kubefleet) }))
     }
 
     /// A fleet that is up.
@@ -464,15 +464,14 @@ impl Fleet {
     /// Whether it existed before the run that it is used for, and outlives it.
     #[must_use]
     pub fn is_borrowed(&self) -> bool {
-        self.0.borrowed_for.is_some()
+        self.0.borrowed
     }
 
-    /// Removes what a run has made on a fleet that existed before it; does nothing to others.
+    /// Removes what a run has made here and waits until it is gone.
     ///
     /// # Errors
     /// When a cluster refuses, or something doesn't go.
-    pub async fn give_back(&self) -> Result<(), FleetError> {
-        let Some(run) = &self.0.borrowed_for else { return Ok(()) };
+    pub async fn sweep(&self, run: &str) -> Result<(), FleetError> {
         let members = self.members().await.into_values().map(|member| member.cluster);
         let clusters: Vec<Cluster> = std::iter::once(self.hub().clone()).chain(members).collect();
         existing::sweep(&clusters, run).await.map(drop)

@@ -25,7 +25,7 @@ pub use self::install::NAMESPACE;
 pub use self::processes::Component;
 pub use self::repository::Repository;
 pub use self::server::Cli;
-pub use self::sync::{REFRESH, Request, refresh, sync, terminate, unask};
+pub use self::sync::{REFRESH, Request, refresh, sync, sync_again, terminate, unask};
 use crate::error::FleetError;
 
 /// The programs that Argo CD is made of and renders with.

@@ -51,6 +51,21 @@ pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result
     .await
 }
 
+/// Asks for the sync that ended last once more, as [`sync`] does.
+///
+/// # Errors
+/// When there is no such Application, an operation is in progress, or the hub refuses.
+pub async fn sync_again(hub: &Cluster, application: &str) -> Result<DynamicObject, FleetError> {
+    change(hub, application, "sync", |there| {
+        if there.data.get("operation").is_some() {
+            return Err(FleetError::Busy(application.to_owned()));
+        }
+        let last = there.data.pointer("/status/operationState/operation").cloned();
+        Ok(json!({"operation": last.unwrap_or_default(), "status": {"operationState": null}}))
+    })
+    .await
+}
+
 /// Asks for a comparison now: `hard` renders the manifests anew as well. It is done when the annotation is gone. Returns the
 /// Application as it is with the annotation.
 ///

@@ -126,7 +126,7 @@ impl Found {
             sweep::give_back(&site.hub, run).await?;
             return Err(error);
         }
-        let fleet = Fleet::borrowed(name, site, Release { agents, crds }, run.to_owned());
+        let fleet = Fleet::borrowed(name, site, Release { agents, crds });
         fleet.save().await?;
         Ok(fleet)
     }

@@ -118,7 +118,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         upgrade: None,
     };
     let ended = engine.run(&suite, reporters, interrupts.next()).await;
-    let end = end_fleet(&args, &fleet, &ended).await;
+    let end = end_fleet(&args, &fleet, &id, &ended).await;
     record.versions = versions;
     record.fleet_seconds = fleet_seconds;
     record.seconds = started.elapsed().as_secs_f64();
@@ -481,20 +481,16 @@ fn own(shared: Shared) -> Result<RunReporters, CommandError> {
 }
 
 /// Ends the fleet, or says how to get into it.
-async fn end_fleet(args: &Run, fleet: &Fleet, ended: &Ended) -> Result<(), CommandError> {
-    if fleet.is_borrowed() {
-        eprintln!("removing what the run has made");
-    }
-    // Told once the rest has ended.
-    let given_back = fleet.give_back().await;
+async fn end_fleet(args: &Run, fleet: &Fleet, id: &str, ended: &Ended) -> Result<(), CommandError> {
     let failed = ended.scenarios.iter().any(|s| s.outcome == Outcome::Failed);
-    let keep = args.fleet.is_none()
-        && !ended.interrupted
-        && match args.keep {
-            Keep::Never => false,
-            Keep::Failed => failed,
-            Keep::Always => true,
-        };
+    let keeps_failed = args.keep != Keep::Never && failed;
+    let mut swept = Ok(());
+    if fleet.is_borrowed() || (args.fleet.is_some() && !keeps_failed && ended.broken.is_none()) {
+        eprintln!("removing what the run has made");
+        // Told once the rest has ended.
+        swept = fleet.sweep(id).await;
+    }
+    let keep = args.fleet.is_none() && !ended.interrupted && (keeps_failed || args.keep == Keep::Always);
     if keep {
         fleet.keep().await?;
         eprintln!("the fleet stays up for a look:");
@@ -511,7 +507,7 @@ async fn end_fleet(args: &Run, fleet: &Fleet, ended: &Ended) -> Result<(), Comma
         // A keeper that was killed has left its directory.
         clusters::state_dir::wait_until_gone(fleet.name()).await;
     }
-    Ok(given_back?)
+    Ok(swept?)
 }
 
 fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) -> Exit {
