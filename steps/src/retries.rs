@@ -1,10 +1,12 @@
 //! Steps about an operation that is tried again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cucumber::then;
 use diagnosis::Object;
+use fleet::kinds;
 use fleet::observe::Verdict;
 use jiff::Timestamp;
 
@@ -14,23 +16,46 @@ use crate::limits;
 use crate::world::World;
 
 /// Waits until the running operation has been tried again so many times, and sees to it that between the ends of one attempt
-/// and the next there is each time at least this many seconds (`2, 4, 8`), and not much more. Say it right after what
-/// begins the operation.
+/// and the next there is each time at least this many seconds (`2, 4, 8`), and not much more.
 #[then(expr = "application {string} is tried again after {string} seconds")]
 async fn is_tried_again(world: &mut World, name: String, seconds: String) -> Result<(), StepError> {
     let scene = world.scene();
     let pauses = pauses(&seconds)?;
-    let mut ends = BTreeMap::new();
+    let application = scene.application(&name)?.name;
     let expectation = format!("it is tried again after {seconds} s");
     let limit = limits::SYNCED + pauses.iter().sum::<Duration>();
-    wait(scene, &name, &expectation, limit, |object| {
-        ends.extend(end_of_attempt(object));
-        tried(&ends, &pauses)
-    })
-    .await?;
-    let ends: Vec<String> = ends.values().map(ToString::to_string).collect();
+    wait(scene, &name, &expectation, limit, |_| tried(&scene.attempts.of(&application), &pauses)).await?;
+    let ends: Vec<String> = scene.attempts.of(&application).values().map(ToString::to_string).collect();
     scene.did(format!("the attempts ended at {}", ends.join(", ")));
     Ok(())
+}
+
+/// When the attempts of each Application's last operation have ended, by number. Noted as the watch sees them: what an attempt
+/// leaves stands for half a second sometimes, in which a step may not come to look.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attempts(Arc<Mutex<HashMap<String, BTreeMap<i64, Timestamp>>>>);
+
+impl Attempts {
+    /// Takes note of an object as it is seen.
+    pub(crate) fn note(&self, object: Object<'_>) {
+        if object.kind() != kinds::APPLICATION.kind {
+            return;
+        }
+        let Some((attempt, end)) = end_of_attempt(object) else { return };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = all.entry(object.name().to_owned()).or_default();
+        // A first attempt is another operation's.
+        if attempt == 0 && ends.get(&0) != Some(&end) {
+            ends.clear();
+        }
+        ends.insert(attempt, end);
+    }
+
+    /// Those of an Application.
+    fn of(&self, application: &str) -> BTreeMap<i64, Timestamp> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(application).cloned().unwrap_or_default()
+    }
 }
 
 fn pauses(seconds: &str) -> Result<Vec<Duration>, StepError> {
@@ -70,7 +95,7 @@ mod tests {
     use fleet::observe::Verdict;
     use serde_json::json;
 
-    use super::{end_of_attempt, pauses, tried};
+    use super::{Attempts, end_of_attempt, pauses, tried};
 
     fn ended(phase: &str, retries: i64, second: i64) -> Option<(i64, jiff::Timestamp)> {
         let at = format!("2026-01-01T00:00:{second:02}Z");
@@ -88,6 +113,25 @@ mod tests {
         assert_eq!(is(&[two[0], two[1], ended("Failed", 2, 6)]), Verdict::Holds);
         assert!(matches!(is(&[two[0], two[1], ended("Failed", 2, 5)]), Verdict::Never(_)), "too early");
         assert!(matches!(is(&[two[0], two[1], ended("Succeeded", 2, 40)]), Verdict::Never(_)), "too late");
+    }
+
+    #[test]
+    fn attempts_are_those_of_the_last_operation() {
+        let attempts = Attempts::default();
+        let note = |phase: &str, retries: i64, second: i64| {
+            let at = format!("2026-01-01T00:00:{second:02}Z");
+            let state = json!({"phase": phase, "retryCount": retries, "finishedAt": at});
+            let application =
+                json!({"kind": "Application", "metadata": {"name": "a"}, "status": {"operationState": state}});
+            attempts.note(Object::new(&application));
+        };
+        note("Running", 1, 0);
+        note("Running", 1, 0);
+        note("Failed", 1, 2);
+        assert_eq!(attempts.of("a").len(), 2);
+        note("Running", 1, 30);
+        assert_eq!(attempts.of("a").into_keys().collect::<Vec<_>>(), [0]);
+        assert!(attempts.of("b").is_empty());
     }
 
     #[test]

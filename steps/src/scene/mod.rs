@@ -26,6 +26,7 @@ use crate::error::StepError;
 use crate::names::Names;
 use crate::objects::{Application, Placement, UpdateRun};
 use crate::record::{Recorder, What};
+use crate::retries::Attempts;
 use crate::upgrade::{Place, Upgrade};
 
 /// What tells a scenario from the others of a run.
@@ -71,6 +72,8 @@ pub struct Scene {
     pub(crate) webhooks: BTreeMap<String, Rule>,
     /// Keys of Argo CD's settings that this scenario has set.
     pub(crate) settings: Vec<String>,
+    /// When attempts of its Applications' operations have ended.
+    pub(crate) attempts: Attempts,
     observer: Arc<Observer>,
     info: SceneInfo,
     made: Vec<Made>,
@@ -106,9 +109,11 @@ impl std::fmt::Debug for Scene {
 impl Scene {
     /// A scene on `fleet`, which it shares with others, that records into `recorder`.
     pub async fn new(fleet: Fleet, info: SceneInfo, recorder: Recorder) -> Self {
+        let attempts = Attempts::default();
         Self {
             names: Names::new(&info.suffix, fleet.members().await.into_keys()),
-            observer: observer(&fleet, &recorder),
+            observer: observer(&fleet, &recorder, &attempts),
+            attempts,
             placements: BTreeMap::new(),
             runs: BTreeMap::new(),
             repositories: BTreeMap::new(),
@@ -191,7 +196,7 @@ impl Scene {
         self.fleet = self.fleet.beside(name, members, argocd).await?;
         self.owns_fleet = true;
         self.names = Names::new(&self.info.suffix, self.fleet.members().await.into_keys());
-        self.observer = observer(&self.fleet, &self.recorder);
+        self.observer = observer(&self.fleet, &self.recorder, &self.attempts);
         Ok(())
     }
 
@@ -376,9 +381,10 @@ impl Scene {
     }
 }
 
-fn observer(fleet: &Fleet, recorder: &Recorder) -> Arc<Observer> {
-    let into = recorder.clone();
-    Arc::new(Observer::new(fleet.first_exit(), Arc::new(move |t| into.add(What::Transition(t)))))
+fn observer(fleet: &Fleet, recorder: &Recorder, attempts: &Attempts) -> Arc<Observer> {
+    let (into, attempts) = (recorder.clone(), attempts.clone());
+    let observer = Observer::new(fleet.first_exit(), Arc::new(move |t| into.add(What::Transition(t))));
+    Arc::new(observer.telling(Arc::new(move |object| attempts.note(object))))
 }
 
 /// Does something that takes long and tells meanwhile how far it is.

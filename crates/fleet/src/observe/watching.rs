@@ -78,9 +78,13 @@ impl Watched {
 /// Told of each transition, in the order in which they are seen.
 pub type OnTransition = Arc<dyn Fn(Transition) + Send + Sync>;
 
+/// Told of each version of an object, in the order in which they are seen.
+pub type OnVersion = Arc<dyn Fn(diagnosis::Object<'_>) + Send + Sync>;
+
 /// Watches what it is asked about until it is dropped.
 pub struct Observer {
     on_transition: OnTransition,
+    on_version: OnVersion,
     pub(super) first_exit: watch::Receiver<Option<Exit>>,
     watches: Mutex<HashMap<Watched, Watch>>,
     /// The resource versions of what was written, by cluster, kind, namespace and name.
@@ -106,7 +110,15 @@ impl Observer {
     /// [`crate::Fleet::first_exit`]).
     #[must_use]
     pub fn new(first_exit: watch::Receiver<Option<Exit>>, on_transition: OnTransition) -> Self {
-        Self { on_transition, first_exit, watches: Mutex::default(), written: Mutex::default() }
+        let on_version = Arc::new(|_: diagnosis::Object<'_>| ());
+        Self { on_transition, on_version, first_exit, watches: Mutex::default(), written: Mutex::default() }
+    }
+
+    /// One that also tells of each version of an object: a wait may see only the last of several that come at once, or begin after
+    /// the first.
+    #[must_use]
+    pub fn telling(self, on_version: OnVersion) -> Self {
+        Self { on_version, ..self }
     }
 
     /// An observer that records nothing.
@@ -118,7 +130,7 @@ impl Observer {
     /// The objects as they are seen; none until they have been listed once. The watch begins with the first call.
     pub fn watch(&self, client: &Client, watched: &Watched) -> watch::Receiver<Option<Objects>> {
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        let begin = || begin(client, watched, Arc::clone(&self.on_transition));
+        let begin = || begin(client, watched, Arc::clone(&self.on_transition), Arc::clone(&self.on_version));
         watches.entry(watched.clone()).or_insert_with(begin).objects.clone()
     }
 
@@ -147,14 +159,14 @@ impl Observer {
     }
 }
 
-fn begin(client: &Client, watched: &Watched, on_transition: OnTransition) -> Watch {
+fn begin(client: &Client, watched: &Watched, on_transition: OnTransition, on_version: OnVersion) -> Watch {
     let api = watched.kind.api(client, watched.namespace.as_deref());
     let mut config = watcher::Config::default();
     config.field_selector.clone_from(&watched.fields);
     config.label_selector.clone_from(&watched.labels);
-    let (sender, objects) = watch::channel(None);
-    let mut seen =
-        Seen { watched: watched.clone(), conditions: HashMap::new(), objects: Objects::default(), on_transition };
+    let (sender, receiver) = watch::channel(None);
+    let (watched, conditions, objects) = (watched.clone(), HashMap::new(), Objects::default());
+    let mut seen = Seen { watched, conditions, objects, on_transition, on_version };
     let task = tokio::spawn(async move {
         let mut events = watcher(api, config).default_backoff().boxed();
         let mut listing = BTreeMap::new();
@@ -181,7 +193,7 @@ fn begin(client: &Client, watched: &Watched, on_transition: OnTransition) -> Wat
             sender.send_replace(Some(seen.objects.clone()));
         }
     });
-    Watch { objects, task: task.abort_handle() }
+    Watch { objects: receiver, task: task.abort_handle() }
 }
 
 fn watched_all(seen: &Seen) -> bool {
@@ -201,6 +213,7 @@ struct Seen {
     conditions: HashMap<String, Conditions>,
     objects: Objects,
     on_transition: OnTransition,
+    on_version: OnVersion,
 }
 
 impl Seen {
@@ -215,6 +228,7 @@ impl Seen {
     fn apply(&mut self, key: String, value: Arc<Value>) {
         let after = flatten(&value);
         let before = self.conditions.get(&key).cloned().unwrap_or_default();
+        (self.on_version)(diagnosis::Object::new(&value));
         let path = diagnosis::Object::new(&value).path();
         for transition in transitions(&self.watched.cluster, &path, &before, &after) {
             (self.on_transition)(transition);
