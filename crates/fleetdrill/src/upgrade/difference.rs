@@ -82,6 +82,9 @@ pub struct Difference {
     /// What was seen instead; none if there was nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is: Option<String>,
+    /// The failure codes of what is found only in flight, where a scenario fails: it may be why.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub codes: BTreeSet<String>,
 }
 
 /// A difference before it is known in which orders and scenarios it is seen.
@@ -94,6 +97,8 @@ pub(super) struct Found {
     pub(super) is: Option<String>,
     /// What tells it from others of its kind that are about the same.
     pub(super) key: String,
+    /// Failure codes that may be why.
+    pub(super) codes: BTreeSet<String>,
 }
 
 impl Found {
@@ -106,7 +111,7 @@ impl Found {
         is: Option<String>,
     ) -> Self {
         let key = [&was, &is].map(|text| text.as_deref().unwrap_or("nothing")).join(" -> ");
-        Self { verdict, kind, about: about.into(), was, is, key }
+        Self { verdict, kind, about: about.into(), was, is, key, codes: BTreeSet::new() }
     }
 
     /// One that is the same whatever its texts say besides this.
@@ -117,7 +122,7 @@ impl Found {
 
     /// In a scenario, or in none, in an order.
     pub(super) fn seen(self, scenario: Option<(&str, &str)>, when: When, order: Order) -> Difference {
-        let Self { verdict, kind, about, was, is, key } = self;
+        let Self { verdict, kind, about, was, is, key, codes } = self;
         let (file, name) = scenario.unzip();
         let place = scenario.map_or("the upgrade".to_owned(), |(file, name)| format!("{file}: {name}"));
         Difference {
@@ -132,6 +137,7 @@ impl Found {
             about,
             was,
             is,
+            codes,
         }
     }
 }
@@ -146,6 +152,7 @@ pub(super) fn merged(all: impl IntoIterator<Item = Difference>) -> Vec<Differenc
             Some(known) => {
                 known.verdict = known.verdict.max(difference.verdict);
                 known.orders.extend(difference.orders);
+                known.codes.extend(difference.codes);
             }
             None => merged.push(difference),
         }

@@ -51,10 +51,13 @@ pub(super) fn differences(story: &Story<'_>, passage: &Passage, known: &[&Story<
     let mut found = losses(story);
     if let Some(moments) = Moments::of(story, passage) {
         let findings = findings(story, &moments, known);
-        let new: Vec<&str> = findings.iter().filter_map(|finding| finding.is.as_deref()).collect();
+        let new: Vec<&Found> = findings.iter().filter(|finding| finding.is.is_some()).collect();
         // What is found for the first time may be why the scenario fails.
-        if let Some(failed) = outcome.as_mut().and_then(|outcome| outcome.is.as_mut()).filter(|_| !new.is_empty()) {
-            *failed = format!("{} ({failed})", new.join(", "));
+        if let Some(outcome) = outcome.as_mut().filter(|_| !new.is_empty()) {
+            outcome.codes =
+                new.iter().filter_map(|finding| finding.about.split(' ').next().map(str::to_owned)).collect();
+            let told: Vec<&str> = new.iter().filter_map(|finding| finding.is.as_deref()).collect();
+            outcome.is = outcome.is.take().map(|failed| format!("{} ({failed})", told.join(", ")));
         }
         found.extend(findings);
         found.extend(conditions(story, &moments, known));

@@ -3,8 +3,9 @@
 //! [`passage`] takes a fleet from one version to another under scenarios that are in the middle of things, which [`in_flight`]
 //! makes of the others. [`record`] is what comes out, and everything that reports say is made of it: [`report`] puts the
 //! [`difference`]s together, those that a [`baseline`] has among them, which `compare` finds between two versions and `flight` in
-//! the middle of things.
+//! the middle of things; [`action`] says what to do about those that break something.
 
+pub mod action;
 pub mod baseline;
 mod compare;
 pub mod difference;

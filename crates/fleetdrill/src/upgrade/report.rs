@@ -6,6 +6,7 @@ use fleet::upgrade::Order;
 use serde::Serialize;
 use steps::record::{Outcome, ScenarioRecord};
 
+use super::action::{Action, actions};
 use super::baseline::Baseline;
 use super::compare::{self, Which, by_name};
 use super::difference::{Difference, Found, Kind, Verdict, When, merged};
@@ -27,6 +28,8 @@ pub struct Report {
     pub cut_off: Option<String>,
     /// How many scenarios were compared, and how they ended.
     pub counts: Counts,
+    /// What to do about what breaks.
+    pub actions: Vec<Action>,
     /// The findings that are made on one version only, or only in flight.
     pub findings: Vec<Change>,
     /// The guides' sections that may have to be rewritten.
@@ -71,6 +74,9 @@ pub struct Change {
     pub orders: BTreeSet<Order>,
     /// The scenarios that show it.
     pub scenarios: Vec<String>,
+    /// The failure codes that may be why.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub codes: BTreeSet<String>,
 }
 
 /// A section of a guide that describes a failure which looks or ends otherwise on the new version.
@@ -143,6 +149,7 @@ impl Report {
             verdict,
             cut_off: record.cut_off.clone(),
             counts: counts(&matrix, &differences),
+            actions: actions(&changes(&differences), &record.to),
             findings: changes(differences.iter().filter(|d| d.kind == Kind::Finding)),
             runbooks: runbooks(record, &differences),
             matrix,
@@ -222,6 +229,7 @@ fn changes<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> Vec<Cha
                 is: d.is.clone(),
                 orders: BTreeSet::new(),
                 scenarios: Vec::new(),
+                codes: BTreeSet::new(),
             });
         }
         let change = &mut all[index];
@@ -230,6 +238,7 @@ fn changes<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> Vec<Cha
             list.extend(text.filter(|text| !list.contains(text)));
         }
         change.orders.extend(&d.orders);
+        change.codes.extend(d.codes.iter().cloned());
     }
     all.sort_by_key(|c| {
         // What is lost comes before everything else but an upgrade that fails.

@@ -4,6 +4,7 @@ use fleet::upgrade::Order;
 use owo_colors::{OwoColorize, Style};
 use steps::record::Outcome;
 
+use super::action::Action;
 use super::difference::{Kind, Verdict, When};
 use super::report::{Cell, Change, Report, Row, Runbook};
 use crate::output::Page;
@@ -33,6 +34,7 @@ pub fn render(report: &Report, look: Look) -> String {
             write_order(page, report, order);
         }
     });
+    write_actions(&mut page, &report.actions);
     let changes = report.changes();
     for (verdict, heading) in [(Verdict::Breaks, "breaks"), (Verdict::Differs, "differs"), (Verdict::Safe, "is better")]
     {
@@ -167,6 +169,32 @@ impl Report {
             counts.differs,
             counts.safe
         )
+    }
+}
+
+/// What to do before the upgrade, as a list to be gone through.
+fn write_actions(page: &mut Page, actions: &[Action]) {
+    if actions.is_empty() {
+        return;
+    }
+    page.blank();
+    page.styled(&"what to do before you upgrade".style(HINT).to_string());
+    for (number, action) in (1..).zip(actions) {
+        let orders: Vec<String> = action.orders.iter().map(ToString::to_string).collect();
+        page.indented(2, |page| {
+            page.item(&format!("{number}. "), PLAIN, 3, &action.what);
+            page.indented(3, |page| {
+                for why in &action.why {
+                    page.at_most(TEXT, "", 2, why);
+                }
+                let scenarios = match action.scenarios.len() {
+                    0 => String::new(),
+                    1 => ", 1 scenario".to_owned(),
+                    n => format!(", {n} scenarios"),
+                };
+                page.aside(1, "", 0, &format!("{}{scenarios}", orders.join(", ")));
+            });
+        });
     }
 }
 
