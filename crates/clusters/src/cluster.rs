@@ -12,7 +12,7 @@ use crate::kubeconfig;
 /// What a cluster is to its fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum Role {
     /// Runs no workloads.
     Hub,
     /// Runs the workloads of placements.
@@ -26,6 +26,8 @@ pub struct Cluster {
     pub name: String,
     /// Its address from here, e.g. `https://127.0.0.1:PORT`.
     pub server: String,
+    /// Its address from where the fleet's agents run.
+    pub inner_server: String,
     /// Its CA's certificate, PEM.
     pub ca: String,
     /// A kubeconfig file with one context, an administrator's.
@@ -43,7 +45,8 @@ impl Cluster {
         let of = config.clusters.first().and_then(|c| c.cluster.clone()).unwrap_or_default();
         Ok(Self {
             name: name.to_owned(),
-            server: of.server.unwrap_or_default(),
+            server: of.server.clone().unwrap_or_default(),
+            inner_server: of.server.unwrap_or_default(),
             ca: of.certificate_authority_data.and_then(|data| kubeconfig::from_base64(&data)).unwrap_or_default(),
             kubeconfig: file,
             client: kubeconfig::client(config, name).await?,

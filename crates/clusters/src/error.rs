@@ -86,6 +86,45 @@ pub enum ClusterError {
         /// Those that it has.
         contexts: Vec<String>,
     },
+    /// A program that fleetdrill doesn't build isn't there.
+    #[error("there is no program `{0}`")]
+    NoProgram(&'static str),
+    /// Such a program failed.
+    #[error("`{command}` failed ({how}){}{said}", if said.is_empty() { "" } else { ":\n" })]
+    Outside {
+        /// The program and its arguments.
+        command: String,
+        /// Exit status, or that it didn't end.
+        how: String,
+        /// Its telling lines.
+        said: String,
+    },
+    /// A cluster of somebody else's has the name that ours would have.
+    #[error("there is a kind cluster `{0}` already, which this fleet didn't make")]
+    ClusterTaken(String),
+    /// A node never got ready.
+    #[error("the node of cluster {cluster} was not ready after {seconds} s: {why}")]
+    NodeNotReady {
+        /// The cluster's name.
+        cluster: String,
+        /// The limit, in seconds.
+        seconds: u64,
+        /// What the node says of itself.
+        why: String,
+    },
+    /// An agent's pod never ran.
+    #[error("{agent} doesn't run in cluster {cluster}: {why}")]
+    AgentNotRunning {
+        /// The agent.
+        agent: String,
+        /// Its cluster.
+        cluster: String,
+        /// What its pod says.
+        why: String,
+    },
+    /// Local clusters were made without what pods need.
+    #[error("members of this fleet can't have pods: no scenario is tagged @pods, nor was it brought up with --pods")]
+    NoPodPrograms,
     /// A provider can't do what is asked of it.
     #[error("provider {provider} can't {ability}")]
     Cannot {
@@ -123,6 +162,27 @@ impl ClusterError {
             Self::NoSuchFleet(_) => {
                 Some("`fleetdrill status` lists the fleets there are; `fleetdrill up` makes one".into())
             }
+            Self::NoProgram("kind") => Some(
+                "kind makes clusters in Docker: https://kind.sigs.k8s.io/docs/user/quick-start/#installation; without it, \
+                 --provider local needs neither"
+                    .into(),
+            ),
+            Self::NoProgram(_) => Some("install Docker, or use --provider local, which needs none".into()),
+            Self::Outside { said, .. } if said.contains("Cannot connect to the Docker daemon") => {
+                Some("start Docker, or set DOCKER_HOST to where it listens".into())
+            }
+            Self::Outside { said, .. } if said.contains("permission denied") => {
+                Some("you need the right to use Docker: be in the group docker, or set DOCKER_HOST".into())
+            }
+            Self::Outside { command, .. } if command.starts_with("docker pull") => Some(
+                "name images that can be had (--hub-agent-image, --member-agent-image), or have them built from the \
+                 toolchain's programs: --build-images"
+                    .into(),
+            ),
+            Self::ClusterTaken(name) => Some(format!(
+                "it is left alone; is it a fleet's that has died? fleetdrill down --all; somebody's? kind delete cluster \
+                 --name {name}"
+            )),
             Self::FleetExists(name) => Some(format!("use another --name, or end it: fleetdrill down {name}")),
             _ => None,
         }

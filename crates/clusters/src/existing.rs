@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Cluster, Kind};
+use crate::cluster::{Cluster, Role};
 use crate::error::ClusterError;
 use crate::home::Home;
 use crate::kubeconfig;
@@ -98,11 +98,11 @@ impl Provider for Existing {
         false
     }
 
-    async fn start_cluster(&self, _: &str, _: Kind) -> Result<Cluster, ClusterError> {
+    async fn start_cluster(&self, _: &str, _: Role) -> Result<Cluster, ClusterError> {
         Err(self.cannot(Ability::MakeClusters))
     }
 
-    async fn start_controllers(&self, _: &Cluster, _: Kind) -> Result<(), ClusterError> {
+    async fn start_controllers(&self, _: &Cluster, _: Role) -> Result<(), ClusterError> {
         Ok(())
     }
 
@@ -116,8 +116,8 @@ impl Provider for Existing {
         Err(self.cannot(Ability::MakeClusters))
     }
 
-    async fn start_pods(&self, _: &Cluster, _: &PodPrograms) -> Result<(), ClusterError> {
-        Err(self.cannot(Ability::PlayPods))
+    async fn start_pods(&self, _: &Cluster, _: Option<&PodPrograms>) -> Result<(), ClusterError> {
+        Err(self.cannot(Ability::RunPods))
     }
 
     async fn start_agent(&self, _: &Agent) -> Result<(), ClusterError> {

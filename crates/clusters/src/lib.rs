@@ -2,16 +2,19 @@
 //!
 //! [`toolchain`] turns pinned Go modules into programs in the user's cache directory. [`local`] makes clusters of those
 //! programs: it asks a [`keeper`], a process of its own, to start and watch them, so that a fleet ends with its owner
-//! whatever kills that, or outlives it when it is told to. [`existing`] finds clusters that somebody else made. Both are a
-//! [`provider`]. Nothing here knows what a fleet's agents do.
+//! whatever kills that, or outlives it when it is told to. [`kind`] has the kind program make them in Docker. [`existing`]
+//! finds clusters that somebody else made. Each is a [`provider`]. Nothing here knows what a fleet's agents do.
 
 pub mod cluster;
 pub mod error;
 pub mod existing;
 pub mod home;
+pub mod images;
 pub mod keeper;
+pub mod kind;
 pub mod kubeconfig;
 pub mod local;
+mod outside;
 pub mod pki;
 pub mod provider;
 pub mod state_dir;

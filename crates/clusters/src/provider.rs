@@ -7,10 +7,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Cluster, Kind};
+use crate::cluster::{Cluster, Role};
 use crate::error::ClusterError;
 use crate::existing::{Contexts, Existing};
 use crate::home::Home;
+use crate::kind::{InKind, Setup};
 use crate::local::{Local, PodPrograms, Programs};
 
 /// Makes clusters, and runs agents for them.
@@ -27,14 +28,14 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// When it doesn't get ready.
-    async fn start_cluster(&self, name: &str, kind: Kind) -> Result<Cluster, ClusterError>;
+    async fn start_cluster(&self, name: &str, role: Role) -> Result<Cluster, ClusterError>;
 
     /// Starts a cluster's controllers, where they don't run from its making on. They take a second or two until they work, which
     /// isn't waited for.
     ///
     /// # Errors
     /// When they can't be started.
-    async fn start_controllers(&self, cluster: &Cluster, kind: Kind) -> Result<(), ClusterError>;
+    async fn start_controllers(&self, cluster: &Cluster, role: Role) -> Result<(), ClusterError>;
 
     /// A cluster of a fleet that is up.
     ///
@@ -48,11 +49,12 @@ pub trait Provider: Send + Sync {
     /// When there is no such cluster.
     async fn stop_cluster(&self, name: &str) -> Result<(), ClusterError>;
 
-    /// Starts what pods need on a member, unless it runs already. Pods can be created at once.
+    /// Starts what pods need on a member, unless it runs already: of these programs, where the provider has none of its own. Pods
+    /// can be created at once.
     ///
     /// # Errors
-    /// When it can't be started.
-    async fn start_pods(&self, cluster: &Cluster, programs: &PodPrograms) -> Result<(), ClusterError>;
+    /// When it can't be started, or the programs are missing.
+    async fn start_pods(&self, cluster: &Cluster, programs: Option<&PodPrograms>) -> Result<(), ClusterError>;
 
     /// Starts an agent.
     ///
@@ -100,8 +102,8 @@ pub enum Ability {
     StopAgents,
     /// Read what agents log.
     ReadAgentLogs,
-    /// Play pods, as if images could be had or not.
-    PlayPods,
+    /// Run pods, with images that can be had and others.
+    RunPods,
     /// Run Argo CD on the hub, with webhooks and repositories on this machine.
     RunArgoCd,
 }
@@ -113,16 +115,43 @@ impl fmt::Display for Ability {
             Self::MakeClusters => "make clusters",
             Self::StopAgents => "stop and start agents",
             Self::ReadAgentLogs => "read agents' logs",
-            Self::PlayPods => "play pods",
+            Self::RunPods => "run pods",
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
         })
     }
 }
 
+/// The hub's name as a cluster.
+pub const HUB: &str = "hub";
+
+/// The hub-agent's name: of its process, and of the Deployment in which others run it.
+pub const HUB_AGENT: &str = "hub-agent";
+
+/// A member-agent's name, of its process or its Deployment.
+#[must_use]
+pub fn member_agent_name(member: &str) -> String {
+    format!("{member}{MEMBER_AGENT}")
+}
+
+/// Whether a name is an agent's.
+#[must_use]
+pub fn is_agent(name: &str) -> bool {
+    name == HUB_AGENT || name.ends_with(MEMBER_AGENT)
+}
+
+/// The cluster that an agent of this name serves.
+pub(crate) fn served_by(agent: &str) -> &str {
+    agent.strip_suffix(MEMBER_AGENT).unwrap_or(HUB)
+}
+
+const MEMBER_AGENT: &str = "-member-agent";
+
 /// An agent of KubeFleet.
 pub struct Agent {
-    /// Unique in its fleet, e.g. `member-1-member-agent`.
+    /// Unique in its fleet: [`HUB_AGENT`], or [`member_agent_name`].
     pub name: String,
+    /// KubeFleet's version.
+    pub version: String,
     /// Its program.
     pub program: PathBuf,
     /// Its flags, without those that say how it reaches clusters.
@@ -147,6 +176,8 @@ pub struct Hub {
 pub enum Recipe {
     /// Processes on this machine.
     Local(Programs),
+    /// Clusters that kind makes.
+    Kind(Setup),
     /// Clusters that exist already.
     Existing(Contexts),
 }
@@ -159,7 +190,7 @@ impl Recipe {
     pub async fn create(&self, home: Arc<Home>) -> Result<Arc<dyn Provider>, ClusterError> {
         match self {
             Self::Local(programs) => Ok(Arc::new(Local::create(home, programs.clone()).await?)),
-            Self::Existing(_) => Ok(self.open(home)),
+            Self::Kind(_) | Self::Existing(_) => Ok(self.open(home)),
         }
     }
 
@@ -168,6 +199,7 @@ impl Recipe {
     pub fn open(&self, home: Arc<Home>) -> Arc<dyn Provider> {
         match self {
             Self::Local(programs) => Arc::new(Local::open(home, programs.clone())),
+            Self::Kind(setup) => Arc::new(InKind::new(home, setup.clone())),
             Self::Existing(contexts) => Arc::new(Existing::new(home, contexts.clone())),
         }
     }

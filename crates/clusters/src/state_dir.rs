@@ -101,8 +101,8 @@ fn holder(dir: &Path) -> Holder {
 /// How long a keeper may take from the making of its directory until it has its lock.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
-/// Waits until nothing is left of the fleet `name` and of those beside it ([`beside`]), for at most ten seconds each:
-/// keepers end them when their owner has let go.
+/// Waits until nothing is left of the fleet `name` and of those beside it ([`beside`]): keepers end them when their owner has
+/// let go.
 pub async fn wait_until_gone(name: &str) {
     for name in beside(name) {
         one_is_gone(&name).await;
@@ -121,9 +121,12 @@ pub fn beside(name: &str) -> Vec<String> {
 async fn one_is_gone(name: &str) {
     let Ok(dir) = fleet(name) else { return };
     let end = End::of(&dir);
-    for _ in 0..200 {
+    for _ in 0..1400 {
         if end.is_reached() {
             return;
+        }
+        if dir.exists() && !is_alive(&dir) {
+            break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

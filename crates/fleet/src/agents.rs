@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use clusters::cluster::Cluster;
-use clusters::provider::{Agent, Hub};
+use clusters::provider::{Agent, HUB_AGENT, Hub, member_agent_name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -98,6 +98,7 @@ impl Agents {
     pub fn hub(&self, hub: &Cluster) -> Agent {
         Agent {
             name: HUB_AGENT.into(),
+            version: self.version.clone(),
             program: self.hub_agent.clone(),
             flags: known(HUB_FLAGS, &self.hub_flags),
             cluster: hub.clone(),
@@ -110,27 +111,13 @@ impl Agents {
     pub fn member(&self, hub: &Cluster, member: &Cluster, token: PathBuf) -> Agent {
         Agent {
             name: member_agent_name(&member.name),
+            version: self.version.clone(),
             program: self.member_agent.clone(),
             flags: known(MEMBER_FLAGS, &self.member_flags),
             cluster: member.clone(),
             hub: Some(Hub { cluster: hub.clone(), token }),
         }
     }
-}
-
-/// The hub-agent's name: of its process, and of the Deployment in which others run it.
-pub const HUB_AGENT: &str = "hub-agent";
-
-/// A member-agent's process.
-#[must_use]
-pub fn member_agent_name(member: &str) -> String {
-    format!("{member}-member-agent")
-}
-
-/// Whether a process of a fleet is an agent of KubeFleet.
-#[must_use]
-pub fn is_agent(process: &str) -> bool {
-    process == HUB_AGENT || process.ends_with(&member_agent_name(""))
 }
 
 fn known(wanted: &[(&str, &str)], flags: &BTreeSet<String>) -> Vec<String> {

@@ -67,9 +67,6 @@ pub enum FleetError {
         /// Which, how, and its log.
         exit: Exit,
     },
-    /// The fleet was made without what pods need.
-    #[error("members of fleet `{0}` can't have pods: no scenario is tagged @pods, nor was it brought up with --pods")]
-    NoPods(String),
     /// The fleet was made without Argo CD.
     #[error("fleet `{0}` has no Argo CD: no scenario is tagged @argocd, nor was it brought up with --argocd")]
     NoArgoCd(String),

@@ -219,7 +219,7 @@ fn of_member<'a>(
 /// # Errors
 /// When the member has none.
 pub async fn stop_member_agent(fleet: &Fleet, member: &str) -> Result<(), FleetError> {
-    Ok(fleet.0.provider.stop_agent(&crate::agents::member_agent_name(member)).await?)
+    Ok(fleet.0.provider.stop_agent(&clusters::provider::member_agent_name(member)).await?)
 }
 
 /// Starts a member's agent again.
@@ -227,5 +227,5 @@ pub async fn stop_member_agent(fleet: &Fleet, member: &str) -> Result<(), FleetE
 /// # Errors
 /// When it runs.
 pub async fn start_member_agent(fleet: &Fleet, member: &str) -> Result<(), FleetError> {
-    Ok(fleet.0.provider.start_agent_again(&crate::agents::member_agent_name(member)).await?)
+    Ok(fleet.0.provider.start_agent_again(&clusters::provider::member_agent_name(member)).await?)
 }

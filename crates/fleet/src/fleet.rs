@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use clusters::cluster::{Cluster, Kind};
+use clusters::cluster::{Cluster, Role};
 use clusters::home::Home;
 use clusters::keeper::protocol::Exit;
 use clusters::keeper::{Keeper, Program};
 use clusters::kubeconfig;
 use clusters::local::PodPrograms;
-use clusters::provider::{Ability, Provider, Recipe};
+use clusters::provider::{Ability, HUB_AGENT, Provider, Recipe, member_agent_name};
 use clusters::state_dir::write_private;
 use diagnosis::Snapshot;
 use futures::future::try_join;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
-use crate::agents::{Agents, HUB_AGENT, member_agent_name};
+use crate::agents::Agents;
 use crate::argocd;
 use crate::capability::Capabilities;
 use crate::error::FleetError;
@@ -339,7 +339,7 @@ impl Fleet {
         let (home, agents, crds) = (&self.0.home, &release.agents, &release.crds);
         let start = Start { home, provider, agents, crds, progress: &(Arc::new(|_| ()) as Progress) };
         let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
-        provider.start_controllers(&member.cluster, Kind::Member).await?;
+        provider.start_controllers(&member.cluster, Role::Member).await?;
         if self.0.argocd.read().await.is_some() {
             argocd::add_destination(self.hub(), &member.cluster).await?;
         }
@@ -407,8 +407,8 @@ impl Fleet {
     /// When there is no such member, the fleet was made without the programs, or they can't be started.
     pub async fn start_pods(&self, name: &str) -> Result<(), FleetError> {
         let member = self.member(name).await?;
-        let programs = self.0.pods.read().await.clone().ok_or_else(|| FleetError::NoPods(self.0.name.clone()))?;
-        Ok(self.0.provider.start_pods(&member.cluster, &programs).await?)
+        let programs = self.0.pods.read().await.clone();
+        Ok(self.0.provider.start_pods(&member.cluster, programs.as_ref()).await?)
     }
 
     /// Kills the hub-agent and starts it again.
@@ -489,6 +489,13 @@ impl Fleet {
     #[must_use]
     pub fn can(&self, ability: Ability) -> bool {
         self.0.provider.can(ability)
+    }
+
+    /// Whether all of it is processes on this machine: agents have their logs here, and pods are played by programs that have to be
+    /// given to it ([`Fleet::allow_pods`]).
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        matches!(self.0.recipe, Recipe::Local(_))
     }
 
     /// The provider's name.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clusters::cluster::{Cluster, Kind};
+use clusters::cluster::{Cluster, Role};
 use clusters::home::Home;
+pub use clusters::provider::HUB;
 use clusters::provider::Provider;
 use futures::future::{try_join, try_join_all, try_join3};
 use serde_json::{Value, json};
@@ -17,9 +18,6 @@ use crate::install::{apply_crds, name};
 use crate::kinds::MEMBER_CLUSTER;
 use crate::member::{self, Member};
 use crate::observe::Observer;
-
-/// The hub's name as a cluster.
-pub const HUB: &str = "hub";
 
 /// Something that a fleet's start has reached; for a progress line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +73,8 @@ impl Start<'_> {
         });
         let (hub, members) = try_join(hub, try_join_all(members)).await?;
         // Joining needs no controllers: they start when nothing waits for the processors any more.
-        self.provider.start_controllers(&hub, Kind::Hub).await?;
-        try_join_all(members.iter().map(|(_, m)| self.provider.start_controllers(&m.cluster, Kind::Member))).await?;
+        self.provider.start_controllers(&hub, Role::Hub).await?;
+        try_join_all(members.iter().map(|(_, m)| self.provider.start_controllers(&m.cluster, Role::Member))).await?;
         Ok((hub, members.into_iter().collect()))
     }
 
@@ -86,7 +84,7 @@ impl Start<'_> {
     /// Their CRDs come first: an API server lets the first objects of a kind wait for two seconds if the kind is younger
     /// than that (1.36.3), and members would wait for it at the end.
     async fn hub(&self, registers: impl FnOnce(&Cluster)) -> Result<Cluster, FleetError> {
-        let hub = self.provider.start_cluster(HUB, Kind::Hub).await?;
+        let hub = self.provider.start_cluster(HUB, Role::Hub).await?;
         (self.progress)(Stage::ClusterReady(HUB.into()));
         let of_hub = self.crds.iter().filter(|crd| !is_for_members(crd));
         let (of_clusters, of_placements): (Vec<_>, Vec<_>) = of_hub.partition(|crd| is_of_clusters(crd));
@@ -107,7 +105,7 @@ impl Start<'_> {
     ) -> Result<Member, FleetError> {
         let observer = Observer::silent(self.home.first_exit());
         let cluster = async {
-            let cluster = self.provider.start_cluster(name, Kind::Member).await?;
+            let cluster = self.provider.start_cluster(name, Role::Member).await?;
             (self.progress)(Stage::ClusterReady(name.to_owned()));
             let crds = self.crds.iter().filter(|crd| is_for_members(crd));
             try_join(apply_crds(&cluster, crds), mark(&cluster)).await?;

@@ -15,10 +15,12 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use clusters::images::Images;
 use clusters::keeper::Program;
+use clusters::kind;
 use clusters::provider::Recipe;
 use fleet::{Fleet, Options};
-use fleetdrill::components::{self, Components};
+use fleetdrill::components::{self, Clusters, Components};
 use serde_json::Value;
 
 /// The scenarios of the four failures, as they are selected.
@@ -40,8 +42,14 @@ type Failure = Box<dyn std::error::Error>;
 type Part = fn() -> Result<(), Failure>;
 
 /// The parts, which can be asked for by name: `make bench ARGS=kubefleet`.
-const PARTS: [(&str, Part); 5] =
-    [("start", start), ("failures", failures), ("kubefleet", kubefleet), ("argocd", argocd), ("upgrade", upgrade)];
+const PARTS: [(&str, Part); 6] = [
+    ("start", start),
+    ("failures", failures),
+    ("kubefleet", kubefleet),
+    ("argocd", argocd),
+    ("upgrade", upgrade),
+    ("providers", providers),
+];
 
 /// The version from which an upgrade leads to the default one.
 const OLD: &str = "v0.14.0";
@@ -64,10 +72,13 @@ fn main() -> Result<(), Failure> {
 fn start() -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let components =
-        runtime.block_on(components::ensure(None, components::Extras::default(), &|event| eprintln!("{event}")))?;
+        runtime.block_on(components::ensure(None, &Clusters::Local, components::Extras::default(), &|event| {
+            eprintln!("{event}");
+        }))?;
+    let Recipe::Local(programs) = &components.recipe else { return Err("the fleet isn't local".into()) };
     let (mut bare, mut whole) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
-        bare.push(runtime.block_on(bare::four_api_servers(&components.programs))?);
+        bare.push(runtime.block_on(bare::four_api_servers(programs))?);
         whole.push(runtime.block_on(a_fleet(&components))?);
         eprintln!("round {round}: {:.1} s, {:.1} s", seconds(bare[round - 1]), seconds(whole[round - 1]));
     }
@@ -79,11 +90,58 @@ fn start() -> Result<(), Failure> {
     Ok(())
 }
 
+/// The start of a fleet of hub and three members on each provider that there is here, beside what one does who makes four clusters
+/// with kind by hand, one after the other, and installs nothing in them yet.
+fn providers() -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let node_image = std::env::var("KIND_NODE_IMAGE").ok();
+    let setup = kind::Setup { node_image: node_image.clone(), images: Images::Built };
+    println!("\nstart of a fleet, hub and three joined, on each provider");
+    if let Err(error) = runtime.block_on(kind::check()) {
+        println!("  not measured: {error}");
+        return Ok(());
+    }
+    let mut took = Vec::new();
+    for clusters in [Clusters::Local, Clusters::Kind(setup)] {
+        let (name, extras) = (clusters.provider(), components::Extras::default());
+        let components =
+            runtime.block_on(components::ensure(None, &clusters, extras, &|event| eprintln!("{event}")))?;
+        took.push((name, runtime.block_on(a_fleet(&components))?));
+    }
+    let by_hand = four_kind_clusters(node_image.as_deref())?;
+    let local = took[0].1;
+    took.push(("four bare kind clusters, one by one", by_hand));
+    for (name, took) in took {
+        println!("  {name:<36} {:>6.1} s, {:.1} times local", seconds(took), seconds(took) / seconds(local));
+    }
+    Ok(())
+}
+
+fn four_kind_clusters(node_image: Option<&str>) -> Result<Duration, Failure> {
+    let dir = tempfile::tempdir()?;
+    let kubeconfig = dir.path().join("kubeconfig");
+    let kind = |args: &[&str], name: &str| -> Result<(), Failure> {
+        let mut command = Command::new("kind");
+        command.args(args).args(["--name", name, "--kubeconfig"]).arg(&kubeconfig);
+        let output = command.output()?;
+        if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into()) }
+    };
+    let names: Vec<String> = (0..4).map(|n| format!("bench-{}-{n}", std::process::id())).collect();
+    let image: Vec<&str> = node_image.iter().flat_map(|image| ["--image", image]).collect();
+    let started = Instant::now();
+    let made = names.iter().try_for_each(|name| kind(&[&["create", "cluster"], &image[..]].concat(), name));
+    let took = started.elapsed();
+    for name in &names {
+        kind(&["delete", "cluster"], name)?;
+    }
+    made.map(|()| took)
+}
+
 async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
     let options = Options {
         name: "bench-fleet".into(),
         members: 3,
-        recipe: Recipe::Local(components.programs.clone()),
+        recipe: components.recipe.clone(),
         agents: components.agents.clone(),
         pods: None,
         argocd: None,

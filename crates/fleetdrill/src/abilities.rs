@@ -24,7 +24,7 @@ static MEMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bmember-(\d+)\b"
 
 /// The first thing that a scenario needs and the fleet's provider can't do.
 pub fn lacking(feature: &Feature, scenario: &Scenario, can: impl Fn(Ability) -> bool) -> Option<Ability> {
-    let tags = [("argocd", Ability::RunArgoCd), ("pods", Ability::PlayPods)];
+    let tags = [("argocd", Ability::RunArgoCd), ("pods", Ability::RunPods)];
     let by_tags = tags.into_iter().filter(|(tag, _)| has_tag(feature, scenario, tag)).map(|(_, ability)| ability);
     let by_steps = steps(feature, scenario)
         .flat_map(|step| NEEDS.iter().filter(|(words, _)| words.is_match(&step.value)).map(|(_, ability)| *ability));
@@ -54,10 +54,10 @@ mod tests {
     fn what_steps_and_tags_need_is_found() {
         let feature = scenario("    Given a member \"east\" of its own\n    When the agent of member \"east\" stops\n");
         let lacks = |can: &[Ability]| lacking(&feature, &feature.scenarios[0], |ability| can.contains(&ability));
-        assert_eq!(lacks(&[]), Some(Ability::PlayPods));
-        assert_eq!(lacks(&[Ability::PlayPods]), Some(Ability::MakeClusters));
-        assert_eq!(lacks(&[Ability::PlayPods, Ability::MakeClusters]), Some(Ability::StopAgents));
-        assert_eq!(lacks(&[Ability::PlayPods, Ability::MakeClusters, Ability::StopAgents]), None);
+        assert_eq!(lacks(&[]), Some(Ability::RunPods));
+        assert_eq!(lacks(&[Ability::RunPods]), Some(Ability::MakeClusters));
+        assert_eq!(lacks(&[Ability::RunPods, Ability::MakeClusters]), Some(Ability::StopAgents));
+        assert_eq!(lacks(&[Ability::RunPods, Ability::MakeClusters, Ability::StopAgents]), None);
     }
 
     #[test]

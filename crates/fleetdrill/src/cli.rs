@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clusters::kind;
 
 use fleet::upgrade::Order;
 use strum::IntoEnumIterator;
@@ -93,6 +94,9 @@ pub struct Run {
     /// Where the clusters come from
     #[arg(long, value_name = "PROVIDER", default_value = "local")]
     pub provider: Provider,
+    /// What clusters of kind's are made of.
+    #[command(flatten)]
+    pub images: Images,
     /// The contexts of a fleet that exists already.
     #[command(flatten)]
     pub contexts: Contexts,
@@ -214,7 +218,13 @@ pub struct Up {
     /// KubeFleet's version; `fleetdrill toolchain list` shows them
     #[arg(long, value_name = "VERSION")]
     pub kubefleet: Option<String>,
-    /// Give its members pods: a scheduler, and KWOK as the kubelet
+    /// Where its clusters come from
+    #[arg(long, value_name = "PROVIDER", default_value = "local")]
+    pub provider: Made,
+    /// What clusters of kind's are made of.
+    #[command(flatten)]
+    pub images: Images,
+    /// Give its members pods: a scheduler, and KWOK as the kubelet; kind's nodes have real ones
     #[arg(long)]
     pub pods: bool,
     /// Run Argo CD on its hub, in this version or the default one, with the members as its destinations
@@ -403,8 +413,50 @@ pub enum Toolchain {
 pub enum Provider {
     /// Processes on this machine
     Local,
+    /// Clusters of the kind program's in Docker, with real nodes; KubeFleet's agents as Deployments
+    Kind,
     /// A fleet that exists already, of clusters that somebody has marked as disposable: --hub, --member
     Existing,
+}
+
+/// Where clusters that fleetdrill makes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Made {
+    /// Processes on this machine
+    Local,
+    /// Clusters of the kind program's in Docker, with real nodes; KubeFleet's agents as Deployments
+    Kind,
+}
+
+/// What clusters in Docker are made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct Images {
+    /// The nodes' image for --provider kind; kind's own by default
+    #[arg(long, value_name = "IMAGE")]
+    pub node_image: Option<String>,
+    /// The hub-agent's image for --provider kind; the published one of KubeFleet's version by default
+    #[arg(long, value_name = "IMAGE")]
+    pub hub_agent_image: Option<String>,
+    /// The member-agent's image for --provider kind; the published one of KubeFleet's version by default
+    #[arg(long, value_name = "IMAGE")]
+    pub member_agent_image: Option<String>,
+    /// Build the agents' images of the toolchain's programs for --provider kind: no registry is needed
+    #[arg(long, conflicts_with_all = ["hub_agent_image", "member_agent_image"])]
+    pub build_images: bool,
+}
+
+impl Images {
+    /// How kind is to make clusters.
+    #[must_use]
+    pub fn setup(&self) -> kind::Setup {
+        let images = if self.build_images {
+            clusters::images::Images::Built
+        } else {
+            let (hub_agent, member_agent) = (self.hub_agent_image.clone(), self.member_agent_image.clone());
+            clusters::images::Images::Named { hub_agent, member_agent }
+        };
+        kind::Setup { node_image: self.node_image.clone(), images }
+    }
 }
 
 /// When to leave the fleet up.

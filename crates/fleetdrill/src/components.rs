@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clusters::kind;
 use clusters::local::{PodPrograms, Programs};
+use clusters::provider::{Ability, Recipe};
 use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError, system_program};
 use fleet::agents::Agents;
 use fleet::argocd;
@@ -29,11 +31,51 @@ const KUSTOMIZE: &str = "kustomize";
 /// As [`KUSTOMIZE`].
 const HELM: &str = "helm";
 
+/// Where the clusters of a new fleet come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clusters {
+    /// Processes on this machine, of the toolchain's programs.
+    Local,
+    /// The kind program.
+    Kind(kind::Setup),
+}
+
+impl Clusters {
+    /// The provider's name.
+    #[must_use]
+    pub fn provider(&self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Kind(_) => "kind",
+        }
+    }
+
+    /// Whether the provider can do that.
+    #[must_use]
+    pub fn can(&self, ability: Ability) -> bool {
+        match self {
+            Self::Local => true,
+            Self::Kind(_) => kind::can(ability),
+        }
+    }
+
+    /// Sees that what isn't of the toolchain is there.
+    ///
+    /// # Errors
+    /// When it isn't.
+    pub async fn check(&self) -> Result<(), CommandError> {
+        match self {
+            Self::Local => Ok(()),
+            Self::Kind(_) => Ok(kind::check().await?),
+        }
+    }
+}
+
 /// What a fleet is made of, and in which versions.
 #[derive(Clone, Debug)]
 pub struct Components {
-    /// The control planes' programs.
-    pub programs: Programs,
+    /// What its clusters are made of.
+    pub recipe: Recipe,
     /// KubeFleet's programs and CRDs.
     pub agents: Agents,
     /// What pods need, when it was asked for.
@@ -101,13 +143,14 @@ pub async fn ensure_agents(
 /// When a version is unknown or can't be built, or the system lacks a program.
 pub async fn ensure(
     kubefleet: Option<&str>,
+    clusters: &Clusters,
     extras: Extras<'_>,
     progress: &(dyn Fn(BuildEvent) + Send + Sync),
 ) -> Result<Components, CommandError> {
     extras.check()?;
     // The shorter build comes first: what is wrong with it is told at once, not after ten minutes.
     let agents = ensure_agents(kubefleet, progress).await?;
-    ensure_rest(agents, extras, progress).await
+    ensure_rest(agents, clusters, extras, progress).await
 }
 
 /// As [`ensure`], for agents that are there.
@@ -116,9 +159,16 @@ pub async fn ensure(
 /// When a version is unknown or can't be built, or the system lacks a program.
 pub async fn ensure_rest(
     agents: Agents,
+    clusters: &Clusters,
     extras: Extras<'_>,
     progress: &(dyn Fn(BuildEvent) + Send + Sync),
 ) -> Result<Components, CommandError> {
+    let kubefleet = (KUBEFLEET.to_owned(), agents.version.clone());
+    if let Clusters::Kind(setup) = clusters {
+        // Its nodes have all that clusters and pods need.
+        let recipe = Recipe::Kind(setup.clone());
+        return Ok(Components { recipe, agents, pods: None, argocd: None, versions: vec![kubefleet] });
+    }
     let toolchain = Toolchain::open(None)?;
     let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
     let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;
@@ -127,7 +177,7 @@ pub async fn ensure_rest(
         apiserver: program(&planes, "kube-apiserver")?,
         controller_manager: program(&planes, "kube-controller-manager")?,
     };
-    let mut versions = vec![(KUBEFLEET.to_owned(), agents.version.clone()), ("kubernetes".to_owned(), kubernetes)];
+    let mut versions = vec![kubefleet, ("kubernetes".to_owned(), kubernetes)];
     let pods = if extras.pods {
         let (pods, kwok) = ensure_pods(progress).await?;
         versions.push(kwok);
@@ -143,7 +193,7 @@ pub async fn ensure_rest(
         }
         None => None,
     };
-    Ok(Components { programs, agents, pods, argocd, versions })
+    Ok(Components { recipe: Recipe::Local(programs), agents, pods, argocd, versions })
 }
 
 /// Gets Argo CD, in this version or the default one, and what it renders with, building what isn't there.

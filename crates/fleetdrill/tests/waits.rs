@@ -4,11 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clusters::cluster::{Cluster, Kind};
+use clusters::cluster::{Cluster, Role};
 use clusters::home::Home;
 use clusters::keeper::Program;
-use clusters::local::Local;
-use clusters::provider::Provider;
 use fleet::FleetError;
 use fleet::kinds::CONFIG_MAP;
 use fleet::observe::{Objects, Observer, Verdict, Watched};
@@ -20,14 +18,16 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_ends_in_one_of_four_ways() {
-    let components = components::ensure(None, components::Extras::default(), &|event| eprintln!("{event}"))
-        .await
-        .expect("components");
+    let components = components::ensure(None, &components::Clusters::Local, components::Extras::default(), &|event| {
+        eprintln!("{event}");
+    })
+    .await
+    .expect("components");
     let dir = tempfile::tempdir().expect("a directory");
     let program = Program(PathBuf::from(env!("CARGO_BIN_EXE_fleetdrill")));
     let home = Arc::new(Home::create(&program, &dir.path().join("waits")).await.expect("a keeper"));
-    let local = Local::create(Arc::clone(&home), components.programs).await.expect("etcd");
-    let cluster = local.start_cluster("hub", Kind::Hub).await.expect("an API server");
+    let local = components.recipe.create(Arc::clone(&home)).await.expect("etcd");
+    let cluster = local.start_cluster("hub", Role::Hub).await.expect("an API server");
 
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&seen);

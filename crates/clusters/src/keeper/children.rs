@@ -6,11 +6,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-use super::protocol::ProcessSpec;
+use super::protocol::{Farewell, ProcessSpec};
 
 /// How many lines of a log an [`super::protocol::Exit`] carries.
 const LOG_LINES: usize = 15;
@@ -70,6 +71,39 @@ pub(super) fn start(spec: &ProcessSpec, dir: &Path, log: &Path) -> std::io::Resu
         .stderr(out)
         .process_group(0);
     command.spawn()
+}
+
+/// How long what a keeper runs at its end may take. A kind cluster goes within 2 s, or 20 on a busy machine.
+const FAREWELL_LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs what is to be run at the end. Nobody is there to be told of what goes wrong: what is left behind can be found by who looks
+/// for it, since the fleet's directory is gone.
+pub(super) async fn bid(farewell: &Farewell) {
+    let end = async {
+        loop {
+            run(&farewell.command).await;
+            let mut left = run(&farewell.left).await;
+            if left.is_empty() && !farewell.left.is_empty() {
+                tokio::time::sleep(SETTLED).await;
+                left = run(&farewell.left).await;
+            }
+            if left.is_empty() {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(FAREWELL_LIMIT, end).await;
+}
+
+/// How long nothing has to be left.
+const SETTLED: Duration = Duration::from_secs(1);
+
+/// What a command prints; nothing where it can't be run.
+async fn run(command: &[String]) -> Vec<u8> {
+    let [program, args @ ..] = command else { return Vec::new() };
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    command.output().await.map(|output| output.stdout).unwrap_or_default()
 }
 
 /// This program, even when its file has been replaced meanwhile.

@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, watch};
 use tokio_util::codec::{Framed, LinesCodec};
 
 use super::children::log_tail;
-use super::protocol::{Exit, ProcessSpec, ProcessStatus, Request, Response};
+use super::protocol::{Exit, Farewell, ProcessSpec, ProcessStatus, Request, Response};
 use crate::error::ClusterError;
 use crate::state_dir;
 
@@ -62,10 +62,10 @@ impl Drop for Owned {
     }
 }
 
-/// Waits for a process that is about to end, for at most ten seconds. A fleet that is said to have ended must not be seen
+/// Waits for a process that is about to end, for a little longer than what it runs at its end may take. A fleet that is said to have ended must not be seen
 /// any more, and what is dropped can't wait in any other way.
 fn wait_a_while(child: &mut Child) {
-    for _ in 0..2000 {
+    for _ in 0..14_000 {
         if !matches!(child.try_wait(), Ok(None)) {
             return;
         }
@@ -211,6 +211,23 @@ impl Keeper {
             Response::Refused(reason) => Err(ClusterError::Refused { action: "reserve ports".into(), reason }),
             other => Err(ClusterError::Keeper(format!("unexpected answer {other:?}"))),
         }
+    }
+
+    /// Has a command run when the fleet ends, after all its processes.
+    ///
+    /// # Errors
+    /// When the keeper doesn't answer.
+    pub async fn at_end(&self, farewell: Farewell) -> Result<(), ClusterError> {
+        let action = format!("end {} with the fleet", farewell.name);
+        self.done(Request::AtEnd(farewell), action).await
+    }
+
+    /// Forgets such a command.
+    ///
+    /// # Errors
+    /// When the keeper doesn't answer.
+    pub async fn not_at_end(&self, name: &str) -> Result<(), ClusterError> {
+        self.done(Request::NotAtEnd { name: name.to_owned() }, format!("forget the end of {name}")).await
     }
 
     /// Lets the fleet outlive this program.

@@ -21,6 +21,19 @@ pub struct ProcessSpec {
     pub niceness: i32,
 }
 
+/// A command that a keeper runs when it ends, in its own environment: what isn't a process of its own has to be ended by
+/// somebody, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Farewell {
+    /// What it ends, e.g. `hub`; a second one of that name replaces the first.
+    pub name: String,
+    /// The program, looked for in `PATH`, and its arguments.
+    pub command: Vec<String>,
+    /// A command that prints what is left. As long as it prints something, the other one is run again: what was being made when its
+    /// maker was killed may come a moment later.
+    pub left: Vec<String>,
+}
+
 /// What can be asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +68,13 @@ pub enum Request {
     Reserve {
         /// How many.
         count: usize,
+    },
+    /// Run a command when the fleet ends, after all processes; all of them at the same time, each for a minute at most.
+    AtEnd(Farewell),
+    /// Forget such a command.
+    NotAtEnd {
+        /// Its name.
+        name: String,
     },
     /// Outlive the owner from now on.
     Keep,

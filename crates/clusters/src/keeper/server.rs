@@ -16,7 +16,7 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::codec::{Framed, LinesCodec};
 
 use super::children;
-use super::protocol::{Exit, ProcessSpec, ProcessStatus, Request, Response};
+use super::protocol::{Exit, Farewell, ProcessSpec, ProcessStatus, Request, Response};
 use crate::state_dir;
 
 /// Runs a keeper for the fleet in `dir` until it ends. Prints `ready` once it can be asked.
@@ -98,6 +98,7 @@ struct Inner {
     kept: bool,
     processes: Vec<Process>,
     ports: Vec<Socket>,
+    farewells: Vec<Farewell>,
 }
 
 struct Process {
@@ -214,6 +215,14 @@ impl State {
     async fn end_all(&self) {
         let names: Vec<String> = self.lock().processes.iter().map(|p| p.spec.name.clone()).collect();
         futures::future::join_all(names.iter().map(|name| self.stop(name))).await;
+        let farewells = std::mem::take(&mut self.lock().farewells);
+        futures::future::join_all(farewells.iter().map(children::bid)).await;
+    }
+
+    fn at_end(&self, farewell: Farewell) {
+        let mut inner = self.lock();
+        inner.farewells.retain(|known| known.name != farewell.name);
+        inner.farewells.push(farewell);
     }
 
     fn reserve(&self, count: usize) -> std::io::Result<Vec<u16>> {
@@ -279,6 +288,14 @@ async fn handle(keeper: &Arc<State>, request: Request) -> Response {
         }
         Request::Reserve { count } => {
             keeper.reserve(count).map_or_else(|e| Response::Refused(e.to_string()), Response::Ports)
+        }
+        Request::AtEnd(farewell) => {
+            keeper.at_end(farewell);
+            Response::Done
+        }
+        Request::NotAtEnd { name } => {
+            keeper.lock().farewells.retain(|known| known.name != name);
+            Response::Done
         }
         Request::Keep => {
             keeper.lock().kept = true;

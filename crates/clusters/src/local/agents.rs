@@ -11,7 +11,7 @@ pub(super) fn process(agent: &Agent) -> ProcessSpec {
     args.push(format!("--kubeconfig={}", agent.cluster.kubeconfig.display()));
     let env = agent.hub.as_ref().map(|hub| {
         [
-            ("HUB_SERVER_URL", hub.cluster.server.clone()),
+            ("HUB_SERVER_URL", hub.cluster.inner_server.clone()),
             ("HUB_CERTIFICATE_AUTHORITY", base64(&hub.cluster.ca)),
             ("MEMBER_CLUSTER_NAME", agent.cluster.name.clone()),
             ("CONFIG_PATH", hub.token.display().to_string()),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cluster::Kind;
+use crate::cluster::Role;
 use crate::error::ClusterError;
 use crate::home::Home;
 use crate::keeper::protocol::ProcessSpec;
@@ -57,7 +57,7 @@ fn etcd_address(dir: &Path) -> String {
 /// A cluster's API server.
 pub(super) fn apiserver(
     program: &Path,
-    (cluster, kind): (&str, Kind),
+    (cluster, role): (&str, Role),
     home: &Home,
     port: u16,
 ) -> Result<ProcessSpec, ClusterError> {
@@ -86,7 +86,7 @@ pub(super) fn apiserver(
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--profiling=false".to_owned(),
     ];
-    if kind == Kind::Member {
+    if role == Role::Member {
         // For pods' logs, which a member's KWOK serves.
         let client = pki.client(&format!("{cluster}-kubelet-client"), "kube-apiserver-kubelet-client", None)?;
         args.extend([
@@ -100,14 +100,14 @@ pub(super) fn apiserver(
         name: process(cluster, "kube-apiserver"),
         program: program.to_owned(),
         args,
-        niceness: niceness(kind),
+        niceness: niceness(role),
         ..ProcessSpec::default()
     })
 }
 
 /// A cluster's controllers.
-pub(super) fn controller_manager(program: &Path, (cluster, kind): (&str, Kind), kubeconfig: &Path) -> ProcessSpec {
-    let controllers = if kind == Kind::Hub { HUB_CONTROLLERS } else { MEMBER_CONTROLLERS };
+pub(super) fn controller_manager(program: &Path, (cluster, role): (&str, Role), kubeconfig: &Path) -> ProcessSpec {
+    let controllers = if role == Role::Hub { HUB_CONTROLLERS } else { MEMBER_CONTROLLERS };
     let args = [
         format!("--kubeconfig={}", kubeconfig.display()),
         format!("--controllers={controllers}"),
@@ -120,13 +120,13 @@ pub(super) fn controller_manager(program: &Path, (cluster, kind): (&str, Kind), 
         name: process(cluster, "kube-controller-manager"),
         program: program.to_owned(),
         args: args.to_vec(),
-        niceness: niceness(kind),
+        niceness: niceness(role),
         ..ProcessSpec::default()
     }
 }
 
-fn niceness(kind: Kind) -> i32 {
-    if kind == Kind::Hub { 0 } else { MEMBER_NICENESS }
+fn niceness(role: Role) -> i32 {
+    if role == Role::Hub { 0 } else { MEMBER_NICENESS }
 }
 
 /// The name of a cluster's process.

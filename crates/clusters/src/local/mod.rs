@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 pub use self::pods::{NODE, PodPrograms};
-use crate::cluster::{Cluster, Kind};
+use crate::cluster::{Cluster, Role};
 use crate::error::ClusterError;
 use crate::home::Home;
 use crate::kubeconfig::{self, Access};
@@ -121,11 +121,11 @@ impl Provider for Local {
         true
     }
 
-    async fn start_cluster(&self, name: &str, kind: Kind) -> Result<Cluster, ClusterError> {
+    async fn start_cluster(&self, name: &str, role: Role) -> Result<Cluster, ClusterError> {
         crate::state_dir::check_name(name)?;
         let keeper = self.home.keeper();
         let [port] = keeper.reserve().await?;
-        let spec = control_plane::apiserver(&self.programs.apiserver, (name, kind), &self.home, port)?;
+        let spec = control_plane::apiserver(&self.programs.apiserver, (name, role), &self.home, port)?;
         let process = spec.name.clone();
         keeper.start(spec).await?;
 
@@ -137,14 +137,14 @@ impl Provider for Local {
         Ok(cluster)
     }
 
-    async fn start_controllers(&self, cluster: &Cluster, kind: Kind) -> Result<(), ClusterError> {
+    async fn start_controllers(&self, cluster: &Cluster, role: Role) -> Result<(), ClusterError> {
         let name = &cluster.name;
         // The controllers' own roles belong to a ServiceAccount each; one administrator for all of them starts faster.
         let user = "system:kube-controller-manager";
         let pair = self.home.pki().client(&format!("{name}-manager"), user, Some("system:masters"))?;
         let (kubeconfig, _) = self.access(name, &cluster.server, "controller-manager", pair)?;
         let manager = &self.programs.controller_manager;
-        self.home.keeper().start(control_plane::controller_manager(manager, (name, kind), &kubeconfig)).await
+        self.home.keeper().start(control_plane::controller_manager(manager, (name, role), &kubeconfig)).await
     }
 
     async fn cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
@@ -167,8 +167,8 @@ impl Provider for Local {
         Ok(())
     }
 
-    async fn start_pods(&self, cluster: &Cluster, programs: &PodPrograms) -> Result<(), ClusterError> {
-        self.simulate_pods(cluster, programs).await
+    async fn start_pods(&self, cluster: &Cluster, programs: Option<&PodPrograms>) -> Result<(), ClusterError> {
+        self.simulate_pods(cluster, programs.ok_or(ClusterError::NoPodPrograms)?).await
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {

@@ -32,8 +32,10 @@ pub struct Source {
     pub hub: Asked,
     /// The members that can be asked, by name.
     pub members: BTreeMap<String, Asked>,
-    /// A local fleet's directory, with the logs of its processes. Elsewhere KubeFleet's agents are pods.
+    /// The directory of a fleet that is up here, with its tokens.
     pub directory: Option<PathBuf>,
+    /// Whether KubeFleet's agents are processes, with their logs in that directory. Elsewhere they are pods.
+    pub processes: bool,
 }
 
 /// What a fleet looked like, in memory. Nothing in it is secret.
@@ -65,6 +67,7 @@ impl Source {
             hub: Asked::of(fleet.hub()),
             members: members.collect(),
             directory: Some(fleet.keeper().dir().to_owned()),
+            processes: fleet.is_local(),
         }
     }
 }
@@ -156,7 +159,7 @@ async fn events(clients: &[(&str, &Client)], redactor: &Redactor) -> (BTreeMap<S
 }
 
 async fn logs_of(source: &Source, clients: &[(&str, &Client)], redactor: &Redactor) -> Logs {
-    let Some(dir) = source.directory.clone() else {
+    let Some(dir) = source.directory.clone().filter(|_| source.processes) else {
         let pods = clients.iter().map(|(name, client)| logs::of_pods(name, client, redactor));
         let (logs, missing): (Vec<_>, Vec<_>) = join_all(pods).await.into_iter().unzip();
         return (logs.concat(), missing.concat());

@@ -23,7 +23,7 @@ use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 pub use self::error::ExistingError;
-pub use self::sweep::sweep;
+pub use self::sweep::{Swept, sweep};
 use crate::Fleet;
 use crate::agents::Agents;
 use crate::capability::Capabilities;
@@ -83,7 +83,8 @@ impl Found {
         let params = ListParams::default();
         let deployments = DEPLOYMENT.api(&self.site.hub.client, None).list(&params).await;
         let deployments = deployments.map_err(FleetError::api(HUB, "list Deployments"))?;
-        let agent = deployments.items.iter().find(|d| d.metadata.name.as_deref() == Some(crate::agents::HUB_AGENT));
+        let agent =
+            deployments.items.iter().find(|d| d.metadata.name.as_deref() == Some(clusters::provider::HUB_AGENT));
         let image = agent.and_then(|d| d.data.pointer("/spec/template/spec/containers/0/image")?.as_str());
         Ok(image.and_then(tag).map(ToOwned::to_owned))
     }

@@ -1,5 +1,6 @@
 //! Removing what a run has made, by its label.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use clusters::cluster::Cluster;
@@ -82,20 +83,29 @@ impl Labelled {
     }
 }
 
-/// Removes what a run has made on these clusters, the hub first, and gives its MemberClusters back as they were. Returns how many
-/// objects there were. Again on what is gone already, it finds nothing.
+/// What a sweep came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// How many objects there were.
+    pub objects: usize,
+    /// Kinds that may not be listed, with their cluster: of these something may be left.
+    pub unseen: BTreeSet<String>,
+}
+
+/// Removes what a run has made on these clusters, the hub first, and gives its MemberClusters back as they were. Again on what is
+/// gone already, it finds nothing.
 ///
 /// # Errors
 /// When a cluster refuses, or something isn't gone after two minutes.
-pub async fn sweep(clusters: &[Cluster], run: &str) -> Result<usize, FleetError> {
+pub async fn sweep(clusters: &[Cluster], run: &str) -> Result<Swept, FleetError> {
     let started = Instant::now();
-    let mut swept = 0;
+    let mut swept = Swept::default();
     let mut asked: Vec<String> = Vec::new();
     let kinds = try_join_all(clusters.iter().map(kinds)).await?;
     loop {
         let mut left = Vec::new();
         for (cluster, kinds) in clusters.iter().zip(&kinds) {
-            left.extend(labelled(cluster, kinds, run).await?);
+            left.extend(labelled(cluster, kinds, run, &mut swept.unseen).await?);
         }
         let Some(turn) = left.iter().map(Labelled::turn).min() else { break };
         if started.elapsed() > LIMIT {
@@ -107,7 +117,7 @@ pub async fn sweep(clusters: &[Cluster], run: &str) -> Result<usize, FleetError>
             if !asked.contains(&object.name()) {
                 object.delete().await?;
                 asked.push(object.name());
-                swept += 1;
+                swept.objects += 1;
             }
         }
         tokio::time::sleep(INTERVAL).await;
@@ -127,25 +137,40 @@ async fn kinds(cluster: &Cluster) -> Result<Vec<ApiResource>, FleetError> {
     Ok(all.map(|(resource, _)| resource).collect())
 }
 
-/// All objects of these kinds that carry the run's label.
-async fn labelled(cluster: &Cluster, kinds: &[ApiResource], run: &str) -> Result<Vec<Labelled>, FleetError> {
+/// All objects of these kinds that carry the run's label; kinds that may not be listed go to `unseen`.
+async fn labelled(
+    cluster: &Cluster,
+    kinds: &[ApiResource],
+    run: &str,
+    unseen: &mut BTreeSet<String>,
+) -> Result<Vec<Labelled>, FleetError> {
     let params = ListParams::default().labels(&format!("{RUN_LABEL}={run}"));
     let lists: Vec<_> = futures::stream::iter(kinds)
         .map(async |resource| {
             let api: Api<DynamicObject> = Api::all_with(cluster.client.clone(), resource);
             match api.list(&params).await {
-                Ok(list) => Ok(list.items.into_iter().map(|object| (resource.clone(), object)).collect()),
-                // A kind that has gone since, or that nobody may list.
-                Err(kube::Error::Api(status)) if [403, 404, 405].contains(&status.code) => Ok(Vec::new()),
+                Ok(list) => Ok((resource, Some(list.items))),
+                Err(kube::Error::Api(status)) if status.code == 403 => Ok((resource, None)),
+                // A kind that has gone since, or that nobody can list.
+                Err(kube::Error::Api(status)) if [404, 405].contains(&status.code) => Ok((resource, Some(Vec::new()))),
                 Err(error) => Err(FleetError::api(&cluster.name, format!("list {}", resource.plural))(error)),
             }
         })
         .buffered(AT_ONCE)
         .collect()
         .await;
-    let lists = lists.into_iter().collect::<Result<Vec<Vec<_>>, FleetError>>()?;
-    let labelled = |(resource, object)| Labelled { cluster: cluster.clone(), resource, object };
-    Ok(lists.into_iter().flatten().map(labelled).collect())
+    let mut labelled = Vec::new();
+    for list in lists {
+        let (resource, objects) = list?;
+        match objects {
+            Some(objects) => labelled.extend(objects.into_iter().map(|object| {
+                let (cluster, resource) = (cluster.clone(), resource.clone());
+                Labelled { cluster, resource, object }
+            })),
+            None => drop(unseen.insert(format!("{} on {}", resource.plural, cluster.name))),
+        }
+    }
+    Ok(labelled)
 }
 
 /// Takes a run's labels and annotations off the MemberClusters that it used.

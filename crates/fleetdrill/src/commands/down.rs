@@ -2,6 +2,7 @@
 
 use clusters::error::ClusterError;
 use clusters::keeper::Keeper;
+use clusters::kind;
 use clusters::state_dir;
 use fleet::{HUB, existing};
 
@@ -17,9 +18,7 @@ pub(super) async fn down(args: &Down) -> Result<Exit, CommandError> {
     // This also removes what dead fleets left behind.
     let fleets = state_dir::fleets()?;
     let ending: Vec<String> = if args.all { fleets } else { vec![args.name.clone()] };
-    if ending.is_empty() {
-        eprintln!("no fleet is up");
-    }
+    let none = ending.is_empty();
     for name in ending {
         let keeper = match Keeper::connect(&state_dir::fleet(&name)?) {
             // It ended by itself, since it was listed.
@@ -29,7 +28,25 @@ pub(super) async fn down(args: &Down) -> Result<Exit, CommandError> {
         keeper.end().await?;
         eprintln!("fleet `{name}` ended");
     }
+    let left = if args.all { left_in_docker().await? } else { Vec::new() };
+    for cluster in &left {
+        eprintln!("kind cluster `{cluster}` of a fleet that had died is deleted");
+    }
+    if none && left.is_empty() {
+        eprintln!("no fleet is up");
+    }
     Ok(Exit::Fine)
+}
+
+/// Deletes what fleets in Docker left whose keepers were killed; nothing where there is no Docker, or it isn't asked for.
+async fn left_in_docker() -> Result<Vec<String>, CommandError> {
+    match kind::sweep().await {
+        // Whoever has no Docker has nothing there.
+        Err(ClusterError::NoProgram(_) | ClusterError::Outside { .. }) if kind::check().await.is_err() => {
+            Ok(Vec::new())
+        }
+        swept => Ok(swept?),
+    }
 }
 
 /// Removes what a run left on a fleet that existed before it.
@@ -48,9 +65,13 @@ async fn sweep(run: &str, given: &Contexts) -> Result<Exit, CommandError> {
         clusters.push(contexts.cluster(member).await?);
     }
     let swept = existing::sweep(&clusters, run).await?;
-    match swept {
+    match swept.objects {
         0 => eprintln!("run {run} has left nothing"),
         n => eprintln!("{n} objects of run {run} removed"),
+    }
+    if !swept.unseen.is_empty() {
+        let unseen: Vec<String> = swept.unseen.into_iter().collect();
+        eprintln!("not seen, because these credentials may not list them: {}", unseen.join(", "));
     }
     Ok(Exit::Fine)
 }

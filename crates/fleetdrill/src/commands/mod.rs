@@ -4,6 +4,7 @@ mod collect;
 mod diagnose;
 mod down;
 mod explain;
+mod ground;
 mod guides;
 mod list;
 mod progress;

@@ -3,24 +3,20 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
-use clusters::provider::{Ability, Recipe};
+use clusters::provider::Ability;
 use clusters::toolchain::BuildEvent;
-use fleet::agents::Agents;
+use fleet::Fleet;
 use fleet::capability::Capabilities;
-use fleet::existing::Found;
-use fleet::{Fleet, Options};
 use jiff::Timestamp;
 use steps::record::{Outcome, RunRecord, ScenarioRecord};
 use tracing_subscriber::EnvFilter;
 
-use super::progress::stage_text;
-use super::target::contexts;
-use super::{Interrupts, open_fleet};
+use super::Interrupts;
+use super::ground::{Begun, Ground};
 use crate::abilities;
-use crate::cli::{Keep, Provider, Run};
-use crate::components::{self, Components, Extras};
+use crate::cli::{Keep, Run};
+use crate::components;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::{Look, Symbols};
@@ -43,19 +39,19 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     if let Some(version) = &args.argocd {
         components::check_argocd_version(version)?;
     }
-    check_provider(&args)?;
     let id = new_id();
-    let (asked, version) = tokio::select! {
-        asked = asked(&args, &suite, &id) => asked?,
+    let mut ground = tokio::select! {
+        found = Ground::find(&args, &suite, &id) => found?,
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
+    let version = ground.version().to_owned();
     let order = order(&suite);
     let mut record = RunRecord {
         id: id.clone(),
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
         versions: vec![("kubefleet".to_owned(), version.clone())],
         capabilities: Capabilities::default(),
-        provider: asked.provider().into(),
+        provider: ground.provider().into(),
         started_at,
         seconds: 0.0,
         fleet_seconds: 0.0,
@@ -63,10 +59,10 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     };
     let shared: Shared = Arc::new(Mutex::new(reporters(&args)?));
     let prepared = tokio::select! {
-        prepared = prepare(&args, asked, &mut suite, &mut record, &shared) => prepared,
+        prepared = prepare(&args, &mut ground, &mut suite, &mut record, &shared) => prepared,
         () = interrupts.next() => {
             // Takes the progress line away without a summary.
-            drop(shared);
+            drop((shared, ground));
             eprintln!("interrupted before the first scenario: ending what was started");
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
             return Ok(Exit::Interrupted);
@@ -74,9 +70,16 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     };
     // Not to be interrupted from here on: what is labelled on a fleet that exists already is taken back at its end.
     let begun = match prepared {
-        Ok(Some(prepared)) => prepared.begin(&id).await.map(Some),
-        Ok(None) => Ok(None),
-        Err(error) => Err(error),
+        Ok(true) => ground.begin(&id).await.map(Some),
+        // What there is of it ends when it is let go.
+        Ok(false) => {
+            drop(ground);
+            Ok(None)
+        }
+        Err(error) => {
+            drop(ground);
+            Err(error)
+        }
     };
     let Begun { fleet, versions, fleet_seconds } = match begun {
         Ok(Some(begun)) => begun,
@@ -92,13 +95,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         }
         Err(error) => {
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
-            // A CI system that reads the reports must not take their absence for success.
-            let reason = format!("the fleet didn't start: {error}");
-            let interrupted = |(feature, scenario)| ScenarioRecord {
-                outcome: Outcome::Interrupted,
-                ..not_run(feature, scenario, &reason)
-            };
-            record.scenarios.extend(suite.scenarios().map(interrupted));
+            record.scenarios.extend(not_begun(&suite, &error));
             record.seconds = started.elapsed().as_secs_f64();
             finish(own(shared)?, &record, Exit::Environment);
             return Err(error);
@@ -136,81 +133,12 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     Ok(exit)
 }
 
-/// The fleet that a run is asked to be on.
-enum Asked {
-    /// One that is up.
-    Up(Fleet),
-    /// One that exists already and that fleetdrill didn't make.
-    Existing(Box<Found>),
-    /// One of its own.
-    New,
-}
-
-impl Asked {
-    /// Where its clusters come from.
-    fn provider(&self) -> &'static str {
-        match self {
-            Self::Up(fleet) => fleet.provider(),
-            Self::Existing(found) => found.provider(),
-            Self::New => "local",
-        }
-    }
-}
-
-/// Sees that the options fit the provider.
-fn check_provider(args: &Run) -> Result<(), CommandError> {
-    let usage = |message: &str, hint: &str| {
-        Err(CommandError::Usage { message: message.to_owned(), hint: Some(hint.to_owned()) })
-    };
-    let contexts = "--provider existing --hub CONTEXT --member NAME=CONTEXT";
-    match args.provider {
-        Provider::Local if !args.contexts.is_empty() => {
-            let hint = format!("to run scenarios on such a fleet: {contexts}");
-            usage("--kubeconfig, --hub and --member are for a fleet that exists already", &hint)
-        }
-        Provider::Existing if args.contexts.hub.is_none() || args.contexts.member.is_empty() => {
-            let hint = format!("scenarios break things on purpose, so nothing is guessed: {contexts}");
-            usage("--provider existing needs the contexts of the hub and of one member at least", &hint)
-        }
-        Provider::Existing if args.fleet.is_some() || args.argocd.is_some() || args.keep != Keep::Never => usage(
-            "--fleet, --argocd and --keep are for fleets that fleetdrill makes",
-            "what a run makes on a fleet that exists already is always removed; failed scenarios leave a bundle",
-        ),
-        _ => Ok(()),
-    }
-}
-
-/// The fleet that the run will be on, as far as it is there, and the version of KubeFleet. What is asked for and can't be had is
-/// told here, before anything is built.
-async fn asked(args: &Run, suite: &Suite, id: &str) -> Result<(Asked, String), CommandError> {
-    if let Some(name) = &args.fleet {
-        let fleet = open_fleet(name).await?;
-        let version = fleet.version();
-        return Ok((Asked::Up(fleet), version));
-    }
-    if args.provider == Provider::Existing {
-        let found = Found::by(&format!("run-{id}"), contexts(&args.contexts)?, &Program::this()?).await?;
-        let version = match args.kubefleet.clone() {
-            Some(version) => Some(version),
-            None => found.version().await?,
-        };
-        let Some(version) = version else {
-            return Err(CommandError::Usage {
-                message: "which version of KubeFleet the hub runs can't be found out: it has no Deployment hub-agent \
-                          whose image has it as its tag"
-                    .into(),
-                hint: Some("say it with --kubefleet VERSION: what scenarios expect goes by it".into()),
-            });
-        };
-        return Ok((Asked::Existing(Box::new(found)), components::kubefleet(Some(&version))?));
-    }
-    extras(args, suite).check()?;
-    Ok((Asked::New, components::kubefleet(args.kubefleet.as_deref())?))
-}
-
-/// What the suite needs beside KubeFleet.
-fn extras<'a>(args: &'a Run, suite: &Suite) -> Extras<'a> {
-    Extras { pods: suite.needs_pods(), argocd: suite.needs_argocd().then_some(args.argocd.as_deref()) }
+/// The scenarios of a run whose fleet didn't start. A CI system that reads the reports must not take their absence for success.
+fn not_begun(suite: &Suite, error: &CommandError) -> Vec<ScenarioRecord> {
+    let reason = format!("the fleet didn't start: {error}");
+    let interrupted =
+        |(feature, scenario)| ScenarioRecord { outcome: Outcome::Interrupted, ..not_run(feature, scenario, &reason) };
+    suite.scenarios().map(interrupted).collect()
 }
 
 /// Shows what is being done, for as long as the reporters are there.
@@ -308,169 +236,29 @@ fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
     Ok(reporters)
 }
 
-/// What a run begins from.
-enum Ground {
-    /// A fleet that is up.
-    Up(Fleet),
-    /// One that exists already, and the agents of its version.
-    Existing(Box<Found>, Agents),
-    /// The agents for a fleet of its own.
-    New(Agents),
-}
-
-impl Ground {
-    /// KubeFleet's version.
-    fn version(&self) -> String {
-        match self {
-            Self::Up(fleet) => fleet.version(),
-            Self::Existing(_, agents) | Self::New(agents) => agents.version.clone(),
-        }
-    }
-
-    /// What this version can do.
-    fn capabilities(&self) -> Capabilities {
-        match self {
-            Self::Up(fleet) => fleet.capabilities(),
-            Self::Existing(_, agents) | Self::New(agents) => agents.capabilities.clone(),
-        }
-    }
-
-    /// Whether where it runs can do that.
-    fn can(&self, ability: Ability) -> bool {
-        match self {
-            Self::Up(fleet) => fleet.can(ability),
-            Self::Existing(found, _) => found.can(ability),
-            Self::New(_) => true,
-        }
-    }
-
-    /// How many members it has.
-    async fn members(&self, args: &Run) -> usize {
-        match self {
-            Self::Up(fleet) => fleet.members().await.len(),
-            Self::Existing(found, _) => found.members(),
-            Self::New(_) => usize::from(args.members),
-        }
-    }
-}
-
-/// What a run goes on with.
-enum Prepared {
-    /// A fleet that is up.
-    Up(Begun),
-    /// One that exists already and isn't taken yet.
-    Existing(Box<Found>, Agents),
-}
-
-impl Prepared {
-    async fn begin(self, id: &str) -> Result<Begun, CommandError> {
-        match self {
-            Self::Up(begun) => Ok(begun),
-            Self::Existing(found, agents) => {
-                let versions = vec![("kubefleet".to_owned(), agents.version.clone())];
-                let fleet = found.take(format!("run-{id}"), id, agents).await?;
-                eprintln!("run {id}: should it be killed, remove what it has made with these contexts and");
-                eprintln!("  fleetdrill down --run {id}");
-                Ok(Begun { fleet, versions, fleet_seconds: 0.0 })
-            }
-        }
-    }
-}
-
-/// A fleet to run on.
-struct Begun {
-    fleet: Fleet,
-    versions: Vec<(String, String)>,
-    /// How long it took from nothing to all joined, without building the components; 0 for one that was up.
-    fleet_seconds: f64,
-}
-
-/// Gets everything that the scenarios need and that isn't there, in the end the fleet; nothing when the fleet's version can't
-/// run any of them. Those that it can't run go from the suite to the record.
+/// Gets everything that the scenarios need and that isn't there, in the end the fleet; says whether there is anything to run.
+/// What the fleet can't run goes from the suite to the record.
 async fn prepare(
     args: &Run,
-    asked: Asked,
+    ground: &mut Ground,
     suite: &mut Suite,
     record: &mut RunRecord,
     shared: &Shared,
-) -> Result<Option<Prepared>, CommandError> {
+) -> Result<bool, CommandError> {
     let phase = phase(shared);
     let build = building(phase.clone());
-    let version = record.versions.first().map(|(_, version)| version.clone());
-    let ground = match asked {
-        Asked::Up(fleet) => Ground::Up(fleet),
-        Asked::Existing(found) => {
-            let mut agents = components::ensure_agents(version.as_deref(), &build).await?;
-            agents.capabilities = found.capabilities(&agents).await?;
-            Ground::Existing(found, agents)
-        }
-        Asked::New => Ground::New(components::ensure_agents(args.kubefleet.as_deref(), &build).await?),
-    };
-    record.capabilities = ground.capabilities();
-    record.scenarios = left_out(suite, &ground.version(), &record.capabilities, args.real_time, false);
+    record.capabilities = ground.capabilities(&build).await?;
+    record.scenarios = left_out(suite, ground.version(), &record.capabilities, args.real_time, false);
     let members = ground.members(args).await;
-    record.scenarios.extend(out_of_reach(suite, &record.provider, |ability| ground.can(ability), members));
+    record.scenarios.extend(out_of_reach(suite, ground.provider(), |ability| ground.can(ability), members));
     for off in &record.scenarios {
         shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::ScenarioFinished(off))?;
     }
-    if suite.scenarios().next().is_none() {
-        return Ok(None);
+    let any = suite.scenarios().next().is_some();
+    if any {
+        ground.prepare(args, &record.id, suite, &build, phase).await?;
     }
-    match ground {
-        Ground::Up(fleet) => extend(fleet, suite, &build, &phase).await.map(|begun| Some(Prepared::Up(begun))),
-        Ground::Existing(found, agents) => Ok(Some(Prepared::Existing(found, agents))),
-        Ground::New(agents) => {
-            let components = components::ensure_rest(agents, extras(args, suite), &build).await?;
-            create(args, &record.id, components, phase).await.map(|begun| Some(Prepared::Up(begun)))
-        }
-    }
-}
-
-/// Gives a fleet that is up what the scenarios need and it hasn't.
-async fn extend(
-    fleet: Fleet,
-    suite: &Suite,
-    build: &(dyn Fn(BuildEvent) + Send + Sync),
-    phase: &impl Fn(&str),
-) -> Result<Begun, CommandError> {
-    let mut versions = vec![("kubefleet".to_owned(), fleet.version())];
-    if suite.needs_pods() {
-        let (programs, kwok) = components::ensure_pods(build).await?;
-        fleet.allow_pods(programs).await?;
-        versions.push(kwok);
-    }
-    if suite.needs_argocd() {
-        if fleet.argocd_version().await.is_none() {
-            let programs = components::ensure_argocd(None, build).await?;
-            phase("starting Argo CD on the hub");
-            fleet.start_argocd(programs).await?;
-        }
-        versions.extend(fleet.argocd_version().await.map(|version| ("argocd".to_owned(), version)));
-    }
-    Ok(Begun { fleet, versions, fleet_seconds: 0.0 })
-}
-
-/// Starts a fleet for the run.
-async fn create(
-    args: &Run,
-    id: &str,
-    components: Components,
-    phase: impl Fn(&str) + Send + Sync + 'static,
-) -> Result<Begun, CommandError> {
-    phase("starting the fleet");
-    let started = Instant::now();
-    let options = Options {
-        name: format!("run-{id}"),
-        members: usize::from(args.members),
-        recipe: Recipe::Local(components.programs),
-        agents: components.agents,
-        pods: components.pods,
-        argocd: components.argocd,
-        keeper: Program::this()?,
-    };
-    let fleet = Fleet::create(options, Arc::new(move |stage| phase(&stage_text(&stage)))).await?;
-    let fleet_seconds = started.elapsed().as_secs_f64();
-    Ok(Begun { fleet, versions: components.versions, fleet_seconds })
+    Ok(any)
 }
 
 /// The reporters, when nothing shares them any more.

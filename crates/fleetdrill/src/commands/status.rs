@@ -21,6 +21,8 @@ struct Shown {
     kubefleet: Option<String>,
     /// Argo CD's version; none without it.
     argocd: Option<String>,
+    /// Where its clusters come from; none while it starts.
+    provider: Option<&'static str>,
     /// Its members.
     members: Vec<String>,
     /// The kubeconfig with all its contexts.
@@ -59,6 +61,7 @@ async fn shown(name: &str) -> Result<Shown, CommandError> {
         name: name.to_owned(),
         kubefleet: None,
         argocd: None,
+        provider: None,
         members: Vec::new(),
         kubeconfig: None,
         processes,
@@ -66,6 +69,7 @@ async fn shown(name: &str) -> Result<Shown, CommandError> {
     if let Some(fleet) = fleet {
         shown.kubefleet = Some(fleet.version());
         shown.argocd = fleet.argocd_version().await;
+        shown.provider = Some(fleet.provider());
         shown.members = fleet.members().await.into_keys().collect();
         shown.kubeconfig = Some(fleet.kubeconfig_file().display().to_string());
     }
@@ -82,6 +86,12 @@ fn text(fleets: &[Shown]) {
         anstream::println!("{} ({version}): hub, {}", fleet.name, fleet.members.join(", "));
         if let Some(kubeconfig) = &fleet.kubeconfig {
             anstream::println!("  kubeconfig {kubeconfig}");
+        }
+        if let Some(provider) = fleet.provider.filter(|provider| *provider != "local") {
+            anstream::println!("  on {provider}");
+        }
+        if fleet.processes.is_empty() {
+            continue;
         }
         let running = fleet.processes.iter().filter(|p| p.pid.is_some()).count();
         anstream::println!("  {running} of {} processes run", fleet.processes.len());

@@ -7,7 +7,7 @@ use clusters::toolchain::{Addition, Listed, Source, Toolchain as Cache};
 
 use super::progress::Progress;
 use crate::cli::{Format, Toolchain};
-use crate::components::{self, Extras};
+use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::data;
@@ -20,7 +20,7 @@ pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> 
         Toolchain::List { output: Format::Text } => text(&cache.list()),
         Toolchain::List { output } => data::print(output, &cache.list()),
         Toolchain::Install { component: None, .. } => {
-            components::ensure(None, Extras { pods: true, argocd: None }, &build).await?;
+            components::ensure(None, &Clusters::Local, Extras { pods: true, argocd: None }, &build).await?;
             components::build_argocd(None, &build).await?;
             progress.finish();
             eprintln!("all that fleets need is there, in {}", cache.cache_dir().display());

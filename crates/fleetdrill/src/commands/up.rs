@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use clusters::error::ClusterError;
 use clusters::keeper::{Keeper, Program};
-use clusters::provider::Recipe;
 use clusters::state_dir;
 use fleet::{Fleet, FleetError, Options};
 use futures::future::try_join_all;
@@ -12,21 +11,40 @@ use serde_json::json;
 
 use super::progress::Progress;
 use super::{interruptible, open_fleet, versions};
-use crate::cli::Up;
-use crate::components::{self, Extras};
+use crate::cli::{Images, Made, Up};
+use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
 
 pub(super) async fn up(args: Up) -> Result<Exit, CommandError> {
     state_dir::check_name(&args.name)?;
+    let clusters = clusters(&args)?;
     let name = args.name.clone();
     let is_up = state_dir::fleets()?.contains(&name);
-    let result = interruptible(bring_up(args, is_up)).await;
+    let result = interruptible(bring_up(args, clusters, is_up)).await;
     let exists = matches!(result, Err(CommandError::Fleet(FleetError::Cluster(ClusterError::FleetExists(_)))));
     if !is_up && !exists && !matches!(result, Ok(Exit::Fine)) {
         end_what_was_started(&name).await;
     }
     result
+}
+
+/// Where the clusters of a new fleet are to come from.
+fn clusters(args: &Up) -> Result<Clusters, CommandError> {
+    let usage = |message: &str, hint: &str| {
+        Err(CommandError::Usage { message: message.to_owned(), hint: Some(hint.to_owned()) })
+    };
+    match args.provider {
+        Made::Local if args.images != Images::default() => usage(
+            "--node-image, --hub-agent-image, --member-agent-image and --build-images are for clusters in Docker",
+            "to make such a fleet: --provider kind",
+        ),
+        Made::Kind if args.argocd.is_some() || args.argocd_server => {
+            usage("--argocd doesn't go with --provider kind", "Argo CD runs on local fleets only")
+        }
+        Made::Local => Ok(Clusters::Local),
+        Made::Kind => Ok(Clusters::Kind(args.images.setup())),
+    }
 }
 
 /// Ends a fleet that didn't get ready, whatever of it there is, and waits until nothing is left.
@@ -39,7 +57,7 @@ async fn end_what_was_started(name: &str) {
     state_dir::wait_until_gone(name).await;
 }
 
-async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
+async fn bring_up(args: Up, clusters: Clusters, is_up: bool) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::stderr());
     let argocd = args.argocd.as_deref().map(|version| Some(version).filter(|v| !v.is_empty()));
     let argocd = argocd.or(args.argocd_server.then_some(None));
@@ -51,7 +69,7 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
                 hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),
             });
         }
-        if args.pods {
+        if args.pods && fleet.is_local() {
             let (programs, _) = components::ensure_pods(&|event| progress.build(&event)).await?;
             fleet.allow_pods(programs).await?;
         }
@@ -61,15 +79,17 @@ async fn bring_up(args: Up, is_up: bool) -> Result<Exit, CommandError> {
         resize(&fleet, usize::from(args.members), &progress).await?;
         fleet
     } else {
+        clusters.check().await?;
         let building = Arc::clone(&progress);
         let build = move |event| building.build(&event);
         let components =
-            components::ensure(args.kubefleet.as_deref(), Extras { pods: args.pods, argocd }, &build).await?;
+            components::ensure(args.kubefleet.as_deref(), &clusters, Extras { pods: args.pods, argocd }, &build)
+                .await?;
         progress.say("starting the fleet");
         let options = Options {
             name: args.name.clone(),
             members: usize::from(args.members),
-            recipe: Recipe::Local(components.programs),
+            recipe: components.recipe,
             agents: components.agents,
             pods: components.pods,
             argocd: components.argocd,

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
-use clusters::provider::Recipe;
-use fleet::agents::{Agents, is_agent};
+use clusters::provider::is_agent;
+use fleet::agents::Agents;
 use fleet::capability::Capabilities;
 use fleet::error::in_full;
 use fleet::upgrade::Order;
@@ -19,7 +19,7 @@ use super::Interrupts;
 use super::progress::{Progress as Line, stage_text};
 use super::run::{left_out, new_id};
 use crate::cli::{Upgrade, UpgradePart};
-use crate::components::{self, Components, Extras};
+use crate::components::{self, Clusters, Components, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::data;
@@ -100,7 +100,7 @@ impl<'a> Ground<'a> {
     async fn prepare(args: &'a Upgrade, suite: Suite, extras: Extras<'_>) -> Result<Self, CommandError> {
         let line = Line::stderr();
         let build = |event| line.build(&event);
-        let old = components::ensure(Some(&args.from), extras, &build).await?;
+        let old = components::ensure(Some(&args.from), &Clusters::Local, extras, &build).await?;
         let new = components::ensure_agents(Some(&args.to), &build).await?;
         line.finish();
         Ok(Self { args, name: format!("upgrade-{}", new_id()), suite, old, new })
@@ -154,7 +154,7 @@ impl<'a> Ground<'a> {
         let options = Options {
             name: self.name.clone(),
             members: usize::from(self.args.members),
-            recipe: Recipe::Local(self.old.programs.clone()),
+            recipe: self.old.recipe.clone(),
             agents: self.old.agents.clone(),
             pods: self.old.pods.clone(),
             argocd: self.old.argocd.clone(),

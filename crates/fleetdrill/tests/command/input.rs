@@ -1,6 +1,6 @@
 //! Wrong input: found before anything is built or started, with the place and what to do.
 
-use crate::place::Place;
+use crate::place::{Place, Said};
 
 #[test]
 fn a_version_that_there_is_none_of() {
@@ -71,6 +71,40 @@ fn a_selection_that_makes_no_sense() {
     place.run(["run", "--shard", "400/400"]).expect(2, &["no scenario is selected by --shard 400/400"]);
     place.run(["run", "--members", "0"]).expect(2, &["0 is not in 1..=20"]);
     place.run(["run", "--provider", "cloud"]).expect(2, &["invalid value 'cloud'"]);
+    place.nothing_is_left();
+}
+
+/// A directory for `PATH` with programs that are scripts.
+fn programs(place: &Place, scripts: &[(&str, &str)]) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = place.path("bin");
+    std::fs::create_dir_all(&dir).expect("made");
+    for (name, script) in scripts {
+        let path = dir.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("allowed");
+    }
+    dir.display().to_string()
+}
+
+#[test]
+fn a_machine_without_docker_or_kind() {
+    let place = Place::new();
+    let kind = |path: &str, more: &[&str]| -> Said {
+        let mut command = place.command(["run", "--provider", "kind"]);
+        command.args(more).env("PATH", path).output().expect("it starts").into()
+    };
+    kind("/nonexistent", &[]).expect(3, &["there is no program `kind`", "kind.sigs.k8s.io", "--provider local"]);
+    let path = programs(&place, &[("kind", "exit 0")]);
+    kind(&path, &[]).expect(3, &["there is no program `docker`", "install Docker"]);
+    let silent = "echo 'Cannot connect to the Docker daemon at unix:///nowhere' >&2; exit 1";
+    let path = programs(&place, &[("docker", silent)]);
+    kind(&path, &[]).expect(3, &["`docker version", "Cannot connect to the Docker daemon", "DOCKER_HOST"]);
+    kind(&path, &["--argocd", "v3.2.11"]).expect(2, &["--argocd", "local fleets only"]);
+    kind(&path, &["--hub", "h"]).expect(2, &["--provider existing"]);
+    let local = place.run(["run", "--build-images"]);
+    local.expect(2, &["are for clusters in Docker", "--provider kind"]);
+    place.run(["up", "--node-image", "n"]).expect(2, &["--provider kind"]);
     place.nothing_is_left();
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use clusters::error::ClusterError;
-use clusters::keeper::protocol::{Exit, ProcessSpec, ProcessStatus};
+use clusters::keeper::protocol::{Exit, Farewell, ProcessSpec, ProcessStatus};
 use clusters::keeper::{Keeper, Program};
 use rustix::process::Signal;
 use socket2::{Domain, Socket, Type};
@@ -73,6 +73,44 @@ async fn a_process_starts_stops_and_starts_again() {
         assert!(error.ends_with("there is no process one"), "{error}");
     }
     keeper.end().await.expect("ends");
+    place.nothing_is_left();
+}
+
+fn sh(script: &str) -> Vec<String> {
+    ["sh", "-c", script].map(str::to_owned).to_vec()
+}
+
+/// What writes a line to a file at the end, by its name.
+fn farewell(place: &Place, name: &str) -> Farewell {
+    let script = format!("echo {name} >> {}", place.path("ended").display());
+    Farewell { name: name.into(), command: sh(&script), left: Vec::new() }
+}
+
+#[tokio::test]
+async fn what_is_no_process_of_its_own_is_ended_by_commands() {
+    let place = Place::new();
+    let keeper = keeper(&place).await;
+    keeper.start(shell("one", "exec sleep 1000")).await.expect("starts");
+    for name in ["hub", "member-1", "member-1"] {
+        keeper.at_end(farewell(&place, name)).await.expect("noted");
+    }
+    let none = Farewell { command: vec!["no-such-program".into()], ..farewell(&place, "none") };
+    keeper.at_end(none).await.expect("noted");
+    // What comes a moment later goes as well.
+    let (ended, late) = (place.path("ended").display().to_string(), place.path("late").display().to_string());
+    std::fs::write(place.path("late"), "").expect("written");
+    let slow = format!("test -e {late}.seen && rm -f {late}; touch {late}.seen; echo slow >> {ended}");
+    let left = sh(&format!("ls {late}"));
+    keeper.at_end(Farewell { name: "slow".into(), command: sh(&slow), left }).await.expect("noted");
+    keeper.at_end(farewell(&place, "gone-before")).await.expect("noted");
+    keeper.not_at_end("gone-before").await.expect("forgotten");
+    assert!(!place.path("ended").exists());
+    // Whoever lets go waits for it.
+    drop(keeper);
+    let ended = std::fs::read_to_string(place.path("ended")).expect("written");
+    let mut ended: Vec<&str> = ended.lines().collect();
+    ended.sort_unstable();
+    assert_eq!(ended, ["hub", "member-1", "slow", "slow"]);
     place.nothing_is_left();
 }
 
