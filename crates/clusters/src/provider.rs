@@ -1,7 +1,7 @@
 //! Where a fleet's clusters come from, and where KubeFleet's agents run.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,6 +12,7 @@ use crate::error::ClusterError;
 use crate::existing::{Contexts, Existing};
 use crate::home::Home;
 use crate::kind::{InKind, Setup};
+use crate::kubeconfig::base64;
 use crate::local::{Local, PodPrograms, Programs};
 
 /// Makes clusters, and runs agents for them.
@@ -162,12 +163,27 @@ pub struct Agent {
     pub hub: Option<Hub>,
 }
 
+/// The namespace of KubeFleet's own objects on hub and members.
+pub const SYSTEM: &str = "fleet-system";
+
 /// How a member's agent reaches its hub.
 pub struct Hub {
     /// The hub.
     pub cluster: Cluster,
     /// The file with the token of the member's identity there.
     pub token: PathBuf,
+}
+
+impl Hub {
+    /// The environment in which the agent of `member` finds it, with the token in this file (v0.1.2).
+    pub(crate) fn environment(&self, member: &str, token: &Path) -> [(&'static str, String); 4] {
+        [
+            ("HUB_SERVER_URL", self.cluster.inner_server.clone()),
+            ("HUB_CERTIFICATE_AUTHORITY", base64(&self.cluster.ca)),
+            ("MEMBER_CLUSTER_NAME", member.to_owned()),
+            ("CONFIG_PATH", token.display().to_string()),
+        ]
+    }
 }
 
 /// What a fleet's clusters are made of; enough to make another fleet like it, or to open this one again.

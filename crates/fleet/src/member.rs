@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clusters::cluster::Cluster;
+pub use clusters::provider::SYSTEM;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -16,9 +17,6 @@ use crate::observe::{Observer, Verdict, Watched};
 /// The label that has each MemberCluster's name as its value, from its making on. What selects members by it needs no label of
 /// its own: each change of a MemberCluster's labels lets the hub-agent schedule all placements anew (v0.1.2).
 pub const MEMBER_LABEL: &str = "fleetdrill.dev/member";
-
-/// The namespace of KubeFleet's own objects on hub and members.
-pub const SYSTEM: &str = "fleet-system";
 
 /// fleetdrill's own namespace on the hub. No placement selects it.
 const OURS: &str = "fleetdrill";

@@ -19,7 +19,7 @@ use clusters::images::Images;
 use clusters::keeper::Program;
 use clusters::kind;
 use clusters::provider::Recipe;
-use fleet::{Fleet, Options};
+use fleet::Fleet;
 use fleetdrill::components::{self, Clusters, Components};
 use serde_json::Value;
 
@@ -138,15 +138,7 @@ fn four_kind_clusters(node_image: Option<&str>) -> Result<Duration, Failure> {
 }
 
 async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
-    let options = Options {
-        name: "bench-fleet".into(),
-        members: 3,
-        recipe: components.recipe.clone(),
-        agents: components.agents.clone(),
-        pods: None,
-        argocd: None,
-        keeper: Program(program()),
-    };
+    let options = components.clone().options("bench-fleet".into(), 3, Program(program()));
     let started = Instant::now();
     let progress = move |stage| eprintln!("  {:>5.1} s {stage:?}", seconds(started.elapsed()));
     let fleet = Fleet::create(options, Arc::new(progress)).await?;

@@ -446,6 +446,10 @@ pub struct Images {
 }
 
 impl Images {
+    /// What is wrong with these options where clusters aren't in Docker.
+    pub const ELSEWHERE: &str =
+        "--node-image, --hub-agent-image, --member-agent-image and --build-images are for clusters in Docker";
+
     /// How kind is to make clusters.
     #[must_use]
     pub fn setup(&self) -> kind::Setup {

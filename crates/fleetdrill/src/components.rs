@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use clusters::keeper::Program;
 use clusters::kind;
 use clusters::local::{PodPrograms, Programs};
 use clusters::provider::{Ability, Recipe};
 use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError, system_program};
 use fleet::agents::Agents;
-use fleet::argocd;
+use fleet::{Options, argocd};
 
 use crate::error::CommandError;
 
@@ -84,6 +85,15 @@ pub struct Components {
     pub argocd: Option<argocd::Programs>,
     /// Component and version.
     pub versions: Vec<(String, String)>,
+}
+
+impl Components {
+    /// What a fleet of them is made by.
+    #[must_use]
+    pub fn options(self, name: String, members: usize, keeper: Program) -> Options {
+        let Self { recipe, agents, pods, argocd, versions: _ } = self;
+        Options { name, members, recipe, agents, pods, argocd, keeper }
+    }
 }
 
 /// What a fleet has beside KubeFleet.

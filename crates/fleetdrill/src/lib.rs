@@ -1,8 +1,8 @@
 //! The command line's parts: what `main.rs`, a thin wrapper, calls.
 //!
 //! [`cli`] says what can be asked, [`commands`] does it, one file per command. [`suite`] reads features and selects
-//! scenarios, [`needed`] says what they need KubeFleet to do, `abilities` what they need of the fleet's provider, [`guides`] what KubeFleet's guides say and whether
-//! it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`reporter`] turns what happened into
+//! scenarios, [`needed`] says what they need KubeFleet to do, `abilities` what they need of the fleet's provider,
+//! [`guides`] what KubeFleet's guides say and whether it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`reporter`] turns what happened into
 //! what people and CI systems read, [`names`] takes names out of what controllers wrote so that it can be compared, and
 //! [`output`] holds the texts that several commands share. [`exit`] is the contract on exit codes.
 

@@ -62,8 +62,8 @@ impl Drop for Owned {
     }
 }
 
-/// Waits for a process that is about to end, for a little longer than what it runs at its end may take. A fleet that is said to have ended must not be seen
-/// any more, and what is dropped can't wait in any other way.
+/// Waits for a process that is about to end, for a little longer than what it runs at its end may take. A fleet that is said to
+/// have ended must not be seen any more, and what is dropped can't wait in any other way.
 fn wait_a_while(child: &mut Child) {
     for _ in 0..14_000 {
         if !matches!(child.try_wait(), Ok(None)) {

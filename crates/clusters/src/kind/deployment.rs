@@ -1,6 +1,7 @@
 //! An agent as a Deployment in the cluster that it serves, with the rights that KubeFleet's own charts give it (v0.1.2:
 //! cluster-admin).
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::apps::v1::Deployment;
@@ -13,11 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
-use crate::kubeconfig::base64;
-use crate::provider::{Agent, Hub};
-
-/// The namespace of KubeFleet's own objects.
-const NAMESPACE: &str = "fleet-system";
+use crate::provider::{Agent, SYSTEM};
 
 /// Who applies what is made here.
 const MANAGER: &str = "fleetdrill";
@@ -52,11 +49,11 @@ impl Deployed {
     /// Makes it, or changes it into this one.
     pub(super) async fn make(&self, agent: &Agent, image: &str) -> Result<(), ClusterError> {
         let name = &self.agent;
-        self.apply(&Api::<Namespace>::all(self.cluster.client.clone()), NAMESPACE, json!({})).await?;
+        self.apply(&Api::<Namespace>::all(self.cluster.client.clone()), SYSTEM, json!({})).await?;
         self.apply(&self.namespaced::<ServiceAccount>(), name, json!({})).await?;
         let binding = json!({
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": NAMESPACE}],
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": SYSTEM}],
         });
         self.apply(&Api::<ClusterRoleBinding>::all(self.cluster.client.clone()), name, binding).await?;
         if let Some(hub) = &agent.hub {
@@ -145,7 +142,7 @@ impl Deployed {
     where
         K: kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>,
     {
-        Api::namespaced(self.cluster.client.clone(), NAMESPACE)
+        Api::namespaced(self.cluster.client.clone(), SYSTEM)
     }
 
     async fn apply<K>(&self, api: &Api<K>, name: &str, mut object: Value) -> Result<(), ClusterError>
@@ -187,8 +184,8 @@ fn spec(agent: &Agent, image: &str) -> Value {
         "securityContext": {"runAsNonRoot": true, "runAsUser": 65532},
     });
     if let Some(hub) = &agent.hub {
-        container["env"] =
-            environment(agent, hub).map(|(name, value)| json!({"name": name, "value": value})).into_iter().collect();
+        let environment = hub.environment(&agent.cluster.name, &Path::new(TOKEN.0).join(TOKEN.1));
+        container["env"] = environment.map(|(name, value)| json!({"name": name, "value": value})).into_iter().collect();
         container["volumeMounts"] = json!([{"name": "hub", "mountPath": TOKEN.0, "readOnly": true}]);
         pod["volumes"] = json!([{"name": "hub", "secret": {"secretName": name}}]);
     }
@@ -199,16 +196,6 @@ fn spec(agent: &Agent, image: &str) -> Value {
         "selector": {"matchLabels": {LABEL: name}},
         "template": {"metadata": {"labels": {LABEL: name}}, "spec": pod},
     })
-}
-
-/// How a member's agent is told of its hub (v0.1.2).
-fn environment(agent: &Agent, hub: &Hub) -> [(&'static str, String); 4] {
-    [
-        ("HUB_SERVER_URL", hub.cluster.inner_server.clone()),
-        ("HUB_CERTIFICATE_AUTHORITY", base64(&hub.cluster.ca)),
-        ("MEMBER_CLUSTER_NAME", agent.cluster.name.clone()),
-        ("CONFIG_PATH", format!("{}/{}", TOKEN.0, TOKEN.1)),
-    ]
 }
 
 /// How far a pod is.

@@ -1,7 +1,7 @@
 //! Clusters that `kind` makes: real nodes and kubelets in Docker, KubeFleet's agents as Deployments.
 //!
 //! `kind` and `docker` are called as a user calls them, each cluster with a kubeconfig of its own, so that the user's isn't
-//! touched. A cluster is called `fleetdrill-FLEET-CLUSTER` and its node has the directory of its fleet's mounted: by that it is known
+//! touched. A cluster is called `fleetdrill-FLEET-CLUSTER` and its node has a directory of its fleet's mounted: by that it is known
 //! as ours. The fleet's keeper deletes it at its end; [`sweep`] finds what a keeper that was killed has left.
 
 mod deployment;
@@ -110,7 +110,7 @@ pub async fn sweep() -> Result<Vec<String>, ClusterError> {
         let mark = |line| Path::new(line).parent().filter(|dir| dir.parent() == Some(&root));
         let (Some(cluster), Some(dir)) = (lines.next(), lines.next().and_then(mark)) else { continue };
         if !state_dir::is_alive(dir) {
-            delete(cluster, &PathBuf::from("/dev/null")).await?;
+            delete(cluster, Path::new("/dev/null")).await?;
             swept.push(cluster.to_owned());
         }
     }

@@ -2,21 +2,13 @@
 
 use super::control_plane::MEMBER_NICENESS;
 use crate::keeper::protocol::ProcessSpec;
-use crate::kubeconfig::base64;
 use crate::provider::Agent;
 
 /// The process of an agent: it reaches its own cluster by a kubeconfig, and a member's its hub with a token.
 pub(super) fn process(agent: &Agent) -> ProcessSpec {
     let mut args = agent.flags.clone();
     args.push(format!("--kubeconfig={}", agent.cluster.kubeconfig.display()));
-    let env = agent.hub.as_ref().map(|hub| {
-        [
-            ("HUB_SERVER_URL", hub.cluster.inner_server.clone()),
-            ("HUB_CERTIFICATE_AUTHORITY", base64(&hub.cluster.ca)),
-            ("MEMBER_CLUSTER_NAME", agent.cluster.name.clone()),
-            ("CONFIG_PATH", hub.token.display().to_string()),
-        ]
-    });
+    let env = agent.hub.as_ref().map(|hub| hub.environment(&agent.cluster.name, &hub.token));
     ProcessSpec {
         name: agent.name.clone(),
         program: agent.program.clone(),

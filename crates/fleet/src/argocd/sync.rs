@@ -38,17 +38,7 @@ pub struct Request {
 /// # Errors
 /// When there is no such Application, an operation is in progress, or the hub refuses.
 pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result<DynamicObject, FleetError> {
-    change(hub, application, "sync", |there| {
-        if there.data.get("operation").is_some() {
-            return Err(FleetError::Busy(application.to_owned()));
-        }
-        let mut patch = json!({"operation": operation(request, there.data.pointer("/spec/syncPolicy"))});
-        if there.data.get("status").is_some() {
-            patch["status"] = json!({"operationState": null});
-        }
-        Ok(patch)
-    })
-    .await
+    operate(hub, application, |there| operation(request, there.data.pointer("/spec/syncPolicy"))).await
 }
 
 /// Asks for the sync that ended last once more, as [`sync`] does.
@@ -56,12 +46,25 @@ pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result
 /// # Errors
 /// When there is no such Application, an operation is in progress, or the hub refuses.
 pub async fn sync_again(hub: &Cluster, application: &str) -> Result<DynamicObject, FleetError> {
+    let last = |there: &DynamicObject| there.data.pointer("/status/operationState/operation").cloned();
+    operate(hub, application, |there| last(there).unwrap_or_default()).await
+}
+
+/// Asks for an operation, and takes the result of the last one away.
+async fn operate(
+    hub: &Cluster,
+    application: &str,
+    operation: impl Fn(&DynamicObject) -> Value,
+) -> Result<DynamicObject, FleetError> {
     change(hub, application, "sync", |there| {
         if there.data.get("operation").is_some() {
             return Err(FleetError::Busy(application.to_owned()));
         }
-        let last = there.data.pointer("/status/operationState/operation").cloned();
-        Ok(json!({"operation": last.unwrap_or_default(), "status": {"operationState": null}}))
+        let mut patch = json!({"operation": operation(there)});
+        if there.data.get("status").is_some() {
+            patch["status"] = json!({"operationState": null});
+        }
+        Ok(patch)
     })
     .await
 }

@@ -38,7 +38,7 @@ pub(super) async fn down(args: &Down) -> Result<Exit, CommandError> {
     Ok(Exit::Fine)
 }
 
-/// Deletes what fleets in Docker left whose keepers were killed; nothing where there is no Docker, or it isn't asked for.
+/// Deletes what fleets in Docker left whose keepers were killed; nothing where there is no Docker.
 async fn left_in_docker() -> Result<Vec<String>, CommandError> {
     match kind::sweep().await {
         // Whoever has no Docker has nothing there.

@@ -6,14 +6,14 @@ use std::time::Instant;
 use clusters::keeper::Program;
 use clusters::provider::Ability;
 use clusters::toolchain::BuildEvent;
+use fleet::Fleet;
 use fleet::agents::Agents;
 use fleet::capability::Capabilities;
 use fleet::existing::Found;
-use fleet::{Fleet, Options};
 
 use super::open_fleet;
 use super::progress::stage_text;
-use super::target::contexts;
+use super::target::{contexts, unusable};
 use crate::cli::{self, Keep, Provider, Run};
 use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
@@ -72,12 +72,11 @@ impl Ground {
                 None => there.version().await?,
             };
             let Some(version) = version else {
-                return Err(CommandError::Usage {
-                    message: "which version of KubeFleet the hub runs can't be found out: it has no Deployment \
-                              hub-agent whose image has it as its tag"
-                        .into(),
-                    hint: Some("say it with --kubefleet VERSION: what scenarios expect goes by it".into()),
-                });
+                return Err(unusable(
+                    "which version of KubeFleet the hub runs can't be found out: it has no Deployment hub-agent whose \
+                     image has it as its tag",
+                    Some("say it with --kubefleet VERSION: what scenarios expect goes by it"),
+                ));
             };
             let version = components::kubefleet(Some(&version))?;
             return Ok(found(Place::Existing(Box::new(there)), version));
@@ -154,18 +153,10 @@ impl Ground {
             (Place::Up(fleet), _) => extend(fleet, suite, &mut self.versions, build, &phase).await,
             (Place::New(clusters), Some(agents)) => {
                 let components = components::ensure_rest(agents, clusters, extras(args, suite), build).await?;
-                self.versions = components.versions;
+                self.versions.clone_from(&components.versions);
                 phase("starting the fleet");
                 let started = Instant::now();
-                let options = Options {
-                    name: format!("run-{id}"),
-                    members: usize::from(args.members),
-                    recipe: components.recipe,
-                    agents: components.agents,
-                    pods: components.pods,
-                    argocd: components.argocd,
-                    keeper: Program::this()?,
-                };
+                let options = components.options(format!("run-{id}"), usize::from(args.members), Program::this()?);
                 let fleet = Fleet::create(options, Arc::new(move |stage| phase(&stage_text(&stage)))).await?;
                 self.seconds = started.elapsed().as_secs_f64();
                 self.place = Place::Up(fleet);
@@ -198,19 +189,16 @@ impl Ground {
 
 /// Sees that the options fit the provider.
 fn check(args: &Run) -> Result<(), CommandError> {
-    let usage = |message: &str, hint: &str| {
-        Err(CommandError::Usage { message: message.to_owned(), hint: Some(hint.to_owned()) })
-    };
+    let usage = |message: &str, hint: &str| Err(unusable(message, Some(hint)));
     let contexts = "--provider existing --hub CONTEXT --member NAME=CONTEXT";
     match args.provider {
         Provider::Local | Provider::Kind if !args.contexts.is_empty() => {
             let hint = format!("to run scenarios on such a fleet: {contexts}");
             usage("--kubeconfig, --hub and --member are for a fleet that exists already", &hint)
         }
-        Provider::Local | Provider::Existing if args.images != cli::Images::default() => usage(
-            "--node-image, --hub-agent-image, --member-agent-image and --build-images are for clusters in Docker",
-            "to run scenarios on such a fleet: --provider kind",
-        ),
+        Provider::Local | Provider::Existing if args.images != cli::Images::default() => {
+            usage(cli::Images::ELSEWHERE, "to run scenarios on such a fleet: --provider kind")
+        }
         Provider::Kind if args.fleet.is_some() || args.argocd.is_some() => usage(
             "--fleet and --argocd don't go with --provider kind",
             "a run with --provider kind makes a fleet of its own; Argo CD runs on local fleets only",

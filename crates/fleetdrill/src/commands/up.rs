@@ -5,11 +5,12 @@ use std::sync::Arc;
 use clusters::error::ClusterError;
 use clusters::keeper::{Keeper, Program};
 use clusters::state_dir;
-use fleet::{Fleet, FleetError, Options};
+use fleet::{Fleet, FleetError};
 use futures::future::try_join_all;
 use serde_json::json;
 
 use super::progress::Progress;
+use super::target::unusable;
 use super::{interruptible, open_fleet, versions};
 use crate::cli::{Images, Made, Up};
 use crate::components::{self, Clusters, Extras};
@@ -31,16 +32,12 @@ pub(super) async fn up(args: Up) -> Result<Exit, CommandError> {
 
 /// Where the clusters of a new fleet are to come from.
 fn clusters(args: &Up) -> Result<Clusters, CommandError> {
-    let usage = |message: &str, hint: &str| {
-        Err(CommandError::Usage { message: message.to_owned(), hint: Some(hint.to_owned()) })
-    };
     match args.provider {
-        Made::Local if args.images != Images::default() => usage(
-            "--node-image, --hub-agent-image, --member-agent-image and --build-images are for clusters in Docker",
-            "to make such a fleet: --provider kind",
-        ),
+        Made::Local if args.images != Images::default() => {
+            Err(unusable(Images::ELSEWHERE, Some("to make such a fleet: --provider kind")))
+        }
         Made::Kind if args.argocd.is_some() || args.argocd_server => {
-            usage("--argocd doesn't go with --provider kind", "Argo CD runs on local fleets only")
+            Err(unusable("--argocd doesn't go with --provider kind", Some("Argo CD runs on local fleets only")))
         }
         Made::Local => Ok(Clusters::Local),
         Made::Kind => Ok(Clusters::Kind(args.images.setup())),
@@ -86,15 +83,7 @@ async fn bring_up(args: Up, clusters: Clusters, is_up: bool) -> Result<Exit, Com
             components::ensure(args.kubefleet.as_deref(), &clusters, Extras { pods: args.pods, argocd }, &build)
                 .await?;
         progress.say("starting the fleet");
-        let options = Options {
-            name: args.name.clone(),
-            members: usize::from(args.members),
-            recipe: components.recipe,
-            agents: components.agents,
-            pods: components.pods,
-            argocd: components.argocd,
-            keeper: Program::this()?,
-        };
+        let options = components.options(args.name.clone(), usize::from(args.members), Program::this()?);
         let starting = Arc::clone(&progress);
         let fleet = Fleet::create(options, Arc::new(move |stage| starting.fleet(&stage))).await?;
         fleet.keep().await?;

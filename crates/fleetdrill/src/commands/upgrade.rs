@@ -10,7 +10,7 @@ use fleet::agents::Agents;
 use fleet::capability::Capabilities;
 use fleet::error::in_full;
 use fleet::upgrade::Order;
-use fleet::{Fleet, FleetError, Options};
+use fleet::{Fleet, FleetError};
 use jiff::Timestamp;
 use steps::record::{RunRecord, ScenarioRecord};
 use strum::IntoEnumIterator;
@@ -151,15 +151,8 @@ impl<'a> Ground<'a> {
     /// A fleet of the old version.
     async fn fleet(&self) -> Result<Fleet, CommandError> {
         let line = Line::stderr();
-        let options = Options {
-            name: self.name.clone(),
-            members: usize::from(self.args.members),
-            recipe: self.old.recipe.clone(),
-            agents: self.old.agents.clone(),
-            pods: self.old.pods.clone(),
-            argocd: self.old.argocd.clone(),
-            keeper: Program::this()?,
-        };
+        let members = usize::from(self.args.members);
+        let options = self.old.clone().options(self.name.clone(), members, Program::this()?);
         line.say("starting the fleet");
         let line = Arc::new(line);
         let told = Arc::clone(&line);
