@@ -99,6 +99,15 @@ pub enum ClusterError {
         /// Its telling lines.
         said: String,
     },
+    /// A container didn't start.
+    #[error("container {container} didn't start")]
+    Container {
+        /// Its name.
+        container: String,
+        /// Why.
+        #[source]
+        source: Box<testcontainers::TestcontainersError>,
+    },
     /// A cluster of somebody else's has the name that ours would have.
     #[error("there is a kind cluster `{0}` already, which this fleet didn't make")]
     ClusterTaken(String),
@@ -179,6 +188,14 @@ impl ClusterError {
                  toolchain's programs: --build-images"
                     .into(),
             ),
+            Self::Outside { command, said, .. }
+                if command.starts_with("docker network create") && said.contains("already exists") =>
+            {
+                Some("a fleet with another state directory may have it, or somebody else: take another --name".into())
+            }
+            Self::Container { source, .. } if source.to_string().contains("is already in use") => {
+                Some("is it a fleet's that has died? fleetdrill down --all; else take another --name".into())
+            }
             Self::ClusterTaken(name) => Some(format!(
                 "it is left alone; is it a fleet's that has died? fleetdrill down --all; somebody's? kind delete cluster \
                  --name {name}"

@@ -1,13 +1,17 @@
 //! A fleet's home on this machine: its directory, the keeper of its processes, and a CA for what listens here.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use kube::config::Kubeconfig;
 use tokio::sync::watch;
 
+use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::keeper::protocol::Exit;
 use crate::keeper::{Keeper, Program};
+use crate::kubeconfig::{self, Access};
 use crate::pki::{Pair, Pki};
+use crate::state_dir::write_private;
 
 /// A fleet's home, wherever its clusters are.
 pub struct Home {
@@ -70,12 +74,63 @@ impl Home {
         &self.pki
     }
 
+    /// Writes the kubeconfig of a user of a cluster with the fleet's CA.
+    pub(crate) fn access(
+        &self,
+        cluster: &str,
+        server: &str,
+        user: &str,
+        pair: Pair,
+    ) -> Result<(PathBuf, Kubeconfig), ClusterError> {
+        let access = Access {
+            name: cluster.to_owned(),
+            server: server.to_owned(),
+            ca: self.ca().to_owned(),
+            certificate: pair.certificate,
+            key: pair.key,
+        };
+        let config = kubeconfig::kubeconfig(&[&access]);
+        let file = self.kubeconfig_file(cluster, user);
+        write_private(&file, &kubeconfig::text(&config))?;
+        Ok((file, config))
+    }
+
+    /// A cluster of which an administrator's kubeconfig is written anew.
+    pub(crate) async fn administered(&self, cluster: &str, server: &str) -> Result<Cluster, ClusterError> {
+        let admin = self.pki.client(&format!("{cluster}-{ADMIN}"), "fleetdrill", Some("system:masters"))?;
+        let (file, config) = self.access(cluster, server, ADMIN, admin)?;
+        Cluster::of(cluster, config, file).await
+    }
+
+    /// Writes the kubeconfig of a cluster's kube-controller-manager. The controllers' own roles belong to a ServiceAccount each; one
+    /// administrator for all of them starts faster.
+    pub(crate) fn manager(&self, cluster: &str, server: &str) -> Result<(PathBuf, Kubeconfig), ClusterError> {
+        let user = "system:kube-controller-manager";
+        let pair = self.pki.client(&format!("{cluster}-manager"), user, Some("system:masters"))?;
+        self.access(cluster, server, "controller-manager", pair)
+    }
+
+    /// A cluster by the administrator's kubeconfig that was written for it.
+    pub(crate) async fn known(&self, cluster: &str) -> Result<Cluster, ClusterError> {
+        let file = self.kubeconfig_file(cluster, ADMIN);
+        let config = Kubeconfig::read_from(&file)
+            .map_err(|e| ClusterError::Kubeconfig { cluster: cluster.to_owned(), source: Box::new(e) })?;
+        Cluster::of(cluster, config, file).await
+    }
+
+    fn kubeconfig_file(&self, cluster: &str, user: &str) -> PathBuf {
+        self.dir().join(format!("{cluster}-{user}.kubeconfig"))
+    }
+
     /// The first process that ended without having been stopped, when one has.
     #[must_use]
     pub fn first_exit(&self) -> watch::Receiver<Option<Exit>> {
         self.first_exit.clone()
     }
 }
+
+/// The administrator, in the names of files.
+const ADMIN: &str = "admin";
 
 /// The CA's directory in the fleet's.
 const PKI: &str = "pki";

@@ -2,10 +2,12 @@
 //!
 //! [`toolchain`] turns pinned Go modules into programs in the user's cache directory. [`local`] makes clusters of those
 //! programs: it asks a [`keeper`], a process of its own, to start and watch them, so that a fleet ends with its owner
-//! whatever kills that, or outlives it when it is told to. [`kind`] has the kind program make them in Docker. [`existing`]
-//! finds clusters that somebody else made. Each is a [`provider`]. Nothing here knows what a fleet's agents do.
+//! whatever kills that, or outlives it when it is told to. [`docker`] runs each in a container, [`kind`] has the kind
+//! program make them there. [`existing`] finds clusters that somebody else made. Each is a [`provider`]. Nothing here knows what a fleet's agents do.
 
 pub mod cluster;
+mod control_plane;
+pub mod docker;
 pub mod error;
 pub mod existing;
 pub mod home;
@@ -16,6 +18,7 @@ pub mod kubeconfig;
 pub mod local;
 mod outside;
 pub mod pki;
+mod pods;
 pub mod provider;
 pub mod state_dir;
 pub mod toolchain;

@@ -79,9 +79,15 @@ impl Pki {
     /// # Errors
     /// When a file can't be written.
     pub fn server(&self, name: &str) -> Result<Pair, ClusterError> {
+        self.server_at(name, None)
+    }
+
+    /// The same, for a server that is known by this host name as well.
+    pub(crate) fn server_at(&self, name: &str, host: Option<&str>) -> Result<Pair, ClusterError> {
         let names =
             ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1"];
-        let mut params = CertificateParams::new(names.map(String::from).to_vec())?;
+        let names = names.into_iter().chain(host).map(String::from).collect::<Vec<_>>();
+        let mut params = CertificateParams::new(names)?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(name, name, None, params)
     }

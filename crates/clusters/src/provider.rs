@@ -8,10 +8,11 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Cluster, Role};
+use crate::docker::{self, InDocker};
 use crate::error::ClusterError;
 use crate::existing::{Contexts, Existing};
 use crate::home::Home;
-use crate::kind::{InKind, Setup};
+use crate::kind::{self, InKind};
 use crate::kubeconfig::base64;
 use crate::local::{Local, PodPrograms, Programs};
 
@@ -192,8 +193,10 @@ impl Hub {
 pub enum Recipe {
     /// Processes on this machine.
     Local(Programs),
+    /// Containers.
+    Docker(docker::Setup),
     /// Clusters that kind makes.
-    Kind(Setup),
+    Kind(kind::Setup),
     /// Clusters that exist already.
     Existing(Contexts),
 }
@@ -206,6 +209,7 @@ impl Recipe {
     pub async fn create(&self, home: Arc<Home>) -> Result<Arc<dyn Provider>, ClusterError> {
         match self {
             Self::Local(programs) => Ok(Arc::new(Local::create(home, programs.clone()).await?)),
+            Self::Docker(setup) => Ok(Arc::new(InDocker::create(home, setup.clone()).await?)),
             Self::Kind(_) | Self::Existing(_) => Ok(self.open(home)),
         }
     }
@@ -215,6 +219,7 @@ impl Recipe {
     pub fn open(&self, home: Arc<Home>) -> Arc<dyn Provider> {
         match self {
             Self::Local(programs) => Arc::new(Local::open(home, programs.clone())),
+            Self::Docker(setup) => Arc::new(InDocker::open(home, setup.clone())),
             Self::Kind(setup) => Arc::new(InKind::new(home, setup.clone())),
             Self::Existing(contexts) => Arc::new(Existing::new(home, contexts.clone())),
         }

@@ -491,8 +491,14 @@ impl Fleet {
         self.0.provider.can(ability)
     }
 
-    /// Whether all of it is processes on this machine: agents have their logs here, and pods are played by programs that have to be
-    /// given to it ([`Fleet::allow_pods`]).
+    /// Whether what its clusters and agents log is kept here, by its keeper.
+    #[must_use]
+    pub fn keeps_logs(&self) -> bool {
+        matches!(self.0.recipe, Recipe::Local(_) | Recipe::Docker(_))
+    }
+
+    /// Whether all of it is processes on this machine: pods are played by programs that have to be given to it
+    /// ([`Fleet::allow_pods`]).
     #[must_use]
     pub fn is_local(&self) -> bool {
         matches!(self.0.recipe, Recipe::Local(_))

@@ -102,10 +102,14 @@ fn providers() -> Result<(), Failure> {
         return Ok(());
     }
     let mut took = Vec::new();
-    for clusters in [Clusters::Local, Clusters::Kind(setup)] {
+    for clusters in [Clusters::Local, Clusters::Docker(Images::Built), Clusters::Kind(setup)] {
         let (name, extras) = (clusters.provider(), components::Extras::default());
         let components =
             runtime.block_on(components::ensure(None, &clusters, extras, &|event| eprintln!("{event}")))?;
+        if clusters != Clusters::Local {
+            // Images are built once, and are there for every fleet after it.
+            runtime.block_on(a_fleet(&components))?;
+        }
         took.push((name, runtime.block_on(a_fleet(&components))?));
     }
     let by_hand = four_kind_clusters(node_image.as_deref())?;

@@ -9,6 +9,7 @@ use clusters::kind;
 use fleet::upgrade::Order;
 use strum::IntoEnumIterator;
 
+use crate::components::Clusters;
 use crate::suite::{Selection, Suite, SuiteError};
 
 /// Breaks real fleets on purpose, asserts what the real controllers report, and names the cause with its evidence and
@@ -94,7 +95,7 @@ pub struct Run {
     /// Where the clusters come from
     #[arg(long, value_name = "PROVIDER", default_value = "local")]
     pub provider: Provider,
-    /// What clusters of kind's are made of.
+    /// What clusters in Docker are made of.
     #[command(flatten)]
     pub images: Images,
     /// The contexts of a fleet that exists already.
@@ -219,9 +220,9 @@ pub struct Up {
     #[arg(long, value_name = "VERSION")]
     pub kubefleet: Option<String>,
     /// Where its clusters come from
-    #[arg(long, value_name = "PROVIDER", default_value = "local")]
-    pub provider: Made,
-    /// What clusters of kind's are made of.
+    #[arg(long, value_name = "PROVIDER", default_value = "local", value_parser = makers())]
+    pub provider: Provider,
+    /// What clusters in Docker are made of.
     #[command(flatten)]
     pub images: Images,
     /// Give its members pods: a scheduler, and KWOK as the kubelet; kind's nodes have real ones
@@ -413,19 +414,19 @@ pub enum Toolchain {
 pub enum Provider {
     /// Processes on this machine
     Local,
+    /// Containers, one for each cluster and one for each of KubeFleet's agents
+    Docker,
     /// Clusters of the kind program's in Docker, with real nodes; KubeFleet's agents as Deployments
     Kind,
     /// A fleet that exists already, of clusters that somebody has marked as disposable: --hub, --member
     Existing,
 }
 
-/// Where clusters that fleetdrill makes come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Made {
-    /// Processes on this machine
-    Local,
-    /// Clusters of the kind program's in Docker, with real nodes; KubeFleet's agents as Deployments
-    Kind,
+/// The providers that make clusters.
+fn makers() -> impl TypedValueParser<Value = Provider> {
+    let makers = Provider::value_variants().iter().filter(|provider| **provider != Provider::Existing);
+    PossibleValuesParser::new(makers.filter_map(ValueEnum::to_possible_value))
+        .map(|name| Provider::from_str(&name, false).unwrap_or(Provider::Local))
 }
 
 /// What clusters in Docker are made of.
@@ -434,32 +435,46 @@ pub struct Images {
     /// The nodes' image for --provider kind; kind's own by default
     #[arg(long, value_name = "IMAGE")]
     pub node_image: Option<String>,
-    /// The hub-agent's image for --provider kind; the published one of KubeFleet's version by default
+    /// The hub-agent's image for --provider docker and kind; the published one of KubeFleet's version by default
     #[arg(long, value_name = "IMAGE")]
     pub hub_agent_image: Option<String>,
-    /// The member-agent's image for --provider kind; the published one of KubeFleet's version by default
+    /// The member-agent's image for --provider docker and kind; the published one of KubeFleet's version by default
     #[arg(long, value_name = "IMAGE")]
     pub member_agent_image: Option<String>,
-    /// Build the agents' images of the toolchain's programs for --provider kind: no registry is needed
+    /// Build the agents' images of the toolchain's programs for --provider docker and kind: no registry is needed
     #[arg(long, conflicts_with_all = ["hub_agent_image", "member_agent_image"])]
     pub build_images: bool,
 }
 
 impl Images {
     /// What is wrong with these options where clusters aren't in Docker.
-    pub const ELSEWHERE: &str =
+    const ELSEWHERE: &str =
         "--node-image, --hub-agent-image, --member-agent-image and --build-images are for clusters in Docker";
 
-    /// How kind is to make clusters.
-    #[must_use]
-    pub fn setup(&self) -> kind::Setup {
-        let images = if self.build_images {
-            clusters::images::Images::Built
-        } else {
-            let (hub_agent, member_agent) = (self.hub_agent_image.clone(), self.member_agent_image.clone());
-            clusters::images::Images::Named { hub_agent, member_agent }
-        };
-        kind::Setup { node_image: self.node_image.clone(), images }
+    /// What clusters of this provider are made of; nothing of one that makes none.
+    ///
+    /// # Errors
+    /// When an option doesn't go with it, in a sentence.
+    pub fn clusters(&self, provider: Provider) -> Result<Option<Clusters>, &'static str> {
+        match provider {
+            Provider::Local | Provider::Existing if *self != Self::default() => Err(Self::ELSEWHERE),
+            Provider::Docker if self.node_image.is_some() => Err("--node-image is for clusters of kind's"),
+            Provider::Local => Ok(Some(Clusters::Local)),
+            Provider::Docker => Ok(Some(Clusters::Docker(self.agents()))),
+            Provider::Kind => {
+                Ok(Some(Clusters::Kind(kind::Setup { node_image: self.node_image.clone(), images: self.agents() })))
+            }
+            Provider::Existing => Ok(None),
+        }
+    }
+
+    /// Where the agents' images come from.
+    fn agents(&self) -> clusters::images::Images {
+        if self.build_images {
+            return clusters::images::Images::Built;
+        }
+        let (hub_agent, member_agent) = (self.hub_agent_image.clone(), self.member_agent_image.clone());
+        clusters::images::Images::Named { hub_agent, member_agent }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clusters::docker::{self, Contents};
+use clusters::images::Images;
 use clusters::keeper::Program;
 use clusters::kind;
 use clusters::local::{PodPrograms, Programs};
@@ -37,6 +39,8 @@ const HELM: &str = "helm";
 pub enum Clusters {
     /// Processes on this machine, of the toolchain's programs.
     Local,
+    /// Containers of the toolchain's programs, and of these images of KubeFleet's agents.
+    Docker(Images),
     /// The kind program.
     Kind(kind::Setup),
 }
@@ -47,6 +51,7 @@ impl Clusters {
     pub fn provider(&self) -> &'static str {
         match self {
             Self::Local => "local",
+            Self::Docker(_) => "docker",
             Self::Kind(_) => "kind",
         }
     }
@@ -56,6 +61,7 @@ impl Clusters {
     pub fn can(&self, ability: Ability) -> bool {
         match self {
             Self::Local => true,
+            Self::Docker(_) => docker::can(ability),
             Self::Kind(_) => kind::can(ability),
         }
     }
@@ -67,6 +73,7 @@ impl Clusters {
     pub async fn check(&self) -> Result<(), CommandError> {
         match self {
             Self::Local => Ok(()),
+            Self::Docker(_) => Ok(docker::check().await?),
             Self::Kind(_) => Ok(kind::check().await?),
         }
     }
@@ -187,8 +194,9 @@ pub async fn ensure_rest(
         apiserver: program(&planes, "kube-apiserver")?,
         controller_manager: program(&planes, "kube-controller-manager")?,
     };
-    let mut versions = vec![kubefleet, ("kubernetes".to_owned(), kubernetes)];
-    let pods = if extras.pods {
+    let mut versions = vec![kubefleet, ("kubernetes".to_owned(), kubernetes.clone())];
+    // Nothing can be put into the image of clusters later.
+    let pods = if extras.pods || matches!(clusters, Clusters::Docker(_)) {
         let (pods, kwok) = ensure_pods(progress).await?;
         versions.push(kwok);
         Some(pods)
@@ -203,7 +211,14 @@ pub async fn ensure_rest(
         }
         None => None,
     };
-    Ok(Components { recipe: Recipe::Local(programs), agents, pods, argocd, versions })
+    let recipe = match (clusters, pods.clone()) {
+        (Clusters::Docker(images), Some(pods)) => {
+            let contents = Contents { programs, pods, version: kubernetes };
+            Recipe::Docker(docker::Setup { contents, images: images.clone() })
+        }
+        _ => Recipe::Local(programs),
+    };
+    Ok(Components { recipe, agents, pods, argocd, versions })
 }
 
 /// Gets Argo CD, in this version or the default one, and what it renders with, building what isn't there.

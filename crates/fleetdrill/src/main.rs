@@ -12,6 +12,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["keeper", "serve", dir] => return clusters::keeper::serve(dir.as_ref()),
+        ["contained", list] => return clusters::docker::run_inside(list.as_ref()),
         ["keeper", "exec", ..] => return clusters::keeper::exec(&args[2..]),
         ["webhook", "serve", ..] => return fleet::webhook::serve(&args[2..]),
         _ => {}

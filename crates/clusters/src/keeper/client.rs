@@ -130,6 +130,16 @@ impl Keeper {
         self.dir.join("logs").join(format!("{process}.log"))
     }
 
+    /// What a process has logged.
+    ///
+    /// # Errors
+    /// When its log can't be read.
+    pub async fn read_log(&self, process: &str) -> Result<String, ClusterError> {
+        let path = self.log(process);
+        let read = tokio::fs::read(&path).await.map_err(ClusterError::io("read", &path))?;
+        Ok(String::from_utf8_lossy(&read).into_owned())
+    }
+
     /// The end of a process's log, at most 15 lines.
     #[must_use]
     pub fn log_tail(&self, process: &str) -> String {

@@ -1,6 +1,6 @@
 //! KubeFleet's agents as processes.
 
-use super::control_plane::MEMBER_NICENESS;
+use crate::control_plane::MEMBER_NICENESS;
 use crate::keeper::protocol::ProcessSpec;
 use crate::provider::Agent;
 

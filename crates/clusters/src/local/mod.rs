@@ -5,30 +5,21 @@
 //! a socket in the fleet's directory, which other users can't enter; all files are their owner's only.
 
 mod agents;
-mod control_plane;
-mod pods;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use kube::Client;
-use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-pub use self::pods::{NODE, PodPrograms};
 use crate::cluster::{Cluster, Role};
+use crate::control_plane::{self, Site};
 use crate::error::ClusterError;
 use crate::home::Home;
-use crate::kubeconfig::{self, Access};
-use crate::pki::Pair;
+use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
+pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::{Ability, Agent, Provider};
-use crate::state_dir::write_private;
-
-/// How long an API server may take until it is ready. It takes 3 to 7 s here with four at once on two cores.
-const READY_LIMIT: Duration = Duration::from_secs(120);
 
 /// The programs that clusters are made of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,8 +46,7 @@ impl Local {
     /// When etcd can't be started.
     pub async fn create(home: Arc<Home>, programs: Programs) -> Result<Self, ClusterError> {
         let [peer] = home.keeper().reserve().await?;
-        let server = home.pki().server("etcd")?;
-        let etcd = control_plane::etcd(&programs.etcd, home.dir(), &home.pki().ca_file(), &server, peer);
+        let etcd = control_plane::etcd(&programs.etcd, &mut Site::here(&home), home.pki(), peer)?;
         home.keeper().start(etcd).await?;
         Ok(Self::open(home, programs))
     }
@@ -67,47 +57,37 @@ impl Local {
         Self { home, programs, pods: Mutex::default() }
     }
 
-    fn access(&self, name: &str, server: &str, user: &str, pair: Pair) -> Result<(PathBuf, Kubeconfig), ClusterError> {
-        let access = Access {
-            name: name.to_owned(),
-            server: server.to_owned(),
-            ca: self.home.ca().to_owned(),
-            certificate: pair.certificate,
-            key: pair.key,
-        };
-        let config = kubeconfig::kubeconfig(&[&access]);
-        let file = kubeconfig_file(self.home.dir(), name, user);
-        write_private(&file, &kubeconfig::text(&config))?;
-        Ok((file, config))
+    /// Starts a scheduler and KWOK for a member, unless they run already. Pods get to the Node a second or two later, as soon as
+    /// it is ready, which isn't waited for.
+    async fn simulate_pods(&self, cluster: &Cluster, programs: &PodPrograms) -> Result<(), ClusterError> {
+        // Scenarios that share a member ask for its pods at the same time.
+        let _turn = self.pods.lock().await;
+        let running = self.running().await?;
+        let runs = |program: &str| running.contains(&control_plane::process(&cluster.name, program));
+        let (pki, mut site) = (self.home.pki(), Site::here(&self.home));
+        if !runs(SCHEDULER) {
+            let pair = pki.client(&format!("{}-scheduler", cluster.name), "system:kube-scheduler", None)?;
+            let (kubeconfig, _) = self.home.access(&cluster.name, &cluster.server, "scheduler", pair)?;
+            self.home.keeper().start(pods::scheduler(&programs.scheduler, &cluster.name, &kubeconfig)).await?;
+        }
+        pods::prepare(cluster).await?;
+        if !runs(KWOK) {
+            let config = pods::configure(self.home.dir(), &mut site)?;
+            let pair = pki.client(&format!("{}-kwok", cluster.name), KWOK_USER, None)?;
+            let (kubeconfig, _) = self.home.access(&cluster.name, &cluster.server, KWOK, pair)?;
+            let serving = pki.server(&format!("{}-kubelet", cluster.name))?;
+            let [port] = self.home.keeper().reserve().await?;
+            let files = (kubeconfig.as_path(), config.as_path());
+            let kwok = pods::kwok(&programs.kwok, &cluster.name, files, &mut site, (port, &serving));
+            self.home.keeper().start(kwok).await?;
+        }
+        Ok(())
     }
 
-    /// Waits until the API server says that it is ready, and fails as soon as it or etcd has died.
-    async fn ready(&self, cluster: &str, process: &str, client: &Client) -> Result<(), ClusterError> {
-        let started = Instant::now();
-        let mut exits = self.home.first_exit();
-        loop {
-            let exit = exits.borrow_and_update().clone();
-            if let Some(exit) = exit.filter(|e| e.name == process || e.name == "etcd" || e.name == "keeper") {
-                let during = format!("cluster {cluster} was starting");
-                return Err(ClusterError::Died { process: exit.name, during, status: exit.status, log: exit.log });
-            }
-            let request = http::Request::get("/readyz").body(Vec::new()).unwrap_or_default();
-            let last = match client.request_text(request).await {
-                Ok(_) => return Ok(()),
-                Err(error) => error.to_string(),
-            };
-            if started.elapsed() > READY_LIMIT {
-                return Err(ClusterError::NotReady {
-                    cluster: cluster.to_owned(),
-                    seconds: READY_LIMIT.as_secs(),
-                    last,
-                    process: process.to_owned(),
-                    log: self.home.keeper().log_tail(process),
-                });
-            }
-            // There is nothing to watch before the API server answers.
-            let _ = tokio::time::timeout(Duration::from_millis(50), exits.changed()).await;
-        }
+    /// The names of the processes that run.
+    async fn running(&self) -> Result<Vec<String>, ClusterError> {
+        let processes = self.home.keeper().processes().await?;
+        Ok(processes.into_iter().filter(|p| p.pid.is_some()).map(|p| p.name).collect())
     }
 }
 
@@ -125,33 +105,25 @@ impl Provider for Local {
         crate::state_dir::check_name(name)?;
         let keeper = self.home.keeper();
         let [port] = keeper.reserve().await?;
-        let spec = control_plane::apiserver(&self.programs.apiserver, (name, role), &self.home, port)?;
+        let mut site = Site::here(&self.home);
+        let pki = self.home.pki();
+        let spec = control_plane::apiserver(&self.programs.apiserver, (name, role), &mut site, pki, (None, port))?;
         let process = spec.name.clone();
         keeper.start(spec).await?;
-
-        let server = format!("https://127.0.0.1:{port}");
-        let admin = self.home.pki().client(&format!("{name}-admin"), "fleetdrill", Some("system:masters"))?;
-        let (kubeconfig, config) = self.access(name, &server, "admin", admin)?;
-        let cluster = Cluster::of(name, config, kubeconfig).await?;
-        self.ready(name, &process, &cluster.client).await?;
+        let cluster = self.home.administered(name, &format!("https://127.0.0.1:{port}")).await?;
+        control_plane::ready(&self.home, name, &[&process, "etcd"], &cluster.client).await?;
         Ok(cluster)
     }
 
     async fn start_controllers(&self, cluster: &Cluster, role: Role) -> Result<(), ClusterError> {
         let name = &cluster.name;
-        // The controllers' own roles belong to a ServiceAccount each; one administrator for all of them starts faster.
-        let user = "system:kube-controller-manager";
-        let pair = self.home.pki().client(&format!("{name}-manager"), user, Some("system:masters"))?;
-        let (kubeconfig, _) = self.access(name, &cluster.server, "controller-manager", pair)?;
+        let (kubeconfig, _) = self.home.manager(name, &cluster.server)?;
         let manager = &self.programs.controller_manager;
         self.home.keeper().start(control_plane::controller_manager(manager, (name, role), &kubeconfig)).await
     }
 
     async fn cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
-        let kubeconfig = kubeconfig_file(self.home.dir(), name, "admin");
-        let config = Kubeconfig::read_from(&kubeconfig)
-            .map_err(|e| ClusterError::Kubeconfig { cluster: name.to_owned(), source: Box::new(e) })?;
-        Cluster::of(name, config, kubeconfig).await
+        self.home.known(name).await
     }
 
     async fn stop_cluster(&self, name: &str) -> Result<(), ClusterError> {
@@ -193,12 +165,6 @@ impl Provider for Local {
     }
 
     async fn agent_log(&self, name: &str) -> Result<String, ClusterError> {
-        let path = self.home.keeper().log(name);
-        let read = tokio::fs::read(&path).await.map_err(ClusterError::io("read", &path))?;
-        Ok(String::from_utf8_lossy(&read).into_owned())
+        self.home.keeper().read_log(name).await
     }
-}
-
-fn kubeconfig_file(dir: &Path, cluster: &str, user: &str) -> PathBuf {
-    dir.join(format!("{cluster}-{user}.kubeconfig"))
 }

@@ -34,7 +34,7 @@ pub struct Source {
     pub members: BTreeMap<String, Asked>,
     /// The directory of a fleet that is up here, with its tokens.
     pub directory: Option<PathBuf>,
-    /// Whether KubeFleet's agents are processes, with their logs in that directory. Elsewhere they are pods.
+    /// Whether the agents' logs are in that directory. Elsewhere they are their pods'.
     pub processes: bool,
 }
 
@@ -67,7 +67,7 @@ impl Source {
             hub: Asked::of(fleet.hub()),
             members: members.collect(),
             directory: Some(fleet.keeper().dir().to_owned()),
-            processes: fleet.is_local(),
+            processes: fleet.keeps_logs(),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) async fn collect(args: &Collect) -> Result<Exit, CommandError> {
     let progress = Progress::stderr();
     progress.say("reading the fleet");
     let reached = target::reach(&args.target, Whole::NotRequired).await?;
-    if !reached.is_local() {
+    if !reached.keeps_logs() {
         // Without the hub nothing is left to collect; of a fleet that is up here the logs are.
         reached.hub.check().await?;
     }

@@ -2,8 +2,7 @@
 
 use clusters::error::ClusterError;
 use clusters::keeper::Keeper;
-use clusters::kind;
-use clusters::state_dir;
+use clusters::{docker, kind, state_dir};
 use fleet::{HUB, existing};
 
 use super::target::contexts;
@@ -29,8 +28,8 @@ pub(super) async fn down(args: &Down) -> Result<Exit, CommandError> {
         eprintln!("fleet `{name}` ended");
     }
     let left = if args.all { left_in_docker().await? } else { Vec::new() };
-    for cluster in &left {
-        eprintln!("kind cluster `{cluster}` of a fleet that had died is deleted");
+    for gone in &left {
+        eprintln!("{gone} of a fleet that had died is deleted");
     }
     if none && left.is_empty() {
         eprintln!("no fleet is up");
@@ -40,13 +39,18 @@ pub(super) async fn down(args: &Down) -> Result<Exit, CommandError> {
 
 /// Deletes what fleets in Docker left whose keepers were killed; nothing where there is no Docker.
 async fn left_in_docker() -> Result<Vec<String>, CommandError> {
-    match kind::sweep().await {
+    if let Err(ClusterError::NoProgram(_) | ClusterError::Outside { .. }) = docker::check().await {
         // Whoever has no Docker has nothing there.
-        Err(ClusterError::NoProgram(_) | ClusterError::Outside { .. }) if kind::check().await.is_err() => {
-            Ok(Vec::new())
-        }
-        swept => Ok(swept?),
+        return Ok(Vec::new());
     }
+    let containers = docker::sweep().await?;
+    let clusters = match kind::sweep().await {
+        // Nor has who has no kind.
+        Err(ClusterError::NoProgram(_)) => Vec::new(),
+        swept => swept?,
+    };
+    let containers = containers.into_iter().map(|name| format!("container `{name}`"));
+    Ok(containers.chain(clusters.into_iter().map(|name| format!("kind cluster `{name}`"))).collect())
 }
 
 /// Removes what a run left on a fleet that existed before it.

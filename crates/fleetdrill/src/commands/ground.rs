@@ -14,7 +14,8 @@ use fleet::existing::Found;
 use super::open_fleet;
 use super::progress::stage_text;
 use super::target::{contexts, unusable};
-use crate::cli::{self, Keep, Provider, Run};
+use super::up::IN_DOCKER;
+use crate::cli::{Keep, Provider, Run};
 use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
 use crate::suite::Suite;
@@ -56,6 +57,7 @@ impl Ground {
     /// built.
     pub(super) async fn find(args: &Run, suite: &Suite, id: &str) -> Result<Self, CommandError> {
         check(args)?;
+        let clusters = args.images.clusters(args.provider).map_err(|why| unusable(why, Some(IN_DOCKER)))?;
         let found = |place, version: String| {
             let versions = vec![("kubefleet".to_owned(), version.clone())];
             Self { place, version, agents: None, seconds: 0.0, versions }
@@ -81,10 +83,7 @@ impl Ground {
             let version = components::kubefleet(Some(&version))?;
             return Ok(found(Place::Existing(Box::new(there)), version));
         }
-        let clusters = match args.provider {
-            Provider::Kind => Clusters::Kind(args.images.setup()),
-            Provider::Local | Provider::Existing => Clusters::Local,
-        };
+        let clusters = clusters.unwrap_or(Clusters::Local);
         let version = components::kubefleet(args.kubefleet.as_deref())?;
         clusters.check().await?;
         if clusters.can(Ability::RunArgoCd) {
@@ -192,16 +191,13 @@ fn check(args: &Run) -> Result<(), CommandError> {
     let usage = |message: &str, hint: &str| Err(unusable(message, Some(hint)));
     let contexts = "--provider existing --hub CONTEXT --member NAME=CONTEXT";
     match args.provider {
-        Provider::Local | Provider::Kind if !args.contexts.is_empty() => {
+        Provider::Local | Provider::Docker | Provider::Kind if !args.contexts.is_empty() => {
             let hint = format!("to run scenarios on such a fleet: {contexts}");
             usage("--kubeconfig, --hub and --member are for a fleet that exists already", &hint)
         }
-        Provider::Local | Provider::Existing if args.images != cli::Images::default() => {
-            usage(cli::Images::ELSEWHERE, "to run scenarios on such a fleet: --provider kind")
-        }
-        Provider::Kind if args.fleet.is_some() || args.argocd.is_some() => usage(
-            "--fleet and --argocd don't go with --provider kind",
-            "a run with --provider kind makes a fleet of its own; Argo CD runs on local fleets only",
+        Provider::Docker | Provider::Kind if args.fleet.is_some() || args.argocd.is_some() => usage(
+            "--fleet and --argocd go with --provider local only",
+            "a run with --provider docker or kind makes a fleet of its own; Argo CD runs on local fleets only",
         ),
         Provider::Existing if args.contexts.hub.is_none() || args.contexts.member.is_empty() => {
             let hint = format!("scenarios break things on purpose, so nothing is guessed: {contexts}");

@@ -53,13 +53,13 @@ impl Reached {
             hub: self.hub.asked(),
             members: self.members(),
             directory: self.fleet.as_ref().map(|fleet| fleet.keeper().dir().to_owned()),
-            processes: self.is_local(),
+            processes: self.keeps_logs(),
         }
     }
 
-    /// Whether it is up here as processes, with its logs.
-    pub(super) fn is_local(&self) -> bool {
-        self.fleet.as_ref().is_some_and(Fleet::is_local)
+    /// Whether it is up here, with its logs.
+    pub(super) fn keeps_logs(&self) -> bool {
+        self.fleet.as_ref().is_some_and(Fleet::keeps_logs)
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::progress::Progress;
 use super::target::unusable;
 use super::{interruptible, open_fleet, versions};
-use crate::cli::{Images, Made, Up};
+use crate::cli::{Provider, Up};
 use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -32,17 +32,18 @@ pub(super) async fn up(args: Up) -> Result<Exit, CommandError> {
 
 /// Where the clusters of a new fleet are to come from.
 fn clusters(args: &Up) -> Result<Clusters, CommandError> {
-    match args.provider {
-        Made::Local if args.images != Images::default() => {
-            Err(unusable(Images::ELSEWHERE, Some("to make such a fleet: --provider kind")))
-        }
-        Made::Kind if args.argocd.is_some() || args.argocd_server => {
-            Err(unusable("--argocd doesn't go with --provider kind", Some("Argo CD runs on local fleets only")))
-        }
-        Made::Local => Ok(Clusters::Local),
-        Made::Kind => Ok(Clusters::Kind(args.images.setup())),
+    if args.provider != Provider::Local && (args.argocd.is_some() || args.argocd_server) {
+        return Err(unusable(
+            "--argocd goes with --provider local only",
+            Some("fleetdrill's Argo CD runs beside local clusters"),
+        ));
     }
+    let clusters = args.images.clusters(args.provider).map_err(|why| unusable(why, Some(IN_DOCKER)))?;
+    Ok(clusters.unwrap_or(Clusters::Local))
 }
+
+/// Which providers have images.
+pub(super) const IN_DOCKER: &str = "clusters in Docker: --provider docker, or with real nodes: --provider kind";
 
 /// Ends a fleet that didn't get ready, whatever of it there is, and waits until nothing is left.
 async fn end_what_was_started(name: &str) {
@@ -63,6 +64,17 @@ async fn bring_up(args: Up, clusters: Clusters, is_up: bool) -> Result<Exit, Com
         if let Some(version) = args.kubefleet.as_deref().filter(|v| **v != *fleet.version()) {
             return Err(CommandError::Usage {
                 message: format!("fleet `{}` is up with KubeFleet {}, not {version}", args.name, fleet.version()),
+                hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),
+            });
+        }
+        if args.provider != Provider::Local && fleet.provider() != clusters.provider() {
+            return Err(CommandError::Usage {
+                message: format!(
+                    "fleet `{}` is up with provider {}, not {}",
+                    args.name,
+                    fleet.provider(),
+                    clusters.provider()
+                ),
                 hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),
             });
         }

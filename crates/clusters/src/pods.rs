@@ -1,4 +1,4 @@
-//! Pods for a member: kube-scheduler and KWOK as processes, and one Node that they have.
+//! Pods for a member without a kubelet: kube-scheduler and KWOK as processes, and one Node that they have.
 //!
 //! No container ever runs. KWOK plays the kubelet after the stages in `manifests/pods/stages`, which say what an image
 //! that can't be had looks like, and serves the logs in `manifests/pods/logs`. Members have pods only when a scenario asks
@@ -13,9 +13,8 @@ use kube::api::{Api, PostParams};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Local;
-use super::control_plane::{MEMBER_NICENESS, process};
 use crate::cluster::Cluster;
+use crate::control_plane::{MEMBER_NICENESS, Site, process};
 use crate::error::ClusterError;
 use crate::keeper::protocol::ProcessSpec;
 use crate::pki::Pair;
@@ -25,26 +24,26 @@ use crate::state_dir::write_private;
 pub const NODE: &str = "kwok-node";
 
 /// The processes that pods come with, as parts of their names.
-pub(super) const PROCESSES: [&str; 2] = [SCHEDULER, KWOK];
-const SCHEDULER: &str = "kube-scheduler";
-const KWOK: &str = "kwok";
+pub(crate) const PROCESSES: [&str; 2] = [SCHEDULER, KWOK];
+pub(crate) const SCHEDULER: &str = "kube-scheduler";
+pub(crate) const KWOK: &str = "kwok";
 
 /// KWOK's user, to which `rights.yaml` gives what the stages need.
-const KWOK_USER: &str = "kwok";
+pub(crate) const KWOK_USER: &str = "kwok";
 
-const NODE_MANIFEST: &str = include_str!("../../../../manifests/pods/node.yaml");
-const RIGHTS: &str = include_str!("../../../../manifests/pods/rights.yaml");
+const NODE_MANIFEST: &str = include_str!("../../../manifests/pods/node.yaml");
+const RIGHTS: &str = include_str!("../../../manifests/pods/rights.yaml");
 const STAGES: [&str; 4] = [
-    include_str!("../../../../manifests/pods/stages/node.yaml"),
-    include_str!("../../../../manifests/pods/stages/pod.yaml"),
-    include_str!("../../../../manifests/pods/stages/job.yaml"),
-    include_str!("../../../../manifests/pods/stages/pod-delete.yaml"),
+    include_str!("../../../manifests/pods/stages/node.yaml"),
+    include_str!("../../../manifests/pods/stages/pod.yaml"),
+    include_str!("../../../manifests/pods/stages/job.yaml"),
+    include_str!("../../../manifests/pods/stages/pod-delete.yaml"),
 ];
 
 /// What the containers of a Job log that fail, by their name: KWOK knows a log by the container's name alone.
 const LOGS: [(&str, &str); 2] = [
-    ("migrate", include_str!("../../../../manifests/pods/logs/migrate.log")),
-    ("smoke-test", include_str!("../../../../manifests/pods/logs/smoke-test.log")),
+    ("migrate", include_str!("../../../manifests/pods/logs/migrate.log")),
+    ("smoke-test", include_str!("../../../manifests/pods/logs/smoke-test.log")),
 ];
 
 /// The programs that pods need.
@@ -56,52 +55,20 @@ pub struct PodPrograms {
     pub kwok: PathBuf,
 }
 
-impl Local {
-    /// Starts a scheduler and KWOK for a member, unless they run already. Pods get to the Node a second or two later, as soon as
-    /// it is ready, which isn't waited for.
-    ///
-    /// # Errors
-    /// When a process can't be started or the API server refuses the Node.
-    pub(super) async fn simulate_pods(&self, cluster: &Cluster, programs: &PodPrograms) -> Result<(), ClusterError> {
-        // Scenarios that share a member ask for its pods at the same time.
-        let _turn = self.pods.lock().await;
-        let running = self.running().await?;
-        let runs = |program: &str| running.contains(&process(&cluster.name, program));
-        if !runs(SCHEDULER) {
-            let pair = self.home.pki().client(&format!("{}-scheduler", cluster.name), "system:kube-scheduler", None)?;
-            let (kubeconfig, _) = self.access(&cluster.name, &cluster.server, "scheduler", pair)?;
-            self.home.keeper().start(scheduler(&programs.scheduler, &cluster.name, &kubeconfig)).await?;
-        }
-        prepare(cluster).await?;
-        if !runs(KWOK) {
-            let config = self.home.dir().join("kwok.yaml");
-            write_private(&config, &format!("{}---\n{}", STAGES.join("---\n"), logs(self.home.dir())?))?;
-            let pair = self.home.pki().client(&format!("{}-kwok", cluster.name), KWOK_USER, None)?;
-            let (kubeconfig, _) = self.access(&cluster.name, &cluster.server, KWOK, pair)?;
-            let serving = self.home.pki().server(&format!("{}-kubelet", cluster.name))?;
-            let [port] = self.home.keeper().reserve().await?;
-            self.home
-                .keeper()
-                .start(kwok(&programs.kwok, &cluster.name, &kubeconfig, &config, (port, &serving)))
-                .await?;
-        }
-        Ok(())
-    }
-
-    /// The names of the processes that run.
-    pub(super) async fn running(&self) -> Result<Vec<String>, ClusterError> {
-        let processes = self.home.keeper().processes().await?;
-        Ok(processes.into_iter().filter(|p| p.pid.is_some()).map(|p| p.name).collect())
-    }
+/// Writes KWOK's configuration into a fleet's directory, for a member's KWOK at this site.
+pub(crate) fn configure(dir: &Path, site: &mut Site) -> Result<PathBuf, ClusterError> {
+    let config = dir.join("kwok.yaml");
+    write_private(&config, &format!("{}---\n{}", STAGES.join("---\n"), logs(dir, site)?))?;
+    Ok(site.file(&config))
 }
 
 /// Writes the logs' files, and says which container has which.
-fn logs(dir: &Path) -> Result<String, ClusterError> {
+fn logs(dir: &Path, site: &mut Site) -> Result<String, ClusterError> {
     let mut logs = Vec::new();
     for (container, text) in LOGS {
         let file = dir.join(format!("{container}.log"));
         write_private(&file, text)?;
-        logs.push(serde_json::json!({"containers": [container], "logsFile": file}));
+        logs.push(serde_json::json!({"containers": [container], "logsFile": site.file(&file)}));
     }
     let config = serde_json::json!({
         "apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "ClusterLogs",
@@ -111,7 +78,7 @@ fn logs(dir: &Path) -> Result<String, ClusterError> {
 }
 
 /// Creates KWOK's rights, without which it would wait out a backoff, and the Node.
-async fn prepare(cluster: &Cluster) -> Result<(), ClusterError> {
+pub(crate) async fn prepare(cluster: &Cluster) -> Result<(), ClusterError> {
     let [role, binding] = documents(RIGHTS);
     create::<ClusterRole>(cluster, role).await?;
     create::<ClusterRoleBinding>(cluster, binding).await?;
@@ -143,7 +110,7 @@ fn parse<K: DeserializeOwned>(manifest: &str) -> Result<K, String> {
 }
 
 /// A member's scheduler. It serves nothing, and its rights are those that Kubernetes gives to its user.
-fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> ProcessSpec {
+pub(crate) fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> ProcessSpec {
     let args = [
         format!("--kubeconfig={}", kubeconfig.display()),
         "--leader-elect=false".to_owned(),
@@ -161,15 +128,21 @@ fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> ProcessSpec {
 }
 
 /// A member's KWOK. It serves the logs that it was given, and asks nobody for a certificate (v0.8.0).
-fn kwok(program: &Path, cluster: &str, kubeconfig: &Path, config: &Path, (port, serving): (u16, &Pair)) -> ProcessSpec {
+pub(crate) fn kwok(
+    program: &Path,
+    cluster: &str,
+    (kubeconfig, config): (&Path, &Path),
+    site: &mut Site,
+    (port, serving): (u16, &Pair),
+) -> ProcessSpec {
     let args = [
         format!("--kubeconfig={}", kubeconfig.display()),
         format!("--config={}", config.display()),
         "--manage-all-nodes=true".to_owned(),
         format!("--server-address=127.0.0.1:{port}"),
         format!("--node-port={port}"),
-        format!("--tls-cert-file={}", serving.certificate_file.display()),
-        format!("--tls-private-key-file={}", serving.key_file.display()),
+        format!("--tls-cert-file={}", site.file(&serving.certificate_file).display()),
+        format!("--tls-private-key-file={}", site.file(&serving.key_file).display()),
         // Where the API server asks for logs. Pods' own addresses lie beside the services' 10.0.0.0/24.
         "--node-ip=127.0.0.1".to_owned(),
         "--cidr=10.244.0.0/16".to_owned(),
@@ -222,8 +195,11 @@ mod tests {
         assert!(scheduler(path, "member-1", path).args.contains(&"--secure-port=0".to_owned()));
         let [certificate_file, key_file] = ["/x.crt", "/x.key"].map(PathBuf::from);
         let pair = Pair { certificate: String::new(), key: String::new(), certificate_file, key_file };
-        let kwok = kwok(path, "member-1", path, path, (7, &pair));
-        for arg in ["--server-address=127.0.0.1:7", "--tls-cert-file=/x.crt", "--tls-private-key-file=/x.key"] {
+        let mut site = Site::container(path, Path::new("/there"));
+        let kwok = kwok(path, "member-1", (path, path), &mut site, (7, &pair));
+        for arg in
+            ["--server-address=127.0.0.1:7", "--tls-cert-file=/there/x.crt", "--tls-private-key-file=/there/x.key"]
+        {
             assert!(kwok.args.contains(&arg.to_owned()), "{arg}");
         }
         assert_eq!(kwok.name, "member-1-kwok");

@@ -1,0 +1,213 @@
+//! The command lines of a cluster's control plane, which runs here or in a container of its own, and how it gets ready.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+
+use crate::cluster::Role;
+use crate::error::ClusterError;
+use crate::home::Home;
+use crate::keeper::protocol::ProcessSpec;
+use crate::pki::Pki;
+
+/// How long an API server may take until it is ready. It takes 3 to 7 s here with four at once on two cores.
+const READY_LIMIT: Duration = Duration::from_secs(120);
+
+/// Hubs run only these controllers: with the workload controllers, and no webhooks, a Deployment that a placement
+/// selects would start pods on the hub.
+const HUB_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller";
+
+/// Members run what the workloads of placements need.
+const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller,\
+     deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,\
+     disruption-controller";
+
+/// The niceness of what belongs to members: it stands back for the hub. On a start, more is installed there, and all members
+/// wait for it: a fleet's start takes 1.56 times what four bare API servers take with 3, 1.47 times with 6, 1.31 times with 10
+/// (`make bench`, two processors). Later, a hub-agent whose caches fall behind makes mistakes (docs/controllers.md).
+pub(crate) const MEMBER_NICENESS: i32 = 10;
+
+/// Where a control plane runs, as far as its command lines tell: what it listens on, and where it finds files of the fleet's.
+pub(crate) struct Site {
+    bind: &'static str,
+    /// Where etcd keeps its data and its socket.
+    data: PathBuf,
+    /// In a container: where its files are.
+    moved_to: Option<PathBuf>,
+    /// The files that command lines name: where they are found, and where they are here.
+    files: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Site {
+    /// This machine: on loopback, with the files where they are.
+    pub(crate) fn here(home: &Home) -> Self {
+        Self { bind: "127.0.0.1", data: home.dir().to_owned(), moved_to: None, files: BTreeMap::new() }
+    }
+
+    /// A container with an empty directory `data` and the fleet's files in `moved_to`, which others reach by its network.
+    pub(crate) fn container(data: &Path, moved_to: &Path) -> Self {
+        Self { bind: "0.0.0.0", data: data.to_owned(), moved_to: Some(moved_to.to_owned()), files: BTreeMap::new() }
+    }
+
+    /// Where a file of this machine is found there.
+    pub(crate) fn file(&mut self, file: &Path) -> PathBuf {
+        let moved = self.moved_to.as_ref().zip(file.file_name()).map(|(to, name)| to.join(name));
+        let there = moved.unwrap_or_else(|| file.to_owned());
+        self.files.insert(there.clone(), file.to_owned());
+        there
+    }
+
+    /// The files that have to be there: where they are found, and where they are here.
+    pub(crate) fn files(self) -> BTreeMap<PathBuf, PathBuf> {
+        self.files
+    }
+
+    fn flag(&mut self, flag: &str, file: &Path) -> String {
+        format!("--{flag}={}", self.file(file).display())
+    }
+}
+
+/// etcd for the whole fleet, each cluster with a prefix of its own. It lives as long as the fleet and is never needed
+/// after a crash, so it doesn't wait for the disk.
+///
+/// API servers reach it by a Unix socket in the fleet's directory, which other users can't enter. With TLS on loopback
+/// instead, etcd took twice the processor time and the start of a fleet a quarter longer: an API server has a
+/// connection for each kind of object.
+pub(crate) fn etcd(program: &Path, site: &mut Site, pki: &Pki, peer: u16) -> Result<ProcessSpec, ClusterError> {
+    let pair = pki.server("etcd")?;
+    let peer = format!("https://127.0.0.1:{peer}");
+    let args = [
+        "--name=fleet".to_owned(),
+        format!("--data-dir={}", site.data.join("etcd").display()),
+        format!("--listen-client-urls={}", etcd_address(site)),
+        // It wants one with a port, for other members of its cluster. There are none.
+        "--advertise-client-urls=http://127.0.0.1:1".to_owned(),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=fleet={peer}"),
+        site.flag("peer-cert-file", &pair.certificate_file),
+        site.flag("peer-key-file", &pair.key_file),
+        "--peer-client-cert-auth=true".to_owned(),
+        site.flag("peer-trusted-ca-file", &pki.ca_file()),
+        "--socket-reuse-port=true".to_owned(),
+        "--unsafe-no-fsync=true".to_owned(),
+        "--log-level=warn".to_owned(),
+    ];
+    Ok(ProcessSpec { name: "etcd".into(), program: program.to_owned(), args: args.to_vec(), ..ProcessSpec::default() })
+}
+
+fn etcd_address(site: &Site) -> String {
+    format!("unix://{}", site.data.join("etcd.sock").display())
+}
+
+/// A cluster's API server, known on its network by this name as well, where it has one there.
+pub(crate) fn apiserver(
+    program: &Path,
+    (cluster, role): (&str, Role),
+    site: &mut Site,
+    pki: &Pki,
+    (host, port): (Option<&str>, u16),
+) -> Result<ProcessSpec, ClusterError> {
+    let serving = pki.server_at(&format!("{cluster}-apiserver"), host)?;
+    let (signing, verifying) = pki.signing_key(&format!("{cluster}-service-accounts"))?;
+    let mut args = vec![
+        format!("--bind-address={}", site.bind),
+        "--advertise-address=127.0.0.1".to_owned(),
+        "--endpoint-reconciler-type=none".to_owned(),
+        format!("--secure-port={port}"),
+        "--permit-port-sharing=true".to_owned(),
+        format!("--etcd-servers={}", etcd_address(site)),
+        // A cluster that is made again under the name of one that is gone starts empty.
+        format!("--etcd-prefix=/{cluster}-{port}"),
+        site.flag("client-ca-file", &pki.ca_file()),
+        site.flag("tls-cert-file", &serving.certificate_file),
+        site.flag("tls-private-key-file", &serving.key_file),
+        "--authorization-mode=RBAC".to_owned(),
+        "--anonymous-auth=false".to_owned(),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        site.flag("service-account-key-file", &verifying),
+        site.flag("service-account-signing-key-file", &signing),
+        "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        // Pods here are KWOK's: they need no token of their own to be mounted.
+        "--disable-admission-plugins=ServiceAccount".to_owned(),
+        "--profiling=false".to_owned(),
+    ];
+    if role == Role::Member {
+        // For pods' logs, which a member's KWOK serves.
+        let client = pki.client(&format!("{cluster}-kubelet-client"), "kube-apiserver-kubelet-client", None)?;
+        args.extend([
+            site.flag("kubelet-certificate-authority", &pki.ca_file()),
+            site.flag("kubelet-client-certificate", &client.certificate_file),
+            site.flag("kubelet-client-key", &client.key_file),
+            "--kubelet-preferred-address-types=InternalIP".to_owned(),
+        ]);
+    }
+    Ok(ProcessSpec {
+        name: process(cluster, "kube-apiserver"),
+        program: program.to_owned(),
+        args,
+        niceness: niceness(role),
+        ..ProcessSpec::default()
+    })
+}
+
+/// A cluster's controllers.
+pub(crate) fn controller_manager(program: &Path, (cluster, role): (&str, Role), kubeconfig: &Path) -> ProcessSpec {
+    let controllers = if role == Role::Hub { HUB_CONTROLLERS } else { MEMBER_CONTROLLERS };
+    let args = [
+        format!("--kubeconfig={}", kubeconfig.display()),
+        format!("--controllers={controllers}"),
+        "--leader-elect=false".to_owned(),
+        "--secure-port=0".to_owned(),
+        "--kube-api-qps=200".to_owned(),
+        "--kube-api-burst=400".to_owned(),
+    ];
+    ProcessSpec {
+        name: process(cluster, "kube-controller-manager"),
+        program: program.to_owned(),
+        args: args.to_vec(),
+        niceness: niceness(role),
+        ..ProcessSpec::default()
+    }
+}
+
+fn niceness(role: Role) -> i32 {
+    if role == Role::Hub { 0 } else { MEMBER_NICENESS }
+}
+
+/// The name of a cluster's process.
+pub(crate) fn process(cluster: &str, program: &str) -> String {
+    format!("{cluster}-{program}")
+}
+
+/// Waits until an API server says that it is ready, and fails as soon as one of these processes has died; the first is its own.
+pub(crate) async fn ready(home: &Home, cluster: &str, processes: &[&str], client: &Client) -> Result<(), ClusterError> {
+    let started = Instant::now();
+    let mut exits = home.first_exit();
+    loop {
+        let exit = exits.borrow_and_update().clone();
+        if let Some(exit) = exit.filter(|e| e.name == "keeper" || processes.contains(&e.name.as_str())) {
+            let during = format!("cluster {cluster} was starting");
+            return Err(ClusterError::Died { process: exit.name, during, status: exit.status, log: exit.log });
+        }
+        let request = http::Request::get("/readyz").body(Vec::new()).unwrap_or_default();
+        let last = match client.request_text(request).await {
+            Ok(_) => return Ok(()),
+            Err(error) => error.to_string(),
+        };
+        if started.elapsed() > READY_LIMIT {
+            let process = processes.first().copied().unwrap_or_default();
+            return Err(ClusterError::NotReady {
+                cluster: cluster.to_owned(),
+                seconds: READY_LIMIT.as_secs(),
+                last,
+                process: process.to_owned(),
+                log: home.keeper().log_tail(process),
+            });
+        }
+        // There is nothing to watch before the API server answers.
+        let _ = tokio::time::timeout(Duration::from_millis(50), exits.changed()).await;
+    }
+}

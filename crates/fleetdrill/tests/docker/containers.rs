@@ -1,0 +1,135 @@
+//! Clusters in containers.
+
+use std::process::Stdio;
+
+use rustix::process::Signal;
+
+use crate::place::{Place, until};
+use crate::{Test, docker, name, proc, said, up};
+
+/// What they need.
+const DOCKER: &[&str] = &["docker"];
+
+pub(crate) const TESTS: &[Test] = &[
+    ("a_fleet_in_containers_lives_and_ends", DOCKER, a_fleet_in_containers_lives_and_ends),
+    ("containers_of_a_killed_fleet_are_found", DOCKER, containers_of_a_killed_fleet_are_found),
+    ("a_network_of_somebody_s_is_left_alone", DOCKER, a_network_of_somebody_s_is_left_alone),
+    ("images_that_can_not_be_had_leave_nothing", DOCKER, images_that_can_not_be_had_leave_nothing),
+    ("an_interrupted_start_leaves_no_container", DOCKER, an_interrupted_start_leaves_no_container),
+    ("a_cluster_that_ends_ends_the_run", DOCKER, a_cluster_that_ends_ends_the_run),
+    ("scenarios_pass_in_containers", DOCKER, scenarios_pass_in_containers),
+];
+
+/// A command that needs nobody's registry.
+const OFFLINE: [&str; 3] = ["--provider", "docker", "--build-images"];
+
+/// The containers and networks whose names begin with `fleetdrill-NAME`.
+fn left(name: &str) -> Vec<String> {
+    let containers = docker(&["ps", "--all", "--format", "{{.Names}}"]);
+    let networks = docker(&["network", "ls", "--format", "{{.Name}}"]);
+    let of_fleet = |line: &&str| line.starts_with(&format!("fleetdrill-{name}"));
+    containers.lines().chain(networks.lines()).filter(of_fleet).map(str::to_owned).collect()
+}
+
+fn a_fleet_in_containers_lives_and_ends() {
+    let (place, name) = (Place::new(), name("box"));
+    said(up(&place, &name, &OFFLINE)).expect(0, &["is up: hub, member-1"]);
+    // Hub, member, the agent of each, and the network.
+    assert_eq!(left(&name).len(), 5);
+    let container = format!("fleetdrill-{name}-member-1");
+    let about = docker(&[
+        "inspect",
+        "--format",
+        "{{.HostConfig.Privileged}} {{.Config.User}} {{.HostConfig.CapDrop}}",
+        &container,
+    ]);
+    assert_eq!(about.trim(), "false 65532:65532 [ALL]");
+    let published = docker(&["port", &container]);
+    assert!(published.lines().all(|line| line.contains("-> 127.0.0.1:")), "{published}");
+    assert!(place.run(["status", &name]).expect(0, &[]).stdout.contains("on docker"));
+    assert!(place.run(["diagnose", "--fleet", &name]).expect(0, &[]).stdout.contains("nothing found"));
+    said(up(&place, &name, &["--provider", "kind"])).expect(2, &["is up with provider docker, not kind"]);
+    place.run(["down", &name]).expect(0, &["ended"]);
+    assert_eq!(left(&name), Vec::<String>::new());
+    place.nothing_is_left();
+}
+
+fn containers_of_a_killed_fleet_are_found() {
+    let (place, name) = (Place::new(), name("kill"));
+    said(up(&place, &name, &OFFLINE)).expect(0, &["is up"]);
+    proc::kill(place.process("keeper serve"), Signal::KILL);
+    until("its processes are gone", || place.processes().is_empty().then_some(()));
+    assert_eq!(left(&name).len(), 5);
+    place.run(["down", "--all"]).expect(0, &[&format!("container `fleetdrill-{name}-hub`"), "is deleted"]);
+    assert_eq!(left(&name), Vec::<String>::new());
+    place.nothing_is_left();
+}
+
+fn a_network_of_somebody_s_is_left_alone() {
+    let (place, name) = (Place::new(), name("net"));
+    let network = format!("fleetdrill-{name}");
+    docker(&["network", "create", &network]);
+    let refused = said(up(&place, &name, &OFFLINE));
+    place.run(["down", "--all"]).expect(0, &[]);
+    let left = left(&name);
+    docker(&["network", "rm", &network]);
+    refused.expect(3, &["docker network create", "already exists", "--name"]);
+    assert_eq!(left, [network]);
+    place.soon_nothing_is_left();
+}
+
+fn images_that_can_not_be_had_leave_nothing() {
+    let (place, name) = (Place::new(), name("none"));
+    let image = "registry.invalid/hub-agent:v0";
+    let refused = said(up(&place, &name, &["--provider", "docker", "--hub-agent-image", image]));
+    refused.expect(3, &["docker pull", image, "--build-images"]);
+    place.soon_nothing_is_left();
+    assert_eq!(left(&name), Vec::<String>::new());
+}
+
+fn an_interrupted_start_leaves_no_container() {
+    let (place, name) = (Place::new(), name("halt"));
+    let mut starting =
+        up(&place, &name, &OFFLINE).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+    until("a container is made", || (left(&name).len() > 1).then_some(()));
+    proc::kill(starting.id(), Signal::INT);
+    let status = starting.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130));
+    place.soon_nothing_is_left();
+    assert_eq!(left(&name), Vec::<String>::new());
+}
+
+fn a_cluster_that_ends_ends_the_run() {
+    let (place, name) = (Place::new(), name("dies"));
+    said(up(&place, &name, &OFFLINE)).expect(0, &["is up"]);
+    let mut command = place.command(["run", "--fleet", &name, "--tags", "@drill"]);
+    let mut running = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    docker(&["kill", &format!("fleetdrill-{name}-hub")]);
+    let mut told = String::new();
+    let stderr = running.stderr.as_mut().expect("a pipe");
+    std::io::Read::read_to_string(stderr, &mut told).expect("text");
+    assert_eq!(running.wait().expect("it ends").code(), Some(3), "{told}");
+    assert!(told.contains("hub ended"), "{told}");
+    place.run(["down", &name]).expect(0, &["ended"]);
+    assert_eq!(left(&name), Vec::<String>::new());
+}
+
+/// The four main scenarios, and one with pods.
+fn scenarios_pass_in_containers() {
+    let (place, name) = (Place::new(), name("suite"));
+    said(up(&place, &name, &OFFLINE)).expect(0, &["is up"]);
+    let mut command = place.command([
+        "run",
+        "--fleet",
+        &name,
+        "--tags",
+        "@drill or (@pods and @kubefleet and @fast-forward)",
+        "--jobs",
+        "8",
+    ]);
+    command.stdin(Stdio::null());
+    said(command).expect(0, &[" 0 failed", "on provider docker"]);
+    place.run(["down", &name]).expect(0, &["ended"]);
+    assert_eq!(left(&name), Vec::<String>::new());
+}

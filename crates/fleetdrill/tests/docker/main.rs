@@ -1,0 +1,71 @@
+//! `--provider docker` and `--provider kind` with the real Docker and kind program. Where they can't be reached, the tests are
+//! reported as ignored, unless `REQUIRE` names them: `REQUIRE=docker,kind cargo test --test docker`. `KIND_NODE_IMAGE` names the
+//! nodes' image; without it kind takes its own.
+
+mod containers;
+mod nodes;
+#[path = "../command/place.rs"]
+#[expect(dead_code, reason = "shared with the command's other tests")]
+mod place;
+#[path = "../command/proc.rs"]
+#[expect(dead_code, reason = "shared with the command's other tests")]
+mod proc;
+
+use std::process::{Command, ExitCode, Stdio};
+
+use libtest_mimic::{Arguments, Trial};
+
+use crate::place::Place;
+
+/// A test: its name, what it needs, and what it does.
+type Test = (&'static str, &'static [&'static str], fn());
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let missing: Vec<&str> = ["docker", "kind"].into_iter().filter(|program| !answers(program)).collect();
+    let required = std::env::var("REQUIRE").unwrap_or_default();
+    if let Some(program) = missing.iter().find(|program| required.split(',').any(|required| required == **program)) {
+        eprintln!("error: REQUIRE={required}, and `{program} version` fails");
+        return ExitCode::FAILURE;
+    }
+    for program in &missing {
+        eprintln!("not run: `{program} version` fails");
+    }
+    let tests = containers::TESTS.iter().chain(nodes::TESTS).map(|&(name, needs, test)| {
+        let run = move || {
+            test();
+            Ok(())
+        };
+        Trial::test(name, run).with_ignored_flag(needs.iter().any(|program| missing.contains(program)))
+    });
+    // One at a time: each has clusters of its own.
+    libtest_mimic::run(&Arguments { test_threads: Some(1), ..arguments }, tests.collect()).exit_code()
+}
+
+/// Whether a program is there and has what it needs.
+fn answers(program: &str) -> bool {
+    let status =
+        Command::new(program).arg("version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+fn docker(args: &[&str]) -> String {
+    let output = Command::new("docker").args(args).output().expect("docker");
+    assert!(output.status.success(), "docker {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A name that no other test's fleet has.
+fn name(test: &str) -> String {
+    format!("{test}-{}", std::process::id())
+}
+
+fn up(place: &Place, name: &str, more: &[&str]) -> Command {
+    let mut command = place.command(["up", "--name", name, "--members", "1"]);
+    command.args(more);
+    command
+}
+
+fn said(mut command: Command) -> place::Said {
+    command.output().expect("the command starts").into()
+}
