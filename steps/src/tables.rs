@@ -1,5 +1,7 @@
 //! Steps that look as a person does, with `kubectl get`.
 
+use std::time::{Duration, Instant};
+
 use cucumber::gherkin::Step;
 use cucumber::then;
 use diagnosis::Object;
@@ -14,7 +16,7 @@ use crate::scene::Scene;
 use crate::wording;
 use crate::world::World;
 
-/// What `kubectl get` shows of the object now, given as e.g. `"kubectl get csur"`: the table's header is all its columns,
+/// What `kubectl get` shows of the object, given as e.g. `"kubectl get csur"`: the table's header is all its columns,
 /// its one row the object's cells. `{name}` stands for the real name of what the scenario calls so, `*` at the end of a
 /// cell for anything, `A or B` for one of both.
 #[then(expr = "{string} shows {object}")]
@@ -35,8 +37,12 @@ async fn shows(world: &mut World, command: String, object: ObjectRef, step: &Ste
         let called = called.unwrap_or_else(|| "nothing".into());
         return Err(StepError::Differs(format!("`{command}` gets {called}, not {}", found.kind.kind)));
     }
-    let table = fleet::tables::get(&hub, found.kind, found.watched.namespace.as_deref(), Some(&name)).await?;
-    compare(scene, &command, &table, step)
+    let namespace = found.watched.namespace.as_deref();
+    soon(async || {
+        let table = fleet::tables::get(&hub, found.kind, namespace, Some(&name)).await?;
+        compare(scene, &command, &table, step)
+    })
+    .await
 }
 
 /// What `kubectl get pods` or `kubectl get deployments` shows on a member, in the namespace that the placement places. The
@@ -57,9 +63,27 @@ async fn shows_on(
         "deploy" | "deployment" | "deployments" => kinds::DEPLOYMENT,
         other => return Err(StepError::Feature(format!("`{other}` is nothing that a placement puts on members"))),
     };
-    let table = fleet::tables::get(&cluster, kind, Some(&placement.content), None).await?;
-    compare(scene, &command, &table, step)
+    soon(async || {
+        let table = fleet::tables::get(&cluster, kind, Some(&placement.content), None).await?;
+        compare(scene, &command, &table, step)
+    })
+    .await
 }
+
+/// Looks again and again, as long as what is shown differs: cells come from several fields, which controllers don't write at the
+/// same moment, and a table can't be watched.
+async fn soon(look: impl AsyncFn() -> Result<(), StepError>) -> Result<(), StepError> {
+    let deadline = Instant::now() + limits::REPORTED;
+    loop {
+        match look().await {
+            Err(StepError::Differs(_)) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+            looked => return looked,
+        }
+    }
+}
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
 
 fn word(command: &str) -> Result<&str, StepError> {
     let word = command.strip_prefix("kubectl get ").filter(|w| !w.contains(' '));

@@ -99,6 +99,9 @@ pub enum ClusterError {
         /// Its telling lines.
         said: String,
     },
+    /// There is no chart of KubeFleet's where it should be.
+    #[error("there is no chart in {}", .0.display())]
+    NoChart(PathBuf),
     /// A container didn't start.
     #[error("container {container} didn't start")]
     Container {
@@ -176,6 +179,10 @@ impl ClusterError {
                  --provider local needs neither"
                     .into(),
             ),
+            Self::NoProgram("helm") => Some("helm renders charts: https://helm.sh/docs/intro/install; --chart needs it".into()),
+            Self::NoChart(_) => {
+                Some("--chart takes the directory `charts` of KubeFleet's repository, with hub-agent and member-agent".into())
+            }
             Self::NoProgram(_) => Some("install Docker, or use --provider local, which needs none".into()),
             Self::Outside { said, .. } if said.contains("Cannot connect to the Docker daemon") => {
                 Some("start Docker, or set DOCKER_HOST to where it listens".into())

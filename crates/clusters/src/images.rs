@@ -65,6 +65,21 @@ impl Ready {
         }
         Ok(name)
     }
+
+    /// Sees that Docker has this image.
+    pub(crate) async fn named(&self, name: &str) -> Result<(), ClusterError> {
+        let mut names = self.names.lock().await;
+        if !names.iter().any(|there| there == name) {
+            pull(name).await?;
+            names.push(name.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The published image of the container that keeps a member's token in KubeFleet's charts.
+pub(crate) fn refresh_token(version: &str) -> String {
+    format!("{PUBLISHED}/refresh-token:{version}")
 }
 
 impl Images {
@@ -95,5 +110,27 @@ async fn pull(image: &str) -> Result<(), ClusterError> {
     match DOCKER.run(["image", "inspect", "--format", "{{.Id}}", image], SHORT).await {
         Err(ClusterError::Outside { .. }) => DOCKER.run(["pull", "--quiet", image], PULL_LIMIT).await.map(drop),
         there => there.map(drop),
+    }
+}
+
+/// An image's name and its tag, or what stands for one.
+pub(crate) fn split(image: &str) -> (&str, &str) {
+    let after_host = image.rfind('/').map_or(0, |slash| slash + 1);
+    match image[after_host..].rfind(':') {
+        Some(colon) => (&image[..after_host + colon], &image[after_host + colon + 1..]),
+        None => (image, "latest"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_named_by_tag_digest_or_id() {
+        assert_eq!(split("ghcr.io/x/hub-agent:v0.1.2"), ("ghcr.io/x/hub-agent", "v0.1.2"));
+        assert_eq!(split("localhost:5000/hub-agent"), ("localhost:5000/hub-agent", "latest"));
+        assert_eq!(split("x/hub-agent@sha256:ab"), ("x/hub-agent@sha256", "ab"));
+        assert_eq!(split("sha256:ab"), ("sha256", "ab"));
     }
 }

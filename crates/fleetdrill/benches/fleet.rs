@@ -95,9 +95,9 @@ fn start() -> Result<(), Failure> {
 fn providers() -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let node_image = std::env::var("KIND_NODE_IMAGE").ok();
-    let setup = kind::Setup { node_image: node_image.clone(), images: Images::Built };
+    let setup = kind::Setup { node_image: node_image.clone(), images: Images::Built, charts: None };
     println!("\nstart of a fleet, hub and three joined, on each provider");
-    if let Err(error) = runtime.block_on(kind::check()) {
+    if let Err(error) = runtime.block_on(kind::check(None)) {
         println!("  not measured: {error}");
         return Ok(());
     }

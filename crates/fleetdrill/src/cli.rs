@@ -444,12 +444,18 @@ pub struct Images {
     /// Build the agents' images of the toolchain's programs for --provider docker and kind: no registry is needed
     #[arg(long, conflicts_with_all = ["hub_agent_image", "member_agent_image"])]
     pub build_images: bool,
+    /// KubeFleet's charts for --provider kind, rendered by helm: the directory that has hub-agent and member-agent
+    #[arg(long, value_name = "DIR")]
+    pub chart: Option<PathBuf>,
+    /// The refresh-token image that the member-agent's chart needs; the published one of KubeFleet's version by default
+    #[arg(long, value_name = "IMAGE", requires = "chart")]
+    pub refresh_token_image: Option<String>,
 }
 
 impl Images {
     /// What is wrong with these options where clusters aren't in Docker.
     const ELSEWHERE: &str =
-        "--node-image, --hub-agent-image, --member-agent-image and --build-images are for clusters in Docker";
+        "--node-image, --hub-agent-image, --member-agent-image, --build-images and --chart are for clusters in Docker";
 
     /// What clusters of this provider are made of; nothing of one that makes none.
     ///
@@ -458,11 +464,22 @@ impl Images {
     pub fn clusters(&self, provider: Provider) -> Result<Option<Clusters>, &'static str> {
         match provider {
             Provider::Local | Provider::Existing if *self != Self::default() => Err(Self::ELSEWHERE),
-            Provider::Docker if self.node_image.is_some() => Err("--node-image is for clusters of kind's"),
+            Provider::Docker if self.node_image.is_some() || self.chart.is_some() => {
+                Err("--node-image and --chart are for clusters of kind's")
+            }
             Provider::Local => Ok(Some(Clusters::Local)),
             Provider::Docker => Ok(Some(Clusters::Docker(self.agents()))),
             Provider::Kind => {
-                Ok(Some(Clusters::Kind(kind::Setup { node_image: self.node_image.clone(), images: self.agents() })))
+                let refresh_token = self.refresh_token_image.clone();
+                let charts = self.chart.as_ref().map(|dir| {
+                    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
+                    kind::Charts { dir, refresh_token }
+                });
+                Ok(Some(Clusters::Kind(kind::Setup {
+                    node_image: self.node_image.clone(),
+                    images: self.agents(),
+                    charts,
+                })))
             }
             Provider::Existing => Ok(None),
         }

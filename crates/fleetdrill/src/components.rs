@@ -74,7 +74,7 @@ impl Clusters {
         match self {
             Self::Local => Ok(()),
             Self::Docker(_) => Ok(docker::check().await?),
-            Self::Kind(_) => Ok(kind::check().await?),
+            Self::Kind(setup) => Ok(kind::check(setup.charts.as_ref()).await?),
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::cluster::{Cluster, Role};
 use crate::control_plane::{self, Site};
 use crate::error::ClusterError;
 use crate::home::Home;
-use crate::images::{DOCKER, Images, Ready, SHORT};
+use crate::images::{DOCKER, Images, Ready, SHORT, split};
 use crate::keeper::protocol::{Farewell, ProcessSpec};
 use crate::local::PodPrograms;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
@@ -341,15 +341,6 @@ impl Files {
     }
 }
 
-/// An image's name and its tag, or what stands for one.
-fn split(image: &str) -> (&str, &str) {
-    let after_host = image.rfind('/').map_or(0, |slash| slash + 1);
-    match image[after_host..].rfind(':') {
-        Some(colon) => (&image[..after_host + colon], &image[after_host + colon + 1..]),
-        None => (image, "latest"),
-    }
-}
-
 fn not_started(container: &str, error: TestcontainersError) -> ClusterError {
     ClusterError::Container { container: container.to_owned(), source: Box::new(error) }
 }
@@ -460,14 +451,6 @@ impl Provider for InDocker {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_image_is_named_by_tag_digest_or_id() {
-        assert_eq!(split("ghcr.io/x/hub-agent:v0.1.2"), ("ghcr.io/x/hub-agent", "v0.1.2"));
-        assert_eq!(split("localhost:5000/hub-agent"), ("localhost:5000/hub-agent", "latest"));
-        assert_eq!(split("x/hub-agent@sha256:ab"), ("x/hub-agent@sha256", "ab"));
-        assert_eq!(split("sha256:ab"), ("sha256", "ab"));
-    }
 
     #[test]
     fn at_its_end_a_fleet_takes_its_own_containers_with_it_and_no_others() {

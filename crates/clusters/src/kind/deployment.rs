@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Namespace, Pod, Secret, ServiceAccount};
+use k8s_openapi::api::core::v1::{ContainerStatus, Namespace, Pod, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
-use kube::api::{Api, DeleteParams, ListParams, LogParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, GroupVersionKind, ListParams, LogParams, Patch, PatchParams};
+use kube::discovery::{self, Scope};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -46,22 +47,49 @@ pub(super) struct Deployed {
 }
 
 impl Deployed {
-    /// Makes it, or changes it into this one.
-    pub(super) async fn make(&self, agent: &Agent, image: &str) -> Result<(), ClusterError> {
+    /// Makes it with so many pods, or changes it into this one.
+    pub(super) async fn make(&self, agent: &Agent, image: &str, replicas: i32) -> Result<(), ClusterError> {
         let name = &self.agent;
-        self.apply(&Api::<Namespace>::all(self.cluster.client.clone()), SYSTEM, json!({})).await?;
+        self.prepare(agent).await?;
         self.apply(&self.namespaced::<ServiceAccount>(), name, json!({})).await?;
         let binding = json!({
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": SYSTEM}],
         });
         self.apply(&Api::<ClusterRoleBinding>::all(self.cluster.client.clone()), name, binding).await?;
-        if let Some(hub) = &agent.hub {
-            let read = tokio::fs::read_to_string(&hub.token).await;
-            let token = read.map_err(ClusterError::io("read", &hub.token))?;
-            self.apply(&self.namespaced::<Secret>(), name, json!({"stringData": {TOKEN.1: token}})).await?;
+        self.apply(&self.namespaced::<Deployment>(), name, json!({"spec": spec(agent, image, replicas)})).await
+    }
+
+    /// Makes what it needs whoever makes it: the namespace, and the Secret with a member's token for the hub.
+    pub(super) async fn prepare(&self, agent: &Agent) -> Result<(), ClusterError> {
+        self.apply(&Api::<Namespace>::all(self.cluster.client.clone()), SYSTEM, json!({})).await?;
+        let Some(hub) = &agent.hub else { return Ok(()) };
+        let read = tokio::fs::read_to_string(&hub.token).await;
+        let token = read.map_err(ClusterError::io("read", &hub.token))?;
+        self.apply(&self.namespaced::<Secret>(), &self.agent, json!({"stringData": {TOKEN.1: token}})).await
+    }
+
+    /// Makes it, or changes it into this one, of the objects of a chart.
+    pub(super) async fn make_of(&self, agent: &Agent, objects: Vec<Value>) -> Result<(), ClusterError> {
+        self.prepare(agent).await?;
+        for object in objects {
+            let object: DynamicObject = serde_json::from_value(object)
+                .map_err(|e| self.not_running(format!("its chart has an object that isn't one: {e}")))?;
+            let kind = object.types.as_ref().and_then(|types| GroupVersionKind::try_from(types).ok());
+            let kind = kind.ok_or_else(|| self.not_running("its chart has an object without a kind".into()))?;
+            let (kind, capabilities) =
+                discovery::pinned_kind(&self.cluster.client, &kind).await.map_err(|e| self.refused(e))?;
+            let client = self.cluster.client.clone();
+            let api: Api<DynamicObject> = if capabilities.scope == Scope::Cluster {
+                Api::all_with(client, &kind)
+            } else {
+                Api::namespaced_with(client, object.metadata.namespace.as_deref().unwrap_or(SYSTEM), &kind)
+            };
+            let name = object.metadata.name.clone().unwrap_or_default();
+            let params = PatchParams::apply(MANAGER).force();
+            api.patch(&name, &params, &Patch::Apply(object)).await.map_err(|e| self.refused(e))?;
         }
-        self.apply(&self.namespaced::<Deployment>(), name, json!({"spec": spec(agent, image)})).await
+        Ok(())
     }
 
     /// Waits until its pod runs.
@@ -129,7 +157,9 @@ impl Deployed {
         let Some(pod) = self.pods().await?.into_iter().find_map(|pod| pod.metadata.name) else {
             return Ok(String::new());
         };
-        self.namespaced::<Pod>().logs(&pod, &LogParams::default()).await.map_err(|e| self.refused(e))
+        // A chart's member-agent has a container beside it that refreshes its token.
+        let of_agent = LogParams { container: Some(self.agent.clone()), ..LogParams::default() };
+        self.namespaced::<Pod>().logs(&pod, &of_agent).await.map_err(|e| self.refused(e))
     }
 
     async fn pods(&self) -> Result<Vec<Pod>, ClusterError> {
@@ -169,7 +199,7 @@ impl Deployed {
 /// The label by which an agent's pods are found.
 const LABEL: &str = "app.kubernetes.io/name";
 
-fn spec(agent: &Agent, image: &str) -> Value {
+fn spec(agent: &Agent, image: &str, replicas: i32) -> Value {
     let name = &agent.name;
     let mut container = json!({
         "name": name, "image": image, "imagePullPolicy": "IfNotPresent", "args": agent.flags,
@@ -191,7 +221,7 @@ fn spec(agent: &Agent, image: &str) -> Value {
     }
     pod["containers"] = json!([container]);
     json!({
-        "replicas": 1,
+        "replicas": replicas,
         "strategy": {"type": "Recreate"},
         "selector": {"matchLabels": {LABEL: name}},
         "template": {"metadata": {"labels": {LABEL: name}}, "spec": pod},
@@ -208,22 +238,33 @@ enum State {
 
 fn state(pod: &Pod) -> State {
     let status = pod.status.clone().unwrap_or_default();
-    let container = status.container_statuses.into_iter().flatten().next().and_then(|container| container.state);
-    let Some(container) = container else {
+    let mut states: Vec<State> = status.container_statuses.iter().flatten().map(of_container).collect();
+    if states.is_empty() {
         let scheduled =
             status.conditions.into_iter().flatten().find(|c| c.type_ == "PodScheduled" && c.status != "True");
         let why = scheduled.and_then(|c| c.message).unwrap_or_else(|| "its pod has not begun".to_owned());
         return State::Waits(why);
-    };
-    if container.running.is_some() {
+    }
+    // The furthest from running comes first.
+    states.sort_by_key(|state| match state {
+        State::InVain(_) => 0,
+        State::Waits(_) => 1,
+        State::Runs => 2,
+    });
+    states.swap_remove(0)
+}
+
+fn of_container(container: &ContainerStatus) -> State {
+    let state = container.state.clone().unwrap_or_default();
+    if state.running.is_some() {
         return State::Runs;
     }
-    if let Some(waiting) = container.waiting {
+    if let Some(waiting) = state.waiting {
         let reason = waiting.reason.unwrap_or_default();
         let why = format!("{reason} {}", waiting.message.unwrap_or_default()).trim_end().to_owned();
         return if IN_VAIN.contains(&reason.as_str()) { State::InVain(why) } else { State::Waits(why) };
     }
-    let ended = container.terminated.unwrap_or_default();
+    let ended = state.terminated.unwrap_or_default();
     State::Waits(format!("its container ended with {} {}", ended.exit_code, ended.reason.unwrap_or_default()))
 }
 
@@ -245,5 +286,12 @@ mod tests {
         assert_eq!(state(&waiting("ContainerCreating")), State::Waits("ContainerCreating no such image".into()));
         assert_eq!(state(&waiting("ErrImagePull")), State::InVain("ErrImagePull no such image".into()));
         assert!(matches!(state(&Pod::default()), State::Waits(_)));
+        let container = |name: &str, state: Value| json!({"name": name, "image": "i", "imageID": "", "ready": false, "restartCount": 0, "state": state});
+        let waiting = json!({"waiting": {"reason": "ImagePullBackOff"}});
+        let two = json!({"status": {"containerStatuses": [
+            container("a", json!({"running": {}})), container("b", waiting),
+        ]}});
+        let two: Pod = serde_json::from_value(two).expect("a pod");
+        assert_eq!(state(&two), State::InVain("ImagePullBackOff".into()));
     }
 }

@@ -4,6 +4,7 @@
 //! touched. A cluster is called `fleetdrill-FLEET-CLUSTER` and its node has a directory of its fleet's mounted: by that it is known
 //! as ours. The fleet's keeper deletes it at its end; [`sweep`] finds what a keeper that was killed has left.
 
+mod chart;
 mod deployment;
 
 use std::path::{Path, PathBuf};
@@ -17,10 +18,11 @@ use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Cluster, Role};
+use crate::docker;
 use crate::error::ClusterError;
 use crate::existing::Contexts;
 use crate::home::Home;
-use crate::images::{DOCKER, Images, Ready, SHORT};
+use crate::images::{self, DOCKER, Images, Ready, SHORT};
 use crate::keeper::protocol::Farewell;
 use crate::kubeconfig;
 use crate::local::PodPrograms;
@@ -67,6 +69,17 @@ pub struct Setup {
     pub node_image: Option<String>,
     /// The agents' images.
     pub images: Images,
+    /// KubeFleet's charts, of which the agents' Deployments are to be made.
+    pub charts: Option<Charts>,
+}
+
+/// KubeFleet's charts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Charts {
+    /// The directory that has `hub-agent` and `member-agent`.
+    pub dir: PathBuf,
+    /// The image of the container that keeps a member's token; the published one of KubeFleet's version without it.
+    pub refresh_token: Option<String>,
 }
 
 /// The clusters of one fleet.
@@ -82,13 +95,17 @@ pub fn can(ability: Ability) -> bool {
     ability != Ability::RunArgoCd
 }
 
-/// Sees that kind and Docker are there.
+/// Sees that kind and Docker are there, and where charts are asked for, these and helm.
 ///
 /// # Errors
 /// When one isn't, or Docker doesn't answer.
-pub async fn check() -> Result<(), ClusterError> {
+pub async fn check(charts: Option<&Charts>) -> Result<(), ClusterError> {
     KIND.run(["version"], SHORT).await?;
-    DOCKER.run(["version", "--format", "{{.Server.Version}}"], SHORT).await.map(drop)
+    docker::check().await?;
+    match charts {
+        Some(charts) => chart::check(&charts.dir).await,
+        None => Ok(()),
+    }
 }
 
 /// Deletes the clusters of fleets that are no more: their keepers were killed before they could. Gives their names. Clusters that
@@ -189,12 +206,29 @@ impl InKind {
         Ok(Cluster { inner_server: format!("https://{}:6443", node(&name)), ..reached })
     }
 
-    /// Gives a cluster an agent's image.
-    async fn load(&self, agent: &Agent) -> Result<String, ClusterError> {
+    /// Makes an agent's Deployment with so many pods, or changes it into this one, and gives its cluster the images that it needs.
+    async fn deploy(&self, agent: &Agent, replicas: i32) -> Result<deployment::Deployed, ClusterError> {
         let image = self.images.image(agent).await?;
+        self.load(agent, &image).await?;
+        let deployed = self.deployed(&agent.name).await?;
+        let Some(charts) = &self.setup.charts else {
+            deployed.make(agent, &image, replicas).await?;
+            return Ok(deployed);
+        };
+        let refresh_token = charts.refresh_token.clone().unwrap_or_else(|| images::refresh_token(&agent.version));
+        if agent.hub.is_some() {
+            self.images.named(&refresh_token).await?;
+            self.load(agent, &refresh_token).await?;
+        }
+        let objects = chart::objects((&charts.dir, self.home.dir()), agent, &image, &refresh_token, replicas).await?;
+        deployed.make_of(agent, objects).await?;
+        Ok(deployed)
+    }
+
+    /// Gives an agent's cluster an image.
+    async fn load(&self, agent: &Agent, image: &str) -> Result<(), ClusterError> {
         let name = self.name_of(&agent.cluster.name);
-        KIND.run(["load", "docker-image", &image, "--name", &name], LOAD_LIMIT).await?;
-        Ok(image)
+        KIND.run(["load", "docker-image", image, "--name", &name], LOAD_LIMIT).await.map(drop)
     }
 
     /// The cluster that an agent serves, and its Deployment there.
@@ -287,11 +321,9 @@ impl Provider for InKind {
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {
-        let (image, ready) = tokio::join!(self.load(agent), node_ready(&agent.cluster));
+        let (deployed, ready) = tokio::join!(self.deploy(agent, 1), node_ready(&agent.cluster));
         ready?;
-        let deployed = self.deployed(&agent.name).await?;
-        deployed.make(agent, &image?).await?;
-        deployed.runs().await
+        deployed?.runs().await
     }
 
     async fn stop_agent(&self, name: &str) -> Result<(), ClusterError> {
@@ -305,12 +337,9 @@ impl Provider for InKind {
     }
 
     async fn exchange_agent(&self, agent: &Agent) -> Result<bool, ClusterError> {
-        let image = self.load(agent).await?;
-        let deployed = self.deployed(&agent.name).await?;
-        let wanted = deployed.replicas().await?;
-        deployed.make(agent, &image).await?;
+        let wanted = self.deployed(&agent.name).await?.replicas().await?;
+        let deployed = self.deploy(agent, wanted).await?;
         if wanted == 0 {
-            deployed.scale(0).await?;
             return Ok(false);
         }
         deployed.runs().await?;
