@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use serde_saphyr::DuplicateKeyPolicy;
 
 use crate::error::ClusterError;
 use crate::images::{self, SHORT};
@@ -48,16 +49,23 @@ pub(super) async fn objects(
     let (chart, values) = (chart(dir, agent.hub.is_none()).display().to_string(), values.display().to_string());
     let args = ["template", &agent.name, &chart, "--namespace", SYSTEM, "--values", &values];
     let rendered = HELM.run(args, SHORT).await?;
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&rendered).map_err(|e| ClusterError::Outside {
+    let documents = parse(&rendered).map_err(|said| ClusterError::Outside {
         command: format!("helm {}", args.join(" ")),
         how: "what it rendered is no YAML".into(),
-        said: e.to_string(),
+        said,
     })?;
     Ok(documents
         .into_iter()
         .filter(is_to_be_applied)
         .map(|object| ours(object, &agent.name, &agent.flags, replicas))
         .collect())
+}
+
+/// The documents of what helm renders. The member-agent's chart has `ports` twice in one container (v0.1.2, v0.3.1): as for helm, the
+/// last of two counts.
+fn parse(rendered: &str) -> Result<Vec<Value>, String> {
+    let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+    serde_saphyr::from_multiple_with_options(rendered, options).map_err(|e| e.to_string())
 }
 
 /// The namespace and the CRDs are there.
@@ -77,7 +85,7 @@ fn values(agent: &Agent, of_agent: &str, refresh_token: &str) -> Value {
         // Left out of its values, and named in its templates (v0.1.2).
         "logFileMaxSize": 0,
         // What the machine has is shared by several nodes.
-        "resources": {},
+        "resources": null,
     });
     match &agent.hub {
         None => {
@@ -132,6 +140,12 @@ mod tests {
         insta::assert_snapshot!(
             serde_json::to_string_pretty(&ours(chart, "member-1-member-agent", &flags, 1)).expect("JSON")
         );
+    }
+
+    #[test]
+    fn of_two_keys_of_a_chart_the_last_counts() {
+        let parsed = parse("---\n# Source: a\nkind: A\nports: [1]\nports: [2]\n---\nkind: B\n").expect("YAML");
+        assert_eq!(parsed, [json!({"kind": "A", "ports": [2]}), json!({"kind": "B"})]);
     }
 
     #[test]
