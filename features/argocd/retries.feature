@@ -20,7 +20,8 @@ Feature: A sync that fails is tried again
       | field   | value                                |
       | phase   | Running                              |
       | message | namespaces "shop-{suffix}" not found |
-    And the diagnosis of application "web" is AR-SF-013
+    # While an attempt runs, the operation says nothing of the ones before it.
+    And within 20 seconds the diagnosis of application "web" is AR-SF-013
     When the administrator of "member-1" applies
       """
       apiVersion: v1

@@ -107,20 +107,20 @@ fn context(files: &[(String, PathBuf)], libraries: &[PathBuf]) -> Result<tempfil
         to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(ClusterError::io("make", to))?;
         std::fs::copy(from, to).map(drop).map_err(ClusterError::io("copy", from))
     };
-    let mut dockerfile = "FROM scratch\n".to_owned();
+    let mut dockerfile = vec!["FROM scratch".to_owned()];
     for (name, path) in files {
         copy(path, &dir.path().join(name))?;
-        dockerfile += &format!("COPY {name} /{name}\n");
+        dockerfile.push(format!("COPY {name} /{name}"));
     }
     for library in libraries {
         let inside = Path::new("libraries").join(library.strip_prefix("/").unwrap_or(library));
         copy(library, &dir.path().join(&inside))?;
-        dockerfile += &format!("COPY {} {}\n", inside.display(), library.display());
+        dockerfile.push(format!("COPY {} {}", inside.display(), library.display()));
     }
     let (program, command) = (inside::PROGRAM, inside::COMMAND);
-    dockerfile += &format!("USER 65532:65532\nENTRYPOINT [\"{program}\", \"{command}\"]\n");
+    dockerfile.push(format!("USER 65532:65532\nENTRYPOINT [\"{program}\", \"{command}\"]\n"));
     let file = dir.path().join("Dockerfile");
-    std::fs::write(&file, dockerfile).map_err(ClusterError::io("write", &file))?;
+    std::fs::write(&file, dockerfile.join("\n")).map_err(ClusterError::io("write", &file))?;
     Ok(dir)
 }
 

@@ -1,7 +1,7 @@
 //! Clusters in Docker: each in one ordinary container without privileges, KubeFleet's agents in containers beside them.
 //!
 //! A container runs etcd, kube-apiserver, kube-controller-manager and, for pods, kube-scheduler and KWOK: the same programs with the
-//! same flags as on this machine ([`crate::control_plane`]), of an image that is made of them ([`image`]). Containers are started by
+//! same flags as on this machine (`control_plane.rs`), of an image that is made of them (`image.rs`). Containers are started by
 //! testcontainers, on a network of the fleet's own; their API servers are published on 127.0.0.1. `docker logs --follow` of each is a
 //! process of the fleet's keeper: what they log and that they have ended is known as of processes here.
 //!
@@ -138,11 +138,10 @@ fn farewell(dir: &str, network: &str) -> Farewell {
     // A network of somebody else's may have the name.
     const SCRIPT: &str = "docker ps --all --quiet --filter \"label=$1\" | xargs -r docker rm --force --volumes\n\
                           docker network ls --quiet --filter \"label=$1\" | xargs -r docker network rm";
+    const LEFT: &str = "docker ps --all --quiet --filter \"label=$1\"; docker network ls --quiet --filter \"label=$1\"";
     let label = format!("{FLEET_LABEL}={dir}");
-    let left =
-        format!("docker ps --all --quiet --filter \"label=$1\"; docker network ls --quiet --filter \"label=$1\"");
     let shell = |script: &str| ["sh", "-c", script, "sh", &label].map(str::to_owned).to_vec();
-    Farewell { name: network.to_owned(), command: shell(SCRIPT), left: shell(&left) }
+    Farewell { name: network.to_owned(), command: shell(SCRIPT), left: shell(LEFT) }
 }
 
 impl InDocker {

@@ -129,7 +129,7 @@ fn scenarios_pass_in_containers() {
         "8",
     ]);
     command.stdin(Stdio::null());
-    let ran = said(command).expect(0, &[]).stdout;
+    let ran = said(command).expect(0, &[]).stdout.clone();
     assert!(ran.contains(" 0 failed") && ran.contains("on provider docker"), "{ran}");
     place.run(["down", &name]).expect(0, &["ended"]);
     assert_eq!(left(&name), Vec::<String>::new());

@@ -101,7 +101,7 @@ fn scenarios_pass_on_real_nodes() {
     let (place, name) = (Place::new(), name("suite"));
     let mut command = place.command(["run", "--tags", "@drill or (@pods and @kubefleet)", "--jobs", "8"]);
     command.args(OFFLINE).args(node_image());
-    let ran = said(command).expect(0, &[]).stdout;
+    let ran = said(command).expect(0, &[]).stdout.clone();
     assert!(ran.contains(" 0 failed") && ran.contains("on provider kind"), "{ran}");
     assert_eq!(clusters(&name), Vec::<String>::new());
     place.soon_nothing_is_left();
