@@ -129,8 +129,9 @@ fn scenarios_pass_in_containers() {
         "8",
     ]);
     command.stdin(Stdio::null());
-    let ran = said(command).expect(0, &[]).stdout.clone();
-    assert!(ran.contains(" 0 failed") && ran.contains("on provider docker"), "{ran}");
+    let ran = said(command);
     place.run(["down", &name]).expect(0, &["ended"]);
+    let told = &ran.expect(0, &[]).stdout;
+    assert!(told.contains(" 0 failed") && told.contains("on provider docker"), "{told}");
     assert_eq!(left(&name), Vec::<String>::new());
 }
