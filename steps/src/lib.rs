@@ -17,7 +17,9 @@ pub mod diagnosing;
 pub mod envelope;
 pub mod error;
 pub mod fields;
+pub mod forging;
 pub mod hub_application;
+pub mod keeping;
 pub mod limits;
 pub mod live;
 pub mod logs;
@@ -50,5 +52,6 @@ mod world;
 
 pub use deadline::Deadline;
 pub use error::StepError;
-pub use scene::{Definitions, Progress, Scene, SceneInfo};
+pub use keeping::{Kept, MayDiffer};
+pub use scene::{Definitions, Progress, SavedScene, Scene, SceneInfo};
 pub use world::World;

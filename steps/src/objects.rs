@@ -7,6 +7,7 @@ use fleet::argocd;
 use fleet::capability::Capabilities;
 use fleet::kinds::{self, Kind};
 use fleet::observe::Watched;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::StepError;
@@ -19,7 +20,7 @@ use crate::wording;
 pub(crate) const PARENT: &str = "kubernetes-fleet.io/parent-CRP";
 
 /// Cluster-scoped or namespaced: placements, runs, strategies and approval requests come in both.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
     /// ClusterResourcePlacement, ClusterStagedUpdateRun and so on.
     Cluster,
@@ -82,7 +83,7 @@ impl Scope {
 }
 
 /// A placement of a scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Placement {
     /// Its real name.
     pub name: String,
@@ -117,7 +118,7 @@ impl Placement {
 }
 
 /// An update run of a scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UpdateRun {
     /// Its real name.
     pub name: String,
@@ -126,6 +127,7 @@ pub struct UpdateRun {
     /// Its scope, which is the placement's.
     pub scope: Scope,
     /// Since when it waits for the cluster whose stuck threshold has passed; none before it has.
+    #[serde(skip)]
     pub waits_since: Option<Instant>,
     /// What the version could do under which it was made. It names its approval requests once, and keeps the names through an upgrade.
     pub(crate) made_under: Capabilities,
@@ -139,7 +141,7 @@ impl UpdateRun {
 }
 
 /// An Application of a scenario.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Application {
     /// Its real name.
     pub name: String,
@@ -176,6 +178,14 @@ enum By {
 }
 
 impl Found {
+    /// Its name, where it is found by that.
+    pub fn name(&self) -> Option<&str> {
+        match &self.by {
+            By::Name(name) => Some(name),
+            By::TargetCluster(_) | By::Enveloped(_) => None,
+        }
+    }
+
     /// The object among those that are watched.
     pub fn pick<'a>(&self, objects: &'a fleet::observe::Objects) -> Option<&'a Value> {
         let mut all = objects.values().map(AsRef::as_ref);

@@ -9,6 +9,7 @@ use fleet::capability::Capability;
 use fleet::kinds;
 use fleet::observe::{Verdict, Watched};
 use kube::api::ListParams;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::binding;
@@ -437,7 +438,7 @@ fn clusters(object: Object<'_>) -> Vec<&str> {
 }
 
 /// The members that a policy selects: these, and those that get its label.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Choice {
     label: String,
     members: Vec<String>,

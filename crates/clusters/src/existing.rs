@@ -1,7 +1,7 @@
 //! Clusters that exist already, reached by contexts of a kubeconfig. Nothing of them is made or ended here.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -129,6 +129,10 @@ impl Provider for Existing {
     }
 
     async fn start_agent_again(&self, _: &str) -> Result<(), ClusterError> {
+        Err(self.cannot(Ability::StopAgents))
+    }
+
+    async fn hand_over_token(&self, _: &str, _: &Path) -> Result<(), ClusterError> {
         Err(self.cannot(Ability::StopAgents))
     }
 

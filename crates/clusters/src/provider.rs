@@ -76,6 +76,12 @@ pub trait Provider: Send + Sync {
     /// When it runs, or there never was one of that name.
     async fn start_agent_again(&self, name: &str) -> Result<(), ClusterError>;
 
+    /// Hands a new token for its hub, in this file, to a member's agent, which reads it when it is started again at the latest.
+    ///
+    /// # Errors
+    /// When there is no such agent, or it can't be handed over.
+    async fn hand_over_token(&self, name: &str, token: &Path) -> Result<(), ClusterError>;
+
     /// Makes another agent of one, under its name; one that was stopped stays so. Says whether it runs.
     ///
     /// # Errors

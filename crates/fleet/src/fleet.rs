@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clusters::cluster::{Cluster, Role};
 use clusters::home::Home;
@@ -363,7 +363,8 @@ impl Fleet {
     /// When it doesn't join.
     pub async fn rejoin(&self, name: &str, labels: &Value) -> Result<(), FleetError> {
         self.member(name).await?;
-        member::register(self.hub(), self.keeper().dir(), name, labels).await?;
+        let token = member::register(self.hub(), self.keeper().dir(), name, labels).await?;
+        self.0.provider.hand_over_token(&member_agent_name(name), &token).await?;
         member::joined(self.hub(), &Observer::silent(self.first_exit()), name).await
     }
 
@@ -459,6 +460,14 @@ impl Fleet {
     /// When the keeper doesn't answer.
     pub async fn keep(&self) -> Result<(), FleetError> {
         Ok(self.keeper().keep().await?)
+    }
+
+    /// Has the fleet end by itself after a time.
+    ///
+    /// # Errors
+    /// When the keeper doesn't answer.
+    pub async fn end_after(&self, time: Duration) -> Result<(), FleetError> {
+        Ok(self.keeper().end_after(time).await?)
     }
 
     /// Whether it existed before the run that it is used for, and outlives it.

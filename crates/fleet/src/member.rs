@@ -25,7 +25,7 @@ const OURS: &str = "fleetdrill";
 const HEARTBEAT_SECONDS: u32 = 15;
 
 /// How long a member may take to join. It takes about a second here.
-const JOIN_LIMIT: Duration = Duration::from_secs(60);
+const JOIN_LIMIT: Duration = Duration::from_secs(180);
 
 /// How long a member may take to leave. It took 8.5 s on v0.1.2.
 const LEAVE_LIMIT: Duration = Duration::from_secs(120);

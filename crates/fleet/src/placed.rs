@@ -6,7 +6,7 @@ use clusters::cluster::Cluster;
 use futures::future::try_join_all;
 use kube::ResourceExt as _;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::FleetError;
 use crate::fleet::Fleet;
@@ -16,7 +16,7 @@ use crate::kinds::{APPLIED_WORK, CLUSTER_RESOURCE_BINDING, POD, RESOURCE_BINDING
 const PARENT_BINDING: &str = "kubernetes-fleet.io/parent-resource-binding";
 
 /// What the Works of some placements have put on members: resources with their uids, and Pods with how often they restarted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Placed {
     /// By member.
     members: BTreeMap<String, OnMember>,
@@ -25,16 +25,18 @@ pub struct Placed {
 }
 
 /// What is on one member.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct OnMember {
     /// By resource, with the uid.
+    #[serde(with = "pairs")]
     resources: BTreeMap<Resource, String>,
     /// By namespace and name, with the uid and how often its containers restarted.
+    #[serde(with = "pairs")]
     pods: BTreeMap<(String, String), (String, i64)>,
 }
 
 /// One of an AppliedWork's `status.appliedResources`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Resource {
     #[serde(default)]
     group: String,
@@ -195,6 +197,30 @@ async fn lost_on(before: &OnMember, cluster: &Cluster) -> Result<Vec<String>, Fl
         }
     }
     Ok(lost)
+}
+
+/// Maps whose keys are no strings, as lists of pairs.
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::de::DeserializeOwned;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
+        map: &BTreeMap<K, V>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, K, V, D>(from: D) -> Result<BTreeMap<K, V>, D::Error>
+    where
+        K: DeserializeOwned + Ord,
+        V: DeserializeOwned,
+        D: Deserializer<'de>,
+    {
+        Ok(Vec::<(K, V)>::deserialize(from)?.into_iter().collect())
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use clusters::images::Images;
 use clusters::keeper::Program;
 use clusters::kind;
 use clusters::provider::Recipe;
@@ -95,22 +94,24 @@ fn start() -> Result<(), Failure> {
 fn providers() -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let node_image = std::env::var("KIND_NODE_IMAGE").ok();
-    let setup = kind::Setup { node_image: node_image.clone(), images: Images::Built, charts: None };
     println!("\nstart of a fleet, hub and three joined, on each provider");
     if let Err(error) = runtime.block_on(kind::check(None)) {
         println!("  not measured: {error}");
         return Ok(());
     }
     let mut took = Vec::new();
-    for clusters in [Clusters::Local, Clusters::Docker(Images::Built), Clusters::Kind(setup)] {
-        let (name, extras) = (clusters.provider(), components::Extras::default());
-        let components =
-            runtime.block_on(components::ensure(None, &clusters, extras, &|event| eprintln!("{event}")))?;
-        if clusters != Clusters::Local {
+    for provider in ["local", "docker", "kind"] {
+        let mut args = vec!["--provider", provider];
+        if provider != "local" {
+            args.push("--build-images");
+            if let ("kind", Some(image)) = (provider, &node_image) {
+                args.extend(["--node-image", image]);
+            }
             // Images are built once, and are there for every fleet after it.
-            runtime.block_on(a_fleet(&components))?;
+            up_and_down(&args)?;
         }
-        took.push((name, runtime.block_on(a_fleet(&components))?));
+        took.push((provider, up_and_down(&args)?));
+        eprintln!("{provider}: {:.1} s", seconds(took[took.len() - 1].1));
     }
     let by_hand = four_kind_clusters(node_image.as_deref())?;
     let local = took[0].1;
@@ -149,6 +150,15 @@ async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
     let took = started.elapsed();
     fleet.end().await?;
     Ok(took)
+}
+
+/// How long a user waits for a fleet of the built components.
+fn up_and_down(args: &[&str]) -> Result<Duration, Failure> {
+    let started = Instant::now();
+    let up = Command::new(program()).args(["up", "--name", "bench-fleet"]).args(args).output()?;
+    let took = started.elapsed();
+    Command::new(program()).args(["down", "bench-fleet"]).output()?;
+    if up.status.success() { Ok(took) } else { Err(String::from_utf8_lossy(&up.stderr).into()) }
 }
 
 /// Failures one by one and together, on a fleet that is up.

@@ -11,6 +11,7 @@ use strum::IntoEnumIterator;
 
 use crate::components::Clusters;
 use crate::suite::{Selection, Suite, SuiteError};
+use crate::train::exercise::Level;
 
 /// Breaks real fleets on purpose, asserts what the real controllers report, and names the cause with its evidence and
 /// remedy.
@@ -50,6 +51,9 @@ pub enum Command {
     Guides(Guides),
     /// Save what a fleet looks like for a later diagnosis: objects, events, logs, nothing secret
     Collect(Collect),
+    /// Learn the failure modes by repairing them: a broken fleet, hints, and a check that says whether the repair holds
+    #[command(subcommand)]
+    Train(Train),
     /// The real components, by version
     #[command(subcommand)]
     Toolchain(Toolchain),
@@ -407,6 +411,132 @@ pub enum Toolchain {
         /// The version
         version: String,
     },
+}
+
+/// `fleetdrill train`.
+#[derive(Debug, Subcommand)]
+pub enum Train {
+    /// Show the exercises, without giving their causes away
+    List {
+        /// Where they are.
+        #[command(flatten)]
+        from: Exercises,
+        /// The output's format
+        #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+        output: Format,
+    },
+    /// Start a fleet, break it, and print the page that a night shift would get
+    Start(TrainStart),
+    /// Repeat the page, with the time gone by
+    Status(Going),
+    /// Give the next of three hints: where to look, which field, what it means
+    Hint(Going),
+    /// Say what the cause is: a failure code, or words
+    Diagnose {
+        /// The cause, e.g. `KF-WS-001` or `the namespace is terminating`; `nothing` where nothing is broken
+        #[arg(value_name = "CODE|WORDS", required = true)]
+        answer: Vec<String>,
+        /// Which one.
+        #[command(flatten)]
+        going: Going,
+    },
+    /// Restart an agent, as `kubectl rollout restart` does where it is a Deployment
+    Restart {
+        /// `hub-agent`, or the member whose agent is meant
+        #[arg(value_name = "AGENT")]
+        agent: String,
+        /// Which one.
+        #[command(flatten)]
+        going: Going,
+    },
+    /// Judge the repair: the symptom is gone and stays gone, nothing else is, and a fresh change goes through
+    Check(Going),
+    /// Show the evidence and the commands, and end the exercise; its fleet stays up for a look
+    Solution(Going),
+    /// End the exercise and its fleet
+    Stop(Going),
+    /// Put the scores of several exercises and people side by side
+    Report {
+        /// Files with scores, or directories of them; those kept on this machine by default
+        #[arg(value_name = "FILE|DIR")]
+        scores: Vec<PathBuf>,
+        /// The output's format
+        #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+        output: Format,
+    },
+    /// Try exercises out: the remedy has to pass the check, doing nothing and the wrong repairs mustn't
+    Verify(TrainVerify),
+}
+
+/// Where exercises are.
+#[derive(Debug, Args)]
+pub struct Exercises {
+    /// A directory with exercises of one's own (.yaml) instead of the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub exercises: Option<PathBuf>,
+}
+
+/// An exercise that goes on.
+#[derive(Debug, Args)]
+pub struct Going {
+    /// The exercise, by the name that it was started with; needed where several go on
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+/// `fleetdrill train start`.
+#[derive(Debug, Args)]
+pub struct TrainStart {
+    /// The exercise; `fleetdrill train list` shows them
+    #[arg(value_name = "EXERCISE", required_unless_present = "random", conflicts_with = "random")]
+    pub exercise: Option<String>,
+    /// Any of them
+    #[arg(long)]
+    pub random: bool,
+    /// With --random: only of this level
+    #[arg(long, value_name = "LEVEL", requires = "random")]
+    pub level: Option<Level>,
+    /// Call it so, where several go on at once; the exercise's own name by default
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Who does it, for the score; the user's name by default
+    #[arg(long, value_name = "WHO", env = "USER", hide_env = true, default_value = "somebody")]
+    pub trainee: String,
+    /// After how many hours a forgotten exercise ends itself
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=72))]
+    pub hours: u8,
+    /// Where the exercises are.
+    #[command(flatten)]
+    pub from: Exercises,
+    /// KubeFleet's version; `fleetdrill toolchain list` shows them
+    #[arg(long, value_name = "VERSION")]
+    pub kubefleet: Option<String>,
+    /// Where its clusters come from
+    #[arg(long, value_name = "PROVIDER", default_value = "local", value_parser = makers())]
+    pub provider: Provider,
+    /// What clusters in Docker are made of.
+    #[command(flatten)]
+    pub images: Images,
+}
+
+/// `fleetdrill train verify`.
+#[derive(Debug, Args)]
+pub struct TrainVerify {
+    /// The exercises; all by default
+    #[arg(value_name = "EXERCISE")]
+    pub names: Vec<String>,
+    /// Where they are.
+    #[command(flatten)]
+    pub from: Exercises,
+    /// KubeFleet's version; `fleetdrill toolchain list` shows them
+    #[arg(long, value_name = "VERSION")]
+    pub kubefleet: Option<String>,
+    /// How many tries go on at the same time
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u8).range(1..))]
+    pub jobs: u8,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: Format,
 }
 
 /// Where clusters come from.

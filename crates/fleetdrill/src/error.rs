@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::exit::Exit;
 use crate::reporter::ReportError;
 use crate::suite::SuiteError;
+use crate::train::exercise::ExerciseError;
 
 /// An error of a command.
 #[derive(Debug, Error)]
@@ -16,6 +17,9 @@ pub enum CommandError {
     /// Features that can't be used.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// An exercise that can't be used.
+    #[error(transparent)]
+    Exercise(#[from] ExerciseError),
     /// A component can't be had.
     #[error(transparent)]
     Toolchain(#[from] ToolchainError),
@@ -63,6 +67,7 @@ impl CommandError {
             }
             Self::Cluster(error) | Self::Fleet(FleetError::Cluster(error)) => of_cluster(error),
             Self::Suite(_)
+            | Self::Exercise(_)
             | Self::Usage { .. }
             | Self::Report(_)
             | Self::Fleet(FleetError::NoSuchMember(_))
@@ -85,6 +90,7 @@ impl CommandError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Suite(error) => error.hint(),
+            Self::Exercise(error) => error.hint(),
             Self::Toolchain(error) => error.hint(),
             Self::Fleet(error) => error.hint(),
             Self::Cluster(error) => error.hint(),

@@ -2,7 +2,8 @@
 //!
 //! [`cli`] says what can be asked, [`commands`] does it, one file per command. [`suite`] reads features and selects
 //! scenarios, [`needed`] says what they need KubeFleet to do, `abilities` what they need of the fleet's provider,
-//! [`guides`] what KubeFleet's guides say and whether it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`reporter`] turns what happened into
+//! [`guides`] what KubeFleet's guides say and whether it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`train`]
+//! has people repair what they break, [`reporter`] turns what happened into
 //! what people and CI systems read, [`names`] takes names out of what controllers wrote so that it can be compared, and
 //! [`output`] holds the texts that several commands share. [`exit`] is the contract on exit codes.
 
@@ -19,4 +20,5 @@ pub mod output;
 pub mod reporter;
 pub mod run;
 pub mod suite;
+pub mod train;
 pub mod upgrade;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use cucumber::feature::Ext as _;
 use fleet::capability::Capabilities;
 use gherkin::tagexpr::TagOperation;
-use gherkin::{Feature, GherkinEnv, Scenario, Step};
+use gherkin::{Feature, GherkinEnv, Scenario, Step, StepType};
 use include_dir::{Dir, include_dir};
 use steps::{World, real_time};
 use thiserror::Error;
@@ -19,6 +19,9 @@ use crate::needed::Needed;
 
 /// The built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
+
+/// What all steps say that assert a failure's diagnosis.
+const DIAGNOSED: &str = "the diagnosis of ";
 
 /// What begins a tag that says how long a scenario takes about, such as `@takes-150s`.
 const TAKES: &str = "takes-";
@@ -268,7 +271,8 @@ impl Suite {
         Ok(())
     }
 
-    fn check_steps(&self) -> Result<(), SuiteError> {
+    /// Sees to it that every step is defined.
+    pub(crate) fn check_steps(&self) -> Result<(), SuiteError> {
         let vocabulary = World::vocabulary();
         let mut undefined = Vec::new();
         for (feature, scenario) in self.scenarios() {
@@ -333,6 +337,19 @@ pub(crate) fn steps<'a>(feature: &'a Feature, scenario: &'a Scenario) -> impl It
     feature.background.iter().flat_map(|background| &background.steps).chain(&scenario.steps)
 }
 
+/// Where the remedy begins: the first When behind the diagnosis of a failure, or, in a scenario that diagnoses none, behind a Then.
+/// A failure that takes several steps to induce has asserted something before it is there.
+#[must_use]
+pub fn remedy(steps: &[Step]) -> Option<usize> {
+    let is_diagnosis = |step: &Step| step.value.contains(DIAGNOSED);
+    let asserted = steps.iter().position(is_diagnosis).or_else(|| {
+        let is_then = |step: &Step| step.ty == StepType::Then;
+        steps.iter().position(is_then)
+    })?;
+    let behind = steps[asserted..].iter().position(|step| step.ty == StepType::When)?;
+    Some(asserted + behind)
+}
+
 /// Where a scenario is, for people: its file and line.
 fn place(feature: &Feature, scenario: &Scenario) -> String {
     format!("{}:{}", file(feature), scenario.position.line)
@@ -346,7 +363,7 @@ pub fn needed(feature: &Feature, scenario: &Scenario) -> Result<Needed, String> 
     Needed::of(&tags(feature, scenario))?.and_of(steps(feature, scenario))
 }
 
-fn built_in() -> Result<Vec<Feature>, SuiteError> {
+pub(crate) fn built_in() -> Result<Vec<Feature>, SuiteError> {
     let mut files: Vec<_> = BUILT_IN.find("**/*.feature").into_iter().flatten().filter_map(|e| e.as_file()).collect();
     files.sort_by_key(|f| f.path());
     files.iter().map(|f| parse(f.path(), f.contents_utf8().unwrap_or_default())).collect()
@@ -370,12 +387,12 @@ fn read_dir(dir: &Path) -> Result<Vec<Feature>, SuiteError> {
     files.iter().map(|f| read_file(f)).collect()
 }
 
-fn read_file(path: &Path) -> Result<Feature, SuiteError> {
+pub(crate) fn read_file(path: &Path) -> Result<Feature, SuiteError> {
     let text = std::fs::read_to_string(path).map_err(|source| SuiteError::Read { path: path.to_owned(), source })?;
     parse(path, &text)
 }
 
-fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
     let wrong = |place: &str, why: &str| {
         Err(SuiteError::Syntax { place: format!("{}{place}", path.display()), why: why.to_owned() })
     };

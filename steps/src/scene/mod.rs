@@ -1,7 +1,9 @@
 //! A scenario's lease on the fleet: its names, what it has made, and what it has seen.
 
+mod saved;
 mod striking;
 
+pub use saved::SavedScene;
 pub use striking::Definitions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +14,7 @@ use clusters::cluster::Cluster;
 use diagnosis::{Finding, Snapshot};
 use fleet::argocd::Repository;
 use fleet::existing::RUN_LABEL;
-use fleet::kinds::Kind;
+use fleet::kinds::{self, Kind};
 use fleet::objects;
 use fleet::observe::{Held, Objects, Observer, Verdict, Watched};
 use fleet::webhook::Rule;
@@ -91,13 +93,23 @@ pub struct Scene {
     pub(crate) beside: JoinSet<()>,
 }
 
-/// Something to delete at the end.
+/// An object, in most cases something to delete at the end.
 #[derive(Clone)]
-struct Made {
+pub(crate) struct Made {
     cluster: Cluster,
-    kind: Kind,
+    pub(crate) kind: Kind,
     namespace: Option<String>,
     name: String,
+}
+
+impl Made {
+    /// The object as it is now, if it is there.
+    pub(crate) async fn read(&self) -> Result<Option<DynamicObject>, FleetError> {
+        let api = self.kind.api(&self.cluster.client, self.namespace.as_deref());
+        let failed = FleetError::api(&self.cluster.name, format!("read {}/{}", self.kind.kind, self.name));
+        let object = api.get_opt(&self.name).await.map_err(failed)?;
+        Ok(object.filter(|object| object.metadata.deletion_timestamp.is_none()))
+    }
 }
 
 impl std::fmt::Debug for Scene {
@@ -234,6 +246,23 @@ impl Scene {
     pub(crate) fn json(&self, text: &str) -> Result<Value, StepError> {
         let text = self.names.fill(text);
         serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
+    }
+
+    /// Whether a member, or an agent that is called after it, isn't another scene's on the same fleet.
+    pub(crate) fn uses(&self, member: &str) -> bool {
+        let others = format!("-{}", self.info.run);
+        !member.contains(&others) || self.own_members.iter().any(|own| member.starts_with(own.as_str()))
+    }
+
+    /// What it has made, and the MemberClusters that it uses.
+    pub(crate) async fn belongings(&self) -> Vec<Made> {
+        let members = self.fleet.members().await.into_keys().filter(|name| self.uses(name)).map(|name| Made {
+            cluster: self.hub(),
+            kind: kinds::MEMBER_CLUSTER,
+            namespace: None,
+            name,
+        });
+        self.made.iter().cloned().chain(members).collect()
     }
 
     /// Creates an object on the hub and remembers to delete it at the end.

@@ -12,6 +12,8 @@ mod image;
 mod inside;
 
 use std::collections::HashMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -423,6 +425,17 @@ impl Provider for InDocker {
         let since = jiff::Timestamp::now().to_string();
         DOCKER.run(["start", &self.container_name(name)], SHORT).await?;
         self.home.keeper().start_again_with(name, &["--since".into(), since]).await
+    }
+
+    async fn hand_over_token(&self, name: &str, token: &Path) -> Result<(), ClusterError> {
+        // Docker copies owner and rights as well, and the agent is nobody of this machine's.
+        let readable = tempfile::NamedTempFile::new_in(self.home.dir());
+        let readable = readable.map_err(ClusterError::io("make a file in", self.home.dir()))?;
+        std::fs::copy(token, readable.path())
+            .and_then(|_| std::fs::set_permissions(readable.path(), Permissions::from_mode(0o644)))
+            .map_err(ClusterError::io("copy", token))?;
+        let there = format!("{}:{FILES}/token", self.container_name(name));
+        DOCKER.run(["cp", &readable.path().display().to_string(), &there], SHORT).await.map(drop)
     }
 
     async fn exchange_agent(&self, agent: &Agent) -> Result<bool, ClusterError> {

@@ -252,6 +252,14 @@ impl Keeper {
         Ok(())
     }
 
+    /// Has the fleet end by itself after a time, counted in whole seconds.
+    ///
+    /// # Errors
+    /// When the keeper doesn't answer.
+    pub async fn end_after(&self, time: Duration) -> Result<(), ClusterError> {
+        self.done(Request::EndAfter { seconds: time.as_secs() }, "set the fleet's end".into()).await
+    }
+
     /// Ends the fleet and waits until nothing of it is left.
     ///
     /// # Errors

@@ -78,6 +78,11 @@ pub enum Request {
     },
     /// Outlive the owner from now on.
     Keep,
+    /// End by itself after so many seconds, as if asked to.
+    EndAfter {
+        /// Seconds from now.
+        seconds: u64,
+    },
     /// Kill everything, remove the directory and end.
     End,
     /// Send an [`Exit`] a line for each process that ends without having been stopped, starting with those that have.

@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
 use socket2::{Domain, Socket, Type};
@@ -299,6 +300,14 @@ async fn handle(keeper: &Arc<State>, request: Request) -> Response {
         }
         Request::Keep => {
             keeper.lock().kept = true;
+            Response::Done
+        }
+        Request::EndAfter { seconds } => {
+            let keeper = Arc::clone(keeper);
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                keeper.end.notify_one();
+            });
             Response::Done
         }
         Request::End => {

@@ -63,9 +63,16 @@ impl Deployed {
     /// Makes what it needs whoever makes it: the namespace, and the Secret with a member's token for the hub.
     pub(super) async fn prepare(&self, agent: &Agent) -> Result<(), ClusterError> {
         self.apply(&Api::<Namespace>::all(self.cluster.client.clone()), SYSTEM, json!({})).await?;
-        let Some(hub) = &agent.hub else { return Ok(()) };
-        let read = tokio::fs::read_to_string(&hub.token).await;
-        let token = read.map_err(ClusterError::io("read", &hub.token))?;
+        match &agent.hub {
+            Some(hub) => self.hand_over(&hub.token).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the Secret with a member's token for the hub, or changes it.
+    pub(super) async fn hand_over(&self, token: &Path) -> Result<(), ClusterError> {
+        let read = tokio::fs::read_to_string(token).await;
+        let token = read.map_err(ClusterError::io("read", token))?;
         self.apply(&self.namespaced::<Secret>(), &self.agent, json!({"stringData": {TOKEN.1: token}})).await
     }
 

@@ -336,6 +336,10 @@ impl Provider for InKind {
         deployed.runs().await
     }
 
+    async fn hand_over_token(&self, name: &str, token: &Path) -> Result<(), ClusterError> {
+        self.deployed(name).await?.hand_over(token).await
+    }
+
     async fn exchange_agent(&self, agent: &Agent) -> Result<bool, ClusterError> {
         let wanted = self.deployed(&agent.name).await?.replicas().await?;
         let deployed = self.deploy(agent, wanted).await?;

@@ -3,6 +3,7 @@
 use std::path::{Component as PathComponent, Path, PathBuf};
 use std::process::Stdio;
 
+use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 
 use crate::error::FleetError;
@@ -11,7 +12,7 @@ use crate::error::FleetError;
 const BRANCH: &str = "main";
 
 /// A git repository in the fleet's directory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Repository {
     git: PathBuf,
     dir: PathBuf,

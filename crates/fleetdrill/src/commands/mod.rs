@@ -12,6 +12,7 @@ mod run;
 mod status;
 mod target;
 mod toolchain;
+mod train;
 mod up;
 mod upgrade;
 
@@ -37,6 +38,7 @@ pub async fn execute(cli: Cli) -> Exit {
         Command::Explain(args) => explain::explain(&args),
         Command::Guides(args) => guides::guides(&args),
         Command::Collect(args) => interruptible(collect::collect(&args)).await,
+        Command::Train(args) => train::train(args).await,
         Command::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
     };
     match result {

@@ -2,13 +2,10 @@
 
 use gherkin::{Scenario, Step, StepType};
 
-use crate::suite::{Suite, has_tag, steps};
+use crate::suite::{Suite, has_tag, remedy, steps};
 
 /// The step at which a scenario waits for the upgrade.
 const UPGRADED: &str = "KubeFleet is upgraded";
-
-/// What all steps say that assert a failure's diagnosis.
-const DIAGNOSED: &str = "the diagnosis of ";
 
 /// What steps say that have KubeFleet place something.
 const PLACES: &str = "placement ";
@@ -25,24 +22,12 @@ pub fn in_flight(suite: &Suite) -> Suite {
         if scenario.steps.iter().any(|step| step.value == UPGRADED) {
             continue;
         }
-        let at = remedy(scenario).unwrap_or(scenario.steps.len());
+        let at = remedy(&scenario.steps).unwrap_or(scenario.steps.len());
         if let Some(step) = upgrade_before(scenario, at) {
             scenario.steps.insert(at, step);
         }
     }
     suite
-}
-
-/// Where the remedy begins: the first When behind the diagnosis of a failure, or, in a scenario that diagnoses none, behind a Then.
-/// A failure that takes several steps to induce has asserted something before it is there.
-fn remedy(scenario: &Scenario) -> Option<usize> {
-    let is_diagnosis = |step: &Step| step.value.contains(DIAGNOSED);
-    let asserted = scenario.steps.iter().position(is_diagnosis).or_else(|| {
-        let is_then = |step: &Step| step.ty == StepType::Then;
-        scenario.steps.iter().position(is_then)
-    })?;
-    let behind = scenario.steps[asserted..].iter().position(|step| step.ty == StepType::When)?;
-    Some(asserted + behind)
 }
 
 fn upgrade_before(scenario: &Scenario, at: usize) -> Option<Step> {

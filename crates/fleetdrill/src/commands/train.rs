@@ -1,0 +1,454 @@
+//! `fleetdrill train`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clusters::keeper::Program;
+use clusters::provider::{Ability, is_agent};
+use clusters::state_dir;
+use diagnosis::Finding;
+use fleet::{Fleet, faults};
+use jiff::{SignedDuration, Timestamp};
+use rand::RngExt as _;
+use steps::World;
+
+use super::progress::Progress;
+use super::run::new_id;
+use super::target::unusable;
+use super::up::IN_DOCKER;
+use super::{interruptible, versions};
+use crate::abilities;
+use crate::cli::{Going, Provider, Train, TrainStart, TrainVerify};
+use crate::components::{self, Clusters, Extras};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::output::style::Look;
+use crate::output::{data, training};
+use crate::train::exercise::{self, Exercise, Script};
+use crate::train::judge::Judge;
+use crate::train::room::{Answer, Part, Room};
+use crate::train::score::{Outcome, Score};
+use crate::train::stage::Stage;
+use crate::train::{proof, script};
+use crate::cli::Format;
+
+/// How long the fleet lives healthily before it is broken.
+const HEALTHY: Duration = Duration::from_secs(5);
+
+/// How many members a fleet has to look around in, at least.
+const MEMBERS: usize = 2;
+
+pub(super) async fn train(args: Train) -> Result<Exit, CommandError> {
+    match args {
+        Train::List { from, output } => list(from.exercises.as_deref(), output),
+        Train::Start(args) => start(args).await,
+        Train::Status(going) => interruptible(status(&going)).await,
+        Train::Hint(going) => interruptible(hint(&going)).await,
+        Train::Diagnose { answer, going } => interruptible(diagnose(&answer.join(" "), &going)).await,
+        Train::Restart { agent, going } => interruptible(restart(&agent, &going)).await,
+        Train::Check(going) => interruptible(check(&going)).await,
+        Train::Solution(going) => interruptible(solution(&going)).await,
+        Train::Stop(going) => interruptible(stop(&going)).await,
+        Train::Report { scores, output } => {
+            let scores = Score::read(&scores)?;
+            match output {
+                Format::Text => data::print_text(&training::report(&scores, look().width)),
+                format => data::print(format, &scores),
+            }
+            Ok(Exit::Fine)
+        }
+        Train::Verify(args) => verify(args).await,
+    }
+}
+
+fn look() -> Look {
+    Look::from_locale()
+}
+
+fn usage(message: String, hint: &str) -> CommandError {
+    CommandError::Usage { message, hint: Some(hint.to_owned()) }
+}
+
+fn list(from: Option<&Path>, output: Format) -> Result<Exit, CommandError> {
+    let exercises = exercise::all(from)?;
+    match output {
+        Format::Text => data::print_text(&training::list(&exercises, look().width)),
+        format => data::print(format, &exercises.iter().map(training::Listed::of).collect::<Vec<_>>()),
+    }
+    Ok(Exit::Fine)
+}
+
+/// The exercise that is asked for.
+fn chosen(args: &TrainStart) -> Result<Exercise, CommandError> {
+    let from = args.from.exercises.as_deref();
+    if let Some(name) = &args.exercise {
+        return Ok(exercise::find(name, from)?);
+    }
+    let mut all = exercise::all(from)?;
+    all.retain(|exercise| args.level.is_none_or(|level| exercise.level == level));
+    if args.provider != Provider::Local {
+        all.retain(|exercise| !exercise.suite().needs_argocd());
+    }
+    if all.is_empty() {
+        return Err(usage("no exercise is left to choose from".into(), "`fleetdrill train list` shows them all"));
+    }
+    Ok(all.swap_remove(rand::rng().random_range(0..all.len())))
+}
+
+async fn start(args: TrainStart) -> Result<Exit, CommandError> {
+    let exercise = chosen(&args)?;
+    let name = args.name.clone().unwrap_or_else(|| exercise.name.clone());
+    let clusters = args.images.clusters(args.provider).map_err(|why| unusable(why, Some(IN_DOCKER)))?;
+    let clusters = clusters.unwrap_or(Clusters::Local);
+    able(&exercise, &clusters)?;
+    if let Some(room) = Room::open(&name)? {
+        if room.is_alive() {
+            let hint = format!("end it (fleetdrill train stop --name {name}), or give the new one another --name");
+            return Err(usage(format!("exercise `{name}` goes on already"), &hint));
+        }
+        room.forget()?;
+    }
+    let hours = i64::from(args.hours);
+    let now = Timestamp::now();
+    let mut room = Room {
+        name,
+        id: new_id(),
+        exercise: exercise.name.clone(),
+        exercises: args.from.exercises.clone().map(|dir| std::path::absolute(&dir).unwrap_or(dir)),
+        trainee: args.trainee.clone(),
+        kubefleet: components::kubefleet(args.kubefleet.as_deref())?,
+        provider: clusters.provider().to_owned(),
+        started_at: now,
+        broken_at: None,
+        ends_at: now + SignedDuration::from_hours(hours),
+        parts: Vec::new(),
+        hints: 0,
+        answers: Vec::new(),
+        checks: 0,
+        over: None,
+    };
+    clusters.check().await?;
+    room.save()?;
+    let time = Duration::from_secs(u64::from(args.hours) * 3600);
+    let started = interruptible(script::quietly(begin(&mut room, &exercise, &clusters, time))).await;
+    if !matches!(started, Ok(Exit::Fine)) {
+        state_dir::wait_until_gone(&room.fleet()).await;
+        room.forget()?;
+    }
+    started
+}
+
+/// Sees to it that clusters of a provider can do what an exercise needs.
+fn able(exercise: &Exercise, clusters: &Clusters) -> Result<(), CommandError> {
+    let suite = exercise.suite();
+    let lacking = suite.scenarios().find_map(|(f, s)| abilities::lacking(f, s, |ability: Ability| clusters.can(ability)));
+    match lacking {
+        Some(ability) => {
+            let message = format!("exercise `{}` can't be done on {}, which can't {ability}", exercise.name, clusters.provider());
+            Err(usage(message, "--provider local can"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What a fleet needs for some exercises: components, and how many members.
+fn needs(exercises: &[&Exercise]) -> (Extras<'static>, usize) {
+    let mut extras = Extras::default();
+    let mut members = MEMBERS;
+    for exercise in exercises {
+        let suite = exercise.suite();
+        extras.pods |= suite.needs_pods();
+        if suite.needs_argocd() {
+            extras.argocd = Some(None);
+        }
+        members = members.max(suite.scenarios().map(|(f, s)| abilities::members(f, s)).max().unwrap_or_default());
+    }
+    (extras, members)
+}
+
+/// A fleet for exercises.
+async fn fleet(
+    name: String,
+    kubefleet: &str,
+    clusters: &Clusters,
+    exercises: &[&Exercise],
+    progress: &Arc<Progress>,
+) -> Result<Fleet, CommandError> {
+    let (extras, members) = needs(exercises);
+    let building = Arc::clone(progress);
+    let build = move |event| building.build(&event);
+    let components = components::ensure(Some(kubefleet), clusters, extras, &build).await?;
+    progress.say("starting the fleet");
+    let starting = Arc::clone(progress);
+    let options = components.options(name, members, Program::this()?);
+    Ok(Fleet::create(options, Arc::new(move |stage| starting.fleet(&stage))).await?)
+}
+
+async fn begin(room: &mut Room, exercise: &Exercise, clusters: &Clusters, time: Duration) -> Result<Exit, CommandError> {
+    let progress = Arc::new(Progress::stderr());
+    let fleet = fleet(room.fleet(), &room.kubefleet, clusters, &[exercise], &progress).await?;
+    let scripts = exercise.scripts(&fleet.capabilities(), &fleet.version())?;
+    let cli = if exercise.suite().needs_argocd() {
+        progress.say("starting Argo CD's API server");
+        Some(fleet.start_argocd_server().await?)
+    } else {
+        None
+    };
+    let vocabulary = World::vocabulary();
+    progress.say("the fleet gets something to do");
+    let mut stages = Vec::new();
+    for (script, suffix) in scripts.iter().zip(["a", "b", "c", "d"]) {
+        stages.push(Stage::set(&fleet, &room.id, format!("{}{suffix}", &room.id[..2]), script, &vocabulary).await?);
+    }
+    progress.say("all is well, for a moment");
+    tokio::time::sleep(HEALTHY).await;
+    progress.say("something happens (this may take a minute or two)");
+    for (stage, script) in stages.iter_mut().zip(&scripts) {
+        let part: Part = stage.break_it(script, &vocabulary).await?;
+        room.parts.push(part);
+    }
+    room.broken_at = Some(Timestamp::now());
+    room.save()?;
+    fleet.end_after(time).await?;
+    fleet.keep().await?;
+    progress.finish();
+    let contexts = contexts(&fleet).await;
+    data::print_text(&training::page(room, exercise, &contexts, cli.as_ref(), look().width));
+    Ok(Exit::Fine)
+}
+
+/// Where a trainee can look.
+async fn contexts(fleet: &Fleet) -> training::Contexts {
+    training::Contexts {
+        kubeconfig: fleet.kubeconfig_file(),
+        names: std::iter::once("hub".to_owned()).chain(fleet.members().await.into_keys()).collect(),
+        versions: versions(&fleet.version(), fleet.argocd_version().await.as_deref()),
+    }
+}
+
+/// An exercise that goes on, with its fleet.
+struct Open {
+    room: Room,
+    exercise: Exercise,
+    fleet: Fleet,
+}
+
+impl Going {
+    fn room(&self) -> Result<Room, CommandError> {
+        if let Some(name) = &self.name {
+            let none = || usage(format!("no exercise `{name}` goes on"), "`fleetdrill train start` starts one");
+            return Room::open(name)?.ok_or_else(none);
+        }
+        let mut rooms = Room::all()?;
+        match rooms.len() {
+            0 => Err(usage("no exercise goes on".into(), "`fleetdrill train list` shows them, `train start` starts one")),
+            1 => Ok(rooms.remove(0)),
+            _ => {
+                let names: Vec<String> = rooms.iter().map(|room| format!("--name {}", room.name)).collect();
+                Err(usage("several exercises go on".into(), &format!("say which: {}", names.join(", "))))
+            }
+        }
+    }
+
+    /// # Errors
+    /// When there is none, or its fleet died underneath.
+    async fn open(&self) -> Result<Open, CommandError> {
+        let room = self.room()?;
+        let exercise = exercise::find(&room.exercise, room.exercises.as_deref())?;
+        let stop = format!("fleetdrill train stop --name {}", room.name);
+        let gone = |why: &str| CommandError::Environment {
+            message: format!("exercise `{}` can't be gone on with, and isn't scored: {why}", room.name),
+            hint: Some(format!("clean up, then start it again: {stop}")),
+        };
+        if room.broken_at.is_none() && room.is_alive() {
+            return Err(usage(format!("exercise `{}` is just starting", room.name), "wait for its page"));
+        }
+        if room.broken_at.is_none() {
+            return Err(gone("its start was interrupted"));
+        }
+        if !room.is_alive() && Timestamp::now() >= room.ends_at {
+            return Err(gone(&format!("its time was up at {}", training::clock(room.ends_at))));
+        }
+        if !room.is_alive() {
+            return Err(gone("its fleet has died underneath"));
+        }
+        let fleet = Fleet::open(&room.fleet()).await?;
+        let processes = fleet.keeper().processes().await?;
+        // An agent that somebody ended is part of the game.
+        let died = processes.iter().find(|process| process.exit.is_some() && !is_agent(&process.name));
+        if let Some(process) = died {
+            let how = process.exit.as_deref().unwrap_or_default();
+            return Err(gone(&format!("its fleet has died underneath: {} ended ({how})", process.name)));
+        }
+        Ok(Open { room, exercise, fleet })
+    }
+
+    /// As [`Going::open`], for what is possible only up to the exercise's end.
+    async fn open_for_work(&self) -> Result<Open, CommandError> {
+        let open = self.open().await?;
+        if open.room.over.is_some() {
+            let hint = format!("its fleet stays up until: fleetdrill train stop --name {}", open.room.name);
+            return Err(usage(format!("exercise `{}` is over", open.room.name), &hint));
+        }
+        Ok(open)
+    }
+}
+
+async fn status(going: &Going) -> Result<Exit, CommandError> {
+    let Open { room, exercise, fleet } = going.open().await?;
+    let contexts = contexts(&fleet).await;
+    let cli = if fleet.argocd_version().await.is_some() { Some(fleet.start_argocd_server().await?) } else { None };
+    data::print_text(&training::page(&room, &exercise, &contexts, cli.as_ref(), look().width));
+    Ok(Exit::Fine)
+}
+
+async fn hint(going: &Going) -> Result<Exit, CommandError> {
+    let Open { mut room, exercise, .. } = going.open_for_work().await?;
+    let number = room.hints.min(exercise.hints.len() - 1);
+    if room.hints < exercise.hints.len() {
+        room.hints += 1;
+        room.save()?;
+    }
+    data::print_text(&training::hint(&room, &exercise, number, look().width));
+    Ok(Exit::Fine)
+}
+
+async fn diagnose(answer: &str, going: &Going) -> Result<Exit, CommandError> {
+    let Open { mut room, exercise, .. } = going.open_for_work().await?;
+    let named: Vec<usize> =
+        exercise.faults.iter().enumerate().filter(|(_, fault)| fault.is_named_by(answer)).map(|(n, _)| n).collect();
+    let right = !named.is_empty();
+    room.answers.push(Answer { at: Timestamp::now(), text: answer.to_owned(), names: named });
+    room.save()?;
+    data::print_text(&training::answered(&room, &exercise, right, look().width));
+    Ok(if right { Exit::Fine } else { Exit::Found })
+}
+
+async fn restart(agent: &str, going: &Going) -> Result<Exit, CommandError> {
+    let Open { fleet, .. } = going.open_for_work().await?;
+    if agent == "hub-agent" || agent == "hub" {
+        fleet.restart_hub_agent().await?;
+        eprintln!("the hub-agent is restarted");
+        return Ok(Exit::Fine);
+    }
+    let member = fleet.member(agent).await?;
+    faults::stop_member_agent(&fleet, &member.cluster.name).await?;
+    faults::start_member_agent(&fleet, &member.cluster.name).await?;
+    eprintln!("the agent of {agent} is restarted");
+    Ok(Exit::Fine)
+}
+
+async fn check(going: &Going) -> Result<Exit, CommandError> {
+    let Open { mut room, exercise, fleet } = going.open_for_work().await?;
+    let number = room.checks + 1;
+    let progress = Progress::stderr();
+    let said = std::sync::Mutex::new(String::new());
+    let tell = |text: &str| {
+        let mut said = said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Off a terminal each is a line.
+        if *said != text {
+            progress.say(text);
+            text.clone_into(&mut said);
+        }
+    };
+    let vocabulary = World::vocabulary();
+    let named = room.named().len() == exercise.faults.len();
+    let judge = Judge { fleet: &fleet, exercise: &exercise, number, named, vocabulary: &vocabulary, tell: &tell };
+    let mut died = fleet.first_exit();
+    let missing = tokio::select! {
+        missing = script::quietly(judge.judge(&mut room.parts)) => missing?,
+        Ok(exit) = died.wait_for(|exit| exit.as_ref().is_some_and(|exit| !is_agent(&exit.name))) => {
+            let what = exit.as_ref().map(|exit| format!("{} ended ({})", exit.name, exit.status)).unwrap_or_default();
+            return Err(CommandError::Environment {
+                message: format!("the fleet died underneath, and the check doesn't count: {what}"),
+                hint: Some(format!("fleetdrill train stop --name {}", room.name)),
+            });
+        }
+    };
+    progress.finish();
+    room.checks = number;
+    if missing.is_empty() {
+        room.over = Some(Outcome::Repaired);
+    }
+    room.save()?;
+    let kept = if missing.is_empty() {
+        let score = room.score(&exercise, Outcome::Repaired);
+        Some((score.keep()?, score))
+    } else {
+        None
+    };
+    data::print_text(&training::checked(&room, &exercise, &missing, kept.as_ref(), look()));
+    Ok(if missing.is_empty() { Exit::Fine } else { Exit::Found })
+}
+
+async fn solution(going: &Going) -> Result<Exit, CommandError> {
+    let Open { mut room, exercise, fleet } = going.open().await?;
+    let first = room.over.is_none();
+    let kept = if first {
+        room.over = Some(Outcome::Solution);
+        room.save()?;
+        let score = room.score(&exercise, Outcome::Solution);
+        Some((score.keep()?, score))
+    } else {
+        None
+    };
+    let findings: Vec<Finding> = diagnosis::diagnose(&*fleet.snapshot().await?);
+    data::print_text(&training::solution(&room, &exercise, &findings, kept.as_ref(), look().width));
+    Ok(Exit::Fine)
+}
+
+async fn stop(going: &Going) -> Result<Exit, CommandError> {
+    let room = going.room()?;
+    if room.is_alive() {
+        if room.over.is_none() && room.broken_at.is_some() {
+            let exercise = exercise::find(&room.exercise, room.exercises.as_deref())?;
+            let score = room.score(&exercise, Outcome::Stopped);
+            score.keep()?;
+        }
+        eprintln!("ending the fleet");
+        clusters::keeper::Keeper::connect(&state_dir::fleet(&room.fleet())?)?.end().await?;
+    }
+    state_dir::wait_until_gone(&room.fleet()).await;
+    room.forget()?;
+    eprintln!("exercise `{}` ended", room.name);
+    Ok(Exit::Fine)
+}
+
+async fn verify(args: TrainVerify) -> Result<Exit, CommandError> {
+    let from = args.from.exercises.as_deref();
+    let exercises = if args.names.is_empty() {
+        exercise::all(from)?
+    } else {
+        args.names.iter().map(|name| exercise::find(name, from)).collect::<Result<_, _>>()?
+    };
+    let kubefleet = components::kubefleet(args.kubefleet.as_deref())?;
+    let id = new_id();
+    let name = format!("verify-{id}");
+    let verified = async {
+        let progress = Arc::new(Progress::stderr());
+        let all: Vec<&Exercise> = exercises.iter().collect();
+        let fleet = fleet(name.clone(), &kubefleet, &Clusters::Local, &all, &progress).await?;
+        let with_scripts: Result<Vec<(Exercise, Vec<Script>)>, _> = exercises
+            .iter()
+            .map(|exercise| Ok((exercise.clone(), exercise.scripts(&fleet.capabilities(), &fleet.version())?)))
+            .collect::<Result<_, exercise::ExerciseError>>();
+        progress.say("trying the exercises out");
+        let tell = |tried: &proof::Tried, done: usize, all: usize| {
+            let why = tried.error.as_ref().or(tried.missing.first()).map_or("it passes", String::as_str);
+            let how = if tried.is_as_it_should() { "as it should be".to_owned() } else { format!("NOT as it should be: {why}") };
+            progress.say(&format!("{done} of {all}: {}, {}: {how}", tried.exercise, tried.deed));
+        };
+        let tried = script::quietly(proof::prove(&fleet, &id, &with_scripts?, usize::from(args.jobs), tell)).await;
+        progress.finish();
+        fleet.end().await?;
+        match args.output {
+            Format::Text => data::print_text(&training::tried(&tried, look())),
+            format => data::print(format, &tried),
+        }
+        Ok(if tried.iter().all(proof::Tried::is_as_it_should) { Exit::Fine } else { Exit::Found })
+    };
+    let verified = interruptible(verified).await;
+    state_dir::wait_until_gone(&name).await;
+    verified
+}

@@ -1,0 +1,215 @@
+//! What has to survive a repair: what a scene has made, what its placements have put on members, KubeFleet's agents; and who has
+//! written the controllers' conditions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clusters::provider::is_agent;
+use fleet::FleetError;
+use fleet::kinds::{self, Kind};
+use fleet::placed::Placed;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use kube::ResourceExt as _;
+use kube::api::{DynamicObject, ListParams};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::StepError;
+use crate::scene::Scene;
+
+/// Kinds whose conditions only controllers write.
+const REPORTED: [Kind; 10] = [
+    kinds::CLUSTER_RESOURCE_PLACEMENT,
+    kinds::RESOURCE_PLACEMENT,
+    kinds::CLUSTER_RESOURCE_BINDING,
+    kinds::RESOURCE_BINDING,
+    kinds::WORK,
+    kinds::CLUSTER_RUN,
+    kinds::RUN,
+    kinds::MEMBER_CLUSTER,
+    kinds::INTERNAL_MEMBER_CLUSTER,
+    kinds::APPLICATION,
+];
+
+/// Kinds whose condition `Approved` people write, and no other.
+const APPROVED: [Kind; 2] = [kinds::CLUSTER_APPROVAL_REQUEST, kinds::APPROVAL_REQUEST];
+
+/// What has to survive, as it is at one moment.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Kept {
+    /// By cluster and `Kind/name` or `Kind/namespace/name`.
+    objects: BTreeMap<String, KeptObject>,
+    placed: Placed,
+    /// KubeFleet's agents that run.
+    agents: BTreeSet<String>,
+    /// Who has written into the status of something.
+    writers: BTreeSet<String>,
+}
+
+/// An object as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct KeptObject {
+    uid: String,
+    /// Without its metadata and status.
+    content: Value,
+}
+
+/// What of it a repair may take away or change. Objects are named `Kind/name` or `Kind/namespace/name`, with `{name}` for what the
+/// scenario calls so.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MayDiffer {
+    /// Objects that may be deleted, and be made anew.
+    pub gone: Vec<String>,
+    /// Objects that may be changed.
+    pub changed: Vec<String>,
+    /// Whether what was on members may have been made anew there: the fault took it.
+    pub made_anew: bool,
+}
+
+impl Scene {
+    /// What there is now of what has to survive.
+    ///
+    /// # Errors
+    /// When a cluster doesn't answer.
+    pub async fn kept(&self) -> Result<Kept, StepError> {
+        let mut kept = Kept {
+            placed: Placed::on(&self.fleet, &self.ours()).await?,
+            agents: self.agents().await?,
+            writers: self.writers(|_| true).await?.into_values().flatten().collect(),
+            ..Kept::default()
+        };
+        for belonging in self.belongings().await {
+            let Some(object) = belonging.read().await? else { continue };
+            let path = path(belonging.kind, &object);
+            kept.objects.insert(path, KeptObject { uid: object.uid().unwrap_or_default(), content: content(&object) });
+        }
+        Ok(kept)
+    }
+
+    /// What hasn't survived since `before` (the fault) and `after` it, a line each.
+    ///
+    /// # Errors
+    /// When a cluster doesn't answer.
+    pub async fn lost(&self, before: &Kept, after: &Kept, may: &MayDiffer) -> Result<Vec<String>, StepError> {
+        let now = self.kept().await?;
+        let mut lost: Vec<String> =
+            before.agents.difference(&now.agents).map(|agent| format!("{agent} doesn't run")).collect();
+        let named = |paths: &[String], path: &str| paths.iter().any(|named| self.names.fill(named) == path);
+        for (path, was) in &after.objects {
+            let Some(is) = now.objects.get(path) else {
+                if !named(&may.gone, path) {
+                    lost.push(format!("{path} is gone"));
+                }
+                continue;
+            };
+            let may_go = named(&may.gone, path);
+            if is.uid != was.uid && !may_go {
+                lost.push(format!("{path} was deleted and made anew"));
+            } else if is.content != was.content
+                && before.objects.get(path).is_none_or(|before| before.content != is.content)
+                && !may_go
+                && !named(&may.changed, path)
+            {
+                lost.push(format!("{path} was changed"));
+            }
+        }
+        // Runs make Works whose bindings come and go; what counts is on the members.
+        let on_members = before.placed.lost(&self.fleet).await?;
+        let excused = |line: &String| may.made_anew && (line.ends_with("made anew") || line.starts_with("Pod/"));
+        lost.extend(on_members.into_iter().filter(|line| !excused(line)));
+        let known: BTreeSet<&String> = before.writers.union(&after.writers).collect();
+        let ours = self.ours();
+        for (path, writers) in self.writers(|name| name.contains(&ours)).await? {
+            let forged = writers.iter().find(|writer| !known.contains(writer));
+            lost.extend(forged.map(|writer| format!("the status of {path} was written by {writer}, which is no controller")));
+        }
+        Ok(lost)
+    }
+
+    /// KubeFleet's agents that run, where they are processes of the fleet.
+    async fn agents(&self) -> Result<BTreeSet<String>, StepError> {
+        let processes = self.fleet.keeper().processes().await.map_err(FleetError::from)?;
+        let running = processes.into_iter().filter(|process| process.pid.is_some() && is_agent(&process.name));
+        let running = running.filter(|process| self.uses(&process.name));
+        Ok(running.map(|process| process.name).collect())
+    }
+
+    /// Who has written into the status of each object on the hub that is asked for by its name.
+    async fn writers(&self, wanted: impl Fn(&str) -> bool) -> Result<BTreeMap<String, BTreeSet<String>>, StepError> {
+        let mut all = BTreeMap::new();
+        let hub = self.hub();
+        for kind in REPORTED.into_iter().chain(APPROVED) {
+            let failed = FleetError::api("hub", format!("list {}", kind.plural));
+            let objects = match kind.api(&hub.client, None).list(&ListParams::default()).await {
+                Ok(objects) => objects,
+                // A version that doesn't have the kind.
+                Err(kube::Error::Api(status)) if status.code == 404 => continue,
+                Err(error) => return Err(failed(error).into()),
+            };
+            for object in objects.items.iter().filter(|object| wanted(&object.name_any())) {
+                let wrote = object.managed_fields().iter().filter(|entry| wrote_status(entry, APPROVED.contains(&kind)));
+                let writers = wrote.filter_map(|entry| entry.manager.clone()).collect();
+                all.insert(path(kind, object), writers);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Whether these fields are of a status; of one that people approve with, the condition for that doesn't count.
+fn wrote_status(entry: &ManagedFieldsEntry, approved: bool) -> bool {
+    let Some(status) = entry.fields_v1.as_ref().and_then(|fields| fields.0.get("f:status")) else { return false };
+    if !approved {
+        return true;
+    }
+    let conditions = status.get("f:conditions").and_then(Value::as_object);
+    conditions.into_iter().flatten().any(|(key, _)| key.starts_with("k:") && !key.contains("\"Approved\""))
+}
+
+fn path(kind: Kind, object: &DynamicObject) -> String {
+    match object.namespace() {
+        Some(namespace) => format!("{}/{namespace}/{}", kind.kind, object.name_any()),
+        None => format!("{}/{}", kind.kind, object.name_any()),
+    }
+}
+
+/// What an object is, without what the API server and the controllers add. A heartbeat's period is touched to wake a controller.
+fn content(object: &DynamicObject) -> Value {
+    let mut content = object.data.clone();
+    if let Some(fields) = content.as_object_mut() {
+        fields.remove("status");
+        fields.remove("operation");
+        if let Some(spec) = fields.get_mut("spec").and_then(Value::as_object_mut) {
+            spec.remove("heartbeatPeriodSeconds");
+        }
+    }
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+    use serde_json::json;
+
+    use super::wrote_status;
+
+    fn entry(fields: serde_json::Value) -> ManagedFieldsEntry {
+        serde_json::from_value(json!({"manager": "kubectl-edit", "fieldsType": "FieldsV1", "fieldsV1": fields}))
+            .expect("an entry")
+    }
+
+    #[test]
+    fn a_status_is_written_by_whoever_owns_a_field_of_it() {
+        let run = entry(json!({"f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Succeeded\"}": {}}}}));
+        assert!(wrote_status(&run, false));
+        assert!(!wrote_status(&entry(json!({"f:spec": {"f:state": {}}})), false));
+    }
+
+    #[test]
+    fn who_approves_writes_one_condition_and_no_other() {
+        let approved = entry(json!({"f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Approved\"}": {}}}}));
+        assert!(!wrote_status(&approved, true));
+        let accepted = entry(json!({"f:status": {"f:conditions": {"k:{\"type\":\"ApprovalAccepted\"}": {}}}}));
+        assert!(wrote_status(&accepted, true));
+    }
+}
