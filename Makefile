@@ -12,7 +12,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # The targets of one command line run one after the other: they share two caches and the machine.
 .NOTPARALLEL:
-.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features bench docs clean
+.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features exercises bench docs clean
 
 CARGO ?= cargo
 RUNS ?= 20
@@ -32,9 +32,9 @@ drill: setup ## Break a real fleet in four ways, explain and repair each; writes
 	$(RELEASE) run --tags @drill --verbose --junit report/junit.xml --json report/run.json $(ARGS)
 
 # The cheap checks come first, so that a slip is told within a minute and not after the builds.
-test: ## Run everything there is: lints, docs, unit, snapshot and integration tests, and all features on a fleet
+test: ## Run everything there is: lints, docs, unit, snapshot and integration tests, all features and exercises on a fleet
 	@scripts/setup lint
-	@$(MAKE) --no-print-directory lint toolchain unit features
+	@$(MAKE) --no-print-directory lint toolchain unit features exercises
 
 lint: fmt clippy rustdoc deny ## Check formatting, clippy, rustdoc, licences and sources
 
@@ -58,11 +58,15 @@ toolchain: ## Build the real components that fleets need, once per version, into
 unit:
 	INSTA_UPDATE=no $(CARGO) test --workspace --locked
 
-# The last line that this prints counts the scenarios.
 features:
 	@mkdir -p report
 	$(CARGO) build --locked
 	$(DEBUG) run --junit report/junit.xml --json report/run.json $(ARGS)
+
+# Each exercise with its remedy, with nothing done, and with repairs that don't hold.
+exercises:
+	$(CARGO) build --locked
+	$(DEBUG) train verify
 
 test-long: ## Run what takes too long for every change: the suite RUNS times in a row, then once in real time
 	@scripts/setup

@@ -27,7 +27,8 @@ async fn is_forged(world: &mut World, type_: String, object: ObjectRef, status: 
     let read = api.get(name).await.map_err(FleetError::api("hub", &what))?;
     let value = serde_json::to_value(&read).unwrap_or_default();
     let object = Object::new(&value);
-    let mut conditions: Vec<Value> = object.at("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut conditions: Vec<Value> =
+        object.at("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
     conditions.retain(|condition| condition["type"] != type_.as_str());
     conditions.push(json!({
         "type": type_, "status": status, "reason": "Fixed", "message": "", "lastTransitionTime": Timestamp::now(),

@@ -121,7 +121,9 @@ impl Scene {
         let ours = self.ours();
         for (path, writers) in self.writers(|name| name.contains(&ours)).await? {
             let forged = writers.iter().find(|writer| !known.contains(writer));
-            lost.extend(forged.map(|writer| format!("the status of {path} was written by {writer}, which is no controller")));
+            lost.extend(
+                forged.map(|writer| format!("the status of {path} was written by {writer}, which is no controller")),
+            );
         }
         Ok(lost)
     }
@@ -147,7 +149,8 @@ impl Scene {
                 Err(error) => return Err(failed(error).into()),
             };
             for object in objects.items.iter().filter(|object| wanted(&object.name_any())) {
-                let wrote = object.managed_fields().iter().filter(|entry| wrote_status(entry, APPROVED.contains(&kind)));
+                let wrote =
+                    object.managed_fields().iter().filter(|entry| wrote_status(entry, APPROVED.contains(&kind)));
                 let writers = wrote.filter_map(|entry| entry.manager.clone()).collect();
                 all.insert(path(kind, object), writers);
             }

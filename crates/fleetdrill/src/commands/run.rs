@@ -108,7 +108,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         fleet: fleet.clone(),
         run: id.clone(),
         bundles: args.bundles.clone(),
-        jobs: usize::from(args.jobs),
+        jobs: args.jobs.map_or_else(|| jobs(fleet.provider()), usize::from),
         real_time: args.real_time,
         keep_failed: args.keep != Keep::Never,
         fleet_stays: args.fleet.is_some() || args.keep == Keep::Always || fleet.is_borrowed(),
@@ -266,6 +266,16 @@ fn own(shared: Shared) -> Result<RunReporters, CommandError> {
     Arc::into_inner(shared)
         .and_then(|m| m.into_inner().ok())
         .ok_or_else(|| CommandError::Environment { message: "the progress line is still in use".into(), hint: None })
+}
+
+/// How many scenarios run at the same time, where it isn't said.
+fn jobs(provider: &str) -> usize {
+    const MOST: usize = 32;
+    if provider != "kind" {
+        return MOST;
+    }
+    // Some of them bring a node of their own, whose system takes its time; more of them only wait for each other.
+    std::thread::available_parallelism().map_or(2, usize::from).saturating_mul(2).min(MOST)
 }
 
 /// Ends the fleet, or says how to get into it.

@@ -19,6 +19,7 @@ use super::target::unusable;
 use super::up::IN_DOCKER;
 use super::{interruptible, versions};
 use crate::abilities;
+use crate::cli::Format;
 use crate::cli::{Going, Provider, Train, TrainStart, TrainVerify};
 use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
@@ -31,7 +32,6 @@ use crate::train::room::{Answer, Part, Room};
 use crate::train::score::{Outcome, Score};
 use crate::train::stage::Stage;
 use crate::train::{proof, script};
-use crate::cli::Format;
 
 /// How long the fleet lives healthily before it is broken.
 const HEALTHY: Duration = Duration::from_secs(5);
@@ -142,10 +142,12 @@ async fn start(args: TrainStart) -> Result<Exit, CommandError> {
 /// Sees to it that clusters of a provider can do what an exercise needs.
 fn able(exercise: &Exercise, clusters: &Clusters) -> Result<(), CommandError> {
     let suite = exercise.suite();
-    let lacking = suite.scenarios().find_map(|(f, s)| abilities::lacking(f, s, |ability: Ability| clusters.can(ability)));
+    let lacking =
+        suite.scenarios().find_map(|(f, s)| abilities::lacking(f, s, |ability: Ability| clusters.can(ability)));
     match lacking {
         Some(ability) => {
-            let message = format!("exercise `{}` can't be done on {}, which can't {ability}", exercise.name, clusters.provider());
+            let message =
+                format!("exercise `{}` can't be done on {}, which can't {ability}", exercise.name, clusters.provider());
             Err(usage(message, "--provider local can"))
         }
         None => Ok(()),
@@ -185,7 +187,12 @@ async fn fleet(
     Ok(Fleet::create(options, Arc::new(move |stage| starting.fleet(&stage))).await?)
 }
 
-async fn begin(room: &mut Room, exercise: &Exercise, clusters: &Clusters, time: Duration) -> Result<Exit, CommandError> {
+async fn begin(
+    room: &mut Room,
+    exercise: &Exercise,
+    clusters: &Clusters,
+    time: Duration,
+) -> Result<Exit, CommandError> {
     let progress = Arc::new(Progress::stderr());
     let fleet = fleet(room.fleet(), &room.kubefleet, clusters, &[exercise], &progress).await?;
     let scripts = exercise.scripts(&fleet.capabilities(), &fleet.version())?;
@@ -242,7 +249,9 @@ impl Going {
         }
         let mut rooms = Room::all()?;
         match rooms.len() {
-            0 => Err(usage("no exercise goes on".into(), "`fleetdrill train list` shows them, `train start` starts one")),
+            0 => {
+                Err(usage("no exercise goes on".into(), "`fleetdrill train list` shows them, `train start` starts one"))
+            }
             1 => Ok(rooms.remove(0)),
             _ => {
                 let names: Vec<String> = rooms.iter().map(|room| format!("--name {}", room.name)).collect();
@@ -436,7 +445,11 @@ async fn verify(args: TrainVerify) -> Result<Exit, CommandError> {
         progress.say("trying the exercises out");
         let tell = |tried: &proof::Tried, done: usize, all: usize| {
             let why = tried.error.as_ref().or(tried.missing.first()).map_or("it passes", String::as_str);
-            let how = if tried.is_as_it_should() { "as it should be".to_owned() } else { format!("NOT as it should be: {why}") };
+            let how = if tried.is_as_it_should() {
+                "as it should be".to_owned()
+            } else {
+                format!("NOT as it should be: {why}")
+            };
             progress.say(&format!("{done} of {all}: {}, {}: {how}", tried.exercise, tried.deed));
         };
         let tried = script::quietly(proof::prove(&fleet, &id, &with_scripts?, usize::from(args.jobs), tell)).await;

@@ -117,11 +117,7 @@ pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, cli: Option<&
     page.unwrapped(&format!("  export KUBECONFIG={}", contexts.kubeconfig.display()));
     page.unwrapped("  kubectl --context hub get memberclusters");
     if let Some(cli) = cli {
-        page.unwrapped(&format!(
-            "  ARGOCD_CONFIG_DIR={} {} app list",
-            cli.config_dir.display(),
-            cli.program.display()
-        ));
+        page.unwrapped(&format!("  ARGOCD_CONFIG_DIR={} {} app list", cli.config_dir.display(), cli.program.display()));
     }
     for repository in room.parts.iter().flat_map(|part| part.scene.repositories().collect::<Vec<_>>()) {
         page.unwrapped(&format!("  git -C {} log -p", repository.trim_start_matches("file://")));
@@ -164,7 +160,9 @@ pub fn answered(room: &Room, exercise: &Exercise, right: bool, width: usize) -> 
     let (named, all) = (room.named().len(), exercise.faults.len());
     match (right, named == all) {
         (false, _) => page.item("no: ", ERROR, 2, "that isn't what is behind it."),
-        (true, true) if exercise.healthy => page.item("right: ", SUCCESS, 2, "so there is nothing to repair. `fleetdrill train check` ends it."),
+        (true, true) if exercise.healthy => {
+            page.item("right: ", SUCCESS, 2, "so there is nothing to repair. `fleetdrill train check` ends it.")
+        }
         (true, true) => page.item("right: ", SUCCESS, 2, "now repair it, then `fleetdrill train check`."),
         (true, false) => page.item("right: ", SUCCESS, 2, "but it isn't all that is wrong."),
     }
@@ -176,7 +174,12 @@ pub fn answered(room: &Room, exercise: &Exercise, right: bool, width: usize) -> 
 pub fn checked(room: &Room, exercise: &Exercise, missing: &[String], kept: Option<&Kept>, look: Look) -> String {
     let mut page = Page::new(look.width);
     if missing.is_empty() {
-        page.item(&format!("{} it holds: ", look.symbols.passed), SUCCESS, 2, "the symptom is gone and stays gone, and a fresh change goes through.");
+        page.item(
+            &format!("{} it holds: ", look.symbols.passed),
+            SUCCESS,
+            2,
+            "the symptom is gone and stays gone, and a fresh change goes through.",
+        );
         page.blank();
         page.text(&exercise.teaches);
     } else {
@@ -210,7 +213,11 @@ fn line(score: &Score) -> String {
         None => "the cause not named".into(),
     };
     let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-    let counts = [count(score.hints, "hint"), count(score.wrong_answers, "wrong answer"), count(score.failed_checks, "failed check")];
+    let counts = [
+        count(score.hints, "hint"),
+        count(score.wrong_answers, "wrong answer"),
+        count(score.failed_checks, "failed check"),
+    ];
     format!("{how}, {cause}, {}", counts.join(", "))
 }
 
@@ -313,4 +320,74 @@ pub fn tried(all: &[Tried], look: Look) -> String {
     let style = if bad == 0 { SUCCESS } else { WARNING };
     page.item("", style, 0, &format!("{} as they should be, {bad} not", all.len() - bad));
     page.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::style::WIDTH;
+    use crate::train::exercise;
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    fn score(trainee: &str, exercise: &str, outcome: Outcome) -> Score {
+        let repaired = outcome == Outcome::Repaired;
+        Score {
+            id: "abcd".into(),
+            exercise: exercise.into(),
+            level: Level::Beginner,
+            trainee: trainee.into(),
+            kubefleet: "v0.1.2".into(),
+            provider: "local".into(),
+            started_at: Timestamp::UNIX_EPOCH,
+            outcome,
+            seconds_to_diagnosis: repaired.then_some(310.4),
+            seconds_to_repair: repaired.then_some(723.0),
+            hints: 1,
+            wrong_answers: 0,
+            failed_checks: 2,
+        }
+    }
+
+    #[test]
+    fn the_list() {
+        let exercises = exercise::all(None).expect("exercises");
+        insta::assert_snapshot!(plain(&list(&exercises, WIDTH)));
+    }
+
+    #[test]
+    fn scores_side_by_side() {
+        let scores = [
+            score("ann", "empty-shop", Outcome::Repaired),
+            score("ben", "empty-shop", Outcome::Solution),
+            score("ann", "friday-release", Outcome::Stopped),
+        ];
+        let report = plain(&report(&scores, WIDTH));
+        assert!(report.lines().all(|line| line.chars().count() <= WIDTH), "{report}");
+        insta::assert_snapshot!(report);
+    }
+
+    #[test]
+    fn a_score_s_line() {
+        insta::assert_snapshot!(line(&score("ann", "empty-shop", Outcome::Repaired)));
+    }
+
+    #[test]
+    fn tries() {
+        let tried = |deed: &str, should_pass: bool, missing: &[&str]| Tried {
+            exercise: "empty-shop".into(),
+            deed: deed.into(),
+            should_pass,
+            missing: missing.iter().map(ToString::to_string).collect(),
+            error: None,
+        };
+        let all = [
+            tried("the remedy", true, &[]),
+            tried("nothing", false, &["it is still so: first-abcd isn't there"]),
+            tried("the placement is deleted", false, &[]),
+        ];
+        insta::assert_snapshot!(plain(&super::tried(&all, Look::default())));
+    }
 }

@@ -69,7 +69,9 @@ impl ExerciseError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Unknown { nearest, .. } if !nearest.is_empty() => Some(format!("did you mean {}?", nearest.join(" or "))),
+            Self::Unknown { nearest, .. } if !nearest.is_empty() => {
+                Some(format!("did you mean {}?", nearest.join(" or ")))
+            }
             Self::Unknown { .. } => Some("`fleetdrill train list` shows them".into()),
             Self::Malformed { .. } => Some("docs/writing-exercises.md says what an exercise is made of".into()),
             Self::Steps { source, .. } => source.hint(),
@@ -237,8 +239,11 @@ pub fn find(name: &str, dir: Option<&Path>) -> Result<Exercise, ExerciseError> {
     if let Some(found) = exercises.iter().position(|exercise| exercise.name == name) {
         return Ok(exercises.swap_remove(found));
     }
-    let mut near: Vec<(f64, String)> =
-        exercises.into_iter().map(|e| (strsim::jaro_winkler(name, &e.name), e.name)).filter(|(like, _)| *like > 0.7).collect();
+    let mut near: Vec<(f64, String)> = exercises
+        .into_iter()
+        .map(|e| (strsim::jaro_winkler(name, &e.name), e.name))
+        .filter(|(like, _)| *like > 0.7)
+        .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let nearest = near.into_iter().take(2).map(|(_, name)| format!("`{name}`")).collect();
     Err(ExerciseError::Unknown { name: name.to_owned(), nearest })
@@ -275,7 +280,8 @@ fn read(path: &Path, text: &str, dir: Option<&Path>, features: &[Feature]) -> Re
     if written.faults.is_empty() {
         return Err(malformed("it has no faults: an exercise names one scenario at least".into()));
     }
-    let faults = written.faults.into_iter().map(|fault| read_fault(fault, dir, features, &file)).collect::<Result<_, _>>()?;
+    let faults =
+        written.faults.into_iter().map(|fault| read_fault(fault, dir, features, &file)).collect::<Result<_, _>>()?;
     let Written { title, level, minutes, about, teaches, guides, page, hints, healthy, .. } = written;
     Ok(Exercise { name, title, level, minutes, about, teaches, guides, page, hints, healthy, faults })
 }
@@ -288,8 +294,10 @@ fn read_fault(
 ) -> Result<Fault, ExerciseError> {
     let wrong_steps = |source| ExerciseError::Steps { file: file.to_owned(), source };
     let own = dir.map(|dir| dir.join(&fault.feature)).filter(|path| path.exists());
-    let own: Vec<Feature> = own.map(|path| suite::read_file(&path)).transpose().map_err(wrong_steps)?.into_iter().collect();
-    let of_file = features.iter().filter(|feature| feature.path.as_ref().is_some_and(|path| path.ends_with(&fault.feature)));
+    let own: Vec<Feature> =
+        own.map(|path| suite::read_file(&path)).transpose().map_err(wrong_steps)?.into_iter().collect();
+    let of_file =
+        features.iter().filter(|feature| feature.path.as_ref().is_some_and(|path| path.ends_with(&fault.feature)));
     let candidates: Vec<Feature> = own
         .iter()
         .chain(of_file)
@@ -302,8 +310,7 @@ fn read_fault(
         return Err(ExerciseError::Malformed { file: file.to_owned(), why });
     }
     let WrittenFault { until, codes, words, symptom, patience, again, fresh, may, commands, wrong, .. } = fault;
-    let fault =
-        Fault { candidates, until, codes, words, symptom, patience, again, fresh, may, commands, wrong };
+    let fault = Fault { candidates, until, codes, words, symptom, patience, again, fresh, may, commands, wrong };
     let texts = [fault.again.as_str(), &fault.fresh.replace(CHECK, "1")];
     for text in texts.into_iter().chain(fault.wrong.iter().map(|wrong| wrong.steps.as_str())) {
         let feature = as_feature(text, file).map_err(wrong_steps)?;
@@ -384,7 +391,8 @@ impl Fault {
 /// Whether a scenario proves here that the whole path works.
 fn is_fresh_change(step: &Step) -> bool {
     let text = step.value.as_str();
-    (text.starts_with("the resources of placement") && text.ends_with("change")) || text.starts_with("a change to the resources")
+    (text.starts_with("the resources of placement") && text.ends_with("change"))
+        || text.starts_with("a change to the resources")
 }
 
 impl Exercise {
@@ -394,13 +402,120 @@ impl Exercise {
     /// When the version can't get into it.
     pub fn scripts(&self, kubefleet: &Capabilities, version: &str) -> Result<Vec<Script>, ExerciseError> {
         let scripts: Option<Vec<Script>> = self.faults.iter().map(|fault| fault.script(kubefleet)).collect();
-        scripts
-            .ok_or_else(|| ExerciseError::OtherVersion { name: self.name.clone(), version: version.to_owned() })
+        scripts.ok_or_else(|| ExerciseError::OtherVersion { name: self.name.clone(), version: version.to_owned() })
     }
 
     /// The scenarios that it may need, of any version.
     #[must_use]
     pub fn suite(&self) -> Suite {
         Suite { features: self.faults.iter().flat_map(|fault| fault.candidates.clone()).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn built_in() -> Vec<Exercise> {
+        all(None).expect("usable exercises")
+    }
+
+    #[test]
+    fn there_are_exercises_over_all_guides_and_levels() {
+        let exercises = built_in();
+        assert!(exercises.len() >= 12);
+        let guides: BTreeSet<&str> = exercises.iter().flat_map(|e| &e.guides).map(String::as_str).collect();
+        let known: BTreeSet<&str> = crate::guides::guides().iter().map(|guide| guide.name.as_str()).collect();
+        assert_eq!(guides, known);
+        let levels: BTreeSet<Level> = exercises.iter().map(|e| e.level).collect();
+        assert_eq!(levels.len(), 3);
+        assert!(exercises.iter().filter(|e| e.faults.len() > 1).count() >= 2);
+        assert_eq!(exercises.iter().filter(|e| e.healthy).count(), 1);
+    }
+
+    #[test]
+    fn each_has_two_wrong_repairs_and_commands_for_the_right_one() {
+        for exercise in built_in() {
+            for fault in &exercise.faults {
+                assert!(fault.wrong.len() >= 2, "{}", exercise.name);
+                assert!(!fault.commands.is_empty() && !fault.words.is_empty(), "{}", exercise.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_told_before_the_solution_does_not_name_the_cause() {
+        for exercise in built_in() {
+            let told =
+                [&exercise.name, &exercise.title, &exercise.about, &exercise.page].map(String::as_str).join("\n");
+            for fault in exercise.faults.iter().filter(|_| !exercise.healthy) {
+                assert!(!fault.is_named_by(&told), "{} names {:?}", exercise.name, fault.codes);
+                assert!(!fault.is_named_by(&fault.symptom), "{} names {:?}", exercise.name, fault.codes);
+            }
+        }
+    }
+
+    #[test]
+    fn hints_go_from_where_to_what() {
+        for exercise in built_in() {
+            let [first, _, last] = &exercise.hints;
+            for fault in exercise.faults.iter().filter(|_| !exercise.healthy) {
+                assert!(!fault.is_named_by(first), "{}: the first hint names {:?}", exercise.name, fault.codes);
+                assert!(fault.is_named_by(last), "{}: the last hint doesn't name {:?}", exercise.name, fault.codes);
+            }
+        }
+    }
+
+    #[test]
+    fn a_scenario_is_cut_where_the_fault_and_the_remedy_begin() {
+        let exercise = find("wrong-turn", None).expect("an exercise");
+        let can = Capabilities::default();
+        let script = exercise.faults[0].script(&can).expect("a script");
+        let last = |steps: &[Step]| steps.last().map(|step| step.value.clone()).unwrap_or_default();
+        assert_eq!(last(&script.healthy), "a resource snapshot of placement \"web\" is taken");
+        assert_eq!(last(&script.broken), "the diagnosis of update run \"release\" is KF-UR-001");
+        assert_eq!(script.remedy[0].value, "update run \"release\" is deleted");
+        assert_eq!(last(&script.remedy), "the diagnosis finds nothing");
+    }
+
+    #[test]
+    fn answers_are_codes_or_words_in_any_order() {
+        let exercise = find("half-a-release", None).expect("an exercise");
+        let fault = &exercise.faults[0];
+        for right in ["KF-UR-004", "kf-ur-004", "the generation of the approval", "observedGeneration is stale"] {
+            assert!(fault.is_named_by(right), "{right}");
+        }
+        for wrong in ["KF-UR-005", "nobody has approved it", ""] {
+            assert!(!fault.is_named_by(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_exercise_has_neighbours() {
+        let error = find("half-release", None).expect_err("no such exercise");
+        assert_eq!(error.to_string(), "there is no exercise `half-release`");
+        assert!(
+            error.hint().is_some_and(|hint| hint.starts_with("did you mean `half-a-release`")),
+            "{:?}",
+            error.hint()
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_exercise_is_said_with_its_file() {
+        let text = include_str!("../../../../exercises/wrong-turn.yaml");
+        let dir = tempfile::tempdir().expect("a directory");
+        let is = |text: String, part: &str| {
+            std::fs::write(dir.path().join("mine.yaml"), text).expect("written");
+            let error = all(Some(dir.path())).expect_err("malformed").to_string();
+            assert!(error.contains("mine.yaml") && error.contains(part), "{error}");
+        };
+        is(text.replace("minutes: 8", "minutes: soon"), "minutes");
+        is(text.replace("teaches:", "teach:"), "teach");
+        is(text.replace("snapshot index that doesn't exist", "snapshot index"), "has no scenario");
+        is(text.replace("[KF-UR-001]", "[KF-UR-999]"), "KF-UR-999 is no failure code");
+        is(text.replace("Then placement \"web\" becomes", "Then placement \"web\" became"), "can't be run");
     }
 }

@@ -178,7 +178,6 @@ pub fn failed_step(error: StepError) -> CommandError {
     }
 }
 
-
 impl From<script::Failed> for CommandError {
     fn from(failed: script::Failed) -> Self {
         Self::Environment {
@@ -187,4 +186,3 @@ impl From<script::Failed> for CommandError {
         }
     }
 }
-

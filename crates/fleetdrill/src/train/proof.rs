@@ -78,9 +78,8 @@ pub async fn prove(
         tried
     });
     let mut tried: Vec<Tried> = told.collect().await;
-    let place = |tried: &Tried| {
-        cases.iter().position(|case| case.exercise.name == tried.exercise && case.name() == tried.deed)
-    };
+    let place =
+        |tried: &Tried| cases.iter().position(|case| case.exercise.name == tried.exercise && case.name() == tried.deed);
     tried.sort_by_key(place);
     tried
 }
@@ -133,7 +132,8 @@ impl Case<'_> {
             self.act(&mut stages, vocabulary).await?;
             // As it is when another process takes it up.
             let parts = serde_json::to_string(&parts).and_then(|text| serde_json::from_str::<Vec<Part>>(&text));
-            let mut parts = parts.map_err(|error| CommandError::Environment { message: error.to_string(), hint: None })?;
+            let mut parts =
+                parts.map_err(|error| CommandError::Environment { message: error.to_string(), hint: None })?;
             let named = self.deed != Deed::Nothing;
             let judge = Judge { fleet, exercise: self.exercise, number: 1, named, vocabulary, tell: &|_| {} };
             judge.judge(&mut parts).await

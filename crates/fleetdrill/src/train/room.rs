@@ -79,9 +79,7 @@ pub struct Answer {
 }
 
 fn dir() -> Result<PathBuf, CommandError> {
-    let dir = state_dir::root()?.join(ROOMS);
-    state_dir::make_private(&dir)?;
-    Ok(dir)
+    Ok(state_dir::root()?.join(ROOMS))
 }
 
 fn file(name: &str) -> Result<PathBuf, CommandError> {
@@ -89,14 +87,12 @@ fn file(name: &str) -> Result<PathBuf, CommandError> {
     Ok(dir()?.join(format!("{name}.json")))
 }
 
-/// The directory of the scores.
+/// The directory of the scores; there is none before the first.
 ///
 /// # Errors
-/// When it can't be made.
+/// When the state directory can't be had.
 pub fn scores() -> Result<PathBuf, CommandError> {
-    let dir = dir()?.join(SCORES);
-    state_dir::make_private(&dir)?;
-    Ok(dir)
+    Ok(dir()?.join(SCORES))
 }
 
 fn malformed(path: &Path, why: impl std::fmt::Display) -> CommandError {
@@ -132,7 +128,11 @@ impl Room {
     /// When the directory or a file can't be read.
     pub fn all() -> Result<Vec<Self>, CommandError> {
         let dir = dir()?;
-        let entries = std::fs::read_dir(&dir).map_err(|error| malformed(&dir, error))?;
+        let entries = match std::fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(malformed(&dir, error)),
+        };
         let names = entries.flatten().filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             name.strip_suffix(".json").map(ToOwned::to_owned)
@@ -151,6 +151,7 @@ impl Room {
         let text = serde_json::to_string(self).map_err(|error| malformed(&path, error))?;
         // Its file is there in full or not at all: a command may be killed.
         let new = path.with_extension("new");
+        state_dir::make_private(&dir()?)?;
         state_dir::write_private(&new, &text)?;
         std::fs::rename(&new, &path).map_err(|error| malformed(&path, error))
     }
@@ -195,7 +196,8 @@ impl Room {
     #[must_use]
     pub fn score(&self, exercise: &Exercise, outcome: Outcome) -> Score {
         let now = Timestamp::now();
-        let since = |at: Timestamp| self.broken_at.map(|from| (at.duration_since(from).as_secs_f64() * 10.0).round() / 10.0);
+        let since =
+            |at: Timestamp| self.broken_at.map(|from| (at.duration_since(from).as_secs_f64() * 10.0).round() / 10.0);
         Score {
             id: self.id.clone(),
             exercise: self.exercise.clone(),

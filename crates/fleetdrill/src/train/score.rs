@@ -60,7 +60,9 @@ impl Score {
     /// # Errors
     /// When it can't be written.
     pub fn keep(&self) -> Result<PathBuf, CommandError> {
-        let path = room::scores()?.join(format!("{}-{}.json", self.exercise, self.id));
+        let dir = room::scores()?;
+        clusters::state_dir::make_private(&dir)?;
+        let path = dir.join(format!("{}-{}.json", self.exercise, self.id));
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
         write_atomically(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
@@ -72,7 +74,11 @@ impl Score {
     /// # Errors
     /// When one can't be read.
     pub fn read(paths: &[PathBuf]) -> Result<Vec<Self>, CommandError> {
-        let paths = if paths.is_empty() { vec![room::scores()?] } else { paths.to_vec() };
+        let own = room::scores()?;
+        let paths = match paths {
+            [] if own.exists() => vec![own],
+            given => given.to_vec(),
+        };
         let mut scores = Vec::new();
         for path in paths {
             if path.is_dir() {

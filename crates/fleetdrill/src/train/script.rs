@@ -42,7 +42,9 @@ pub async fn run(
         let failed = |why: String| Failed { step: format!("{keyword} {text}"), why };
         recorder.add(What::Step { keyword: keyword.clone(), text: text.clone() });
         let found = vocabulary.find(step).map_err(|ambiguous| failed(ambiguous.to_string()))?;
-        let Some((definition, _, _, context)) = found else { return Err(failed("no step is defined like this".into())) };
+        let Some((definition, _, _, context)) = found else {
+            return Err(failed("no step is defined like this".into()));
+        };
         // A step's error is a panic in cucumber's terms.
         let ended = AssertUnwindSafe(definition(world, context)).catch_unwind().await;
         if let Err(panic) = ended {

@@ -21,5 +21,6 @@ mod pods;
 mod proc;
 mod run;
 mod running;
+mod train;
 mod upgrade;
 mod versions;

@@ -85,11 +85,13 @@ impl Place {
         })
     }
 
-    /// What is left of fleets: processes and files.
+    /// What is left of fleets and exercises: processes and files, but for scores, which are meant to stay.
     pub fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = self.processes().into_iter().map(|(id, line)| format!("{id} {line}")).collect();
-        let entries = std::fs::read_dir(self.state()).into_iter().flatten().flatten();
-        left.extend(entries.map(|entry| entry.path().display().to_string()));
+        let [state, training] = [self.state(), self.state().join("Training")];
+        let entries = [&state, &training].map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
+        let paths = entries.into_iter().flatten().map(|entry| entry.path());
+        left.extend(paths.filter(|p| *p != training && !p.ends_with("scores")).map(|p| p.display().to_string()));
         left
     }
 

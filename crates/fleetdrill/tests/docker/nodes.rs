@@ -99,7 +99,7 @@ fn an_interrupted_start_leaves_nothing() {
 /// The four main scenarios, and a workload that never gets available for want of an image, as real kubelets say it.
 fn scenarios_pass_on_real_nodes() {
     let (place, name) = (Place::new(), name("suite"));
-    let mut command = place.command(["run", "--tags", "@drill or (@pods and @kubefleet)", "--jobs", "8"]);
+    let mut command = place.command(["run", "--tags", "@drill or (@pods and @kubefleet)"]);
     command.args(OFFLINE).args(node_image());
     let ran = said(command).expect(0, &[]).stdout.clone();
     assert!(ran.contains(" 0 failed") && ran.contains("on provider kind"), "{ran}");

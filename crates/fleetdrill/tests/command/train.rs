@@ -1,0 +1,102 @@
+//! `train`: exercises from start to stop. That each of them can be solved, and not otherwise, is what `train verify` shows.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::place::{Place, turn, until};
+use crate::proc;
+use crate::running::Running;
+
+#[test]
+fn an_exercise_from_its_page_to_its_score() {
+    let _turn = turn();
+    let place = Place::new();
+    let page = place.run(["train", "start", "friday-release", "--trainee", "ann"]);
+    page.expect(0, &["The release that nobody sees (beginner, 8 min)", "Contexts: hub, member-1, member-2."]);
+    assert!(
+        page.stdout.lines().all(|line| line.chars().count() <= 80 || line.starts_with("  export KUBECONFIG")),
+        "{}",
+        page.stdout
+    );
+    assert!(page.stdout.contains("placement web-"), "names are filled in: {}", page.stdout);
+    place.run(["train", "start", "friday-release"]).expect(2, &["exercise `friday-release` goes on already"]);
+
+    place.run(["train", "hint"]).expect(0, &["hint 1 of 3: Look at the placement"]);
+    place.run(["train", "diagnose", "the", "network"]).expect(1, &["no: that isn't"]);
+    place.run(["train", "diagnose", "there", "is", "no", "update", "run"]).expect(0, &["right: now repair it"]);
+    place.run(["train", "check"]).expect(1, &["not yet", "it is still so: nothing of placement web-"]);
+    let status = place.run(["train", "status"]);
+    status.expect(0, &["have gone by, 1 of 3 hints."]);
+
+    // A second one beside it has to be told from the first.
+    place.run(["train", "start", "waiting-room", "--name", "late"]).expect(0, &["fleetdrill train check --name late"]);
+    place.run(["train", "check"]).expect(2, &["several exercises go on", "--name friday-release, --name late"]);
+    place.run(["train", "check", "--name", "late"]).expect(1, &["you haven't said yet what the cause is"]);
+    place.run(["train", "diagnose", "nothing", "--name", "late"]).expect(0, &["so there is nothing to repair"]);
+    place
+        .run(["train", "check", "--name", "late"])
+        .expect(0, &["it holds", "score: repaired after", "0 hints, 0 wrong answers, 1 failed check"]);
+    place.run(["train", "check", "--name", "late"]).expect(2, &["exercise `late` is over"]);
+    place.run(["train", "stop", "--name", "late"]).expect(0, &["exercise `late` ended"]);
+
+    place.run(["train", "solution"]).expect(0, &["KF-RO-001", "what repairs it here:", "the solution was asked for"]);
+    place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);
+    place.run(["train", "status"]).expect(2, &["no exercise goes on"]);
+    place.soon_nothing_is_left();
+
+    let report = place.run(["train", "report"]);
+    report.expect(0, &["who", "friday-release", "waiting-room"]);
+    let scores: Value =
+        serde_json::from_str(&place.run(["train", "report", "-o", "json"]).expect(0, &[]).stdout).expect("JSON");
+    let score = |n: usize, key: &str| scores[n][key].clone();
+    assert_eq!([score(0, "exercise"), score(0, "trainee"), score(0, "outcome")], ["friday-release", "ann", "solution"]);
+    assert_eq!([score(0, "hints"), score(0, "wrong_answers"), score(0, "failed_checks")], [1, 1, 1]);
+    assert_eq!([score(1, "outcome"), score(1, "failed_checks")], [Value::from("repaired"), Value::from(1)]);
+    assert!(score(1, "seconds_to_repair").as_f64().is_some_and(|seconds| seconds > 0.0));
+}
+
+#[test]
+fn an_exercise_that_is_cut_short_leaves_nothing() {
+    let _turn = turn();
+    let place = Place::new();
+    // In mid-start, by a Ctrl-C and by force.
+    for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
+        let running = Running::start(&mut place.command(["train", "start", "friday-release"]));
+        until("a process of its fleet", || (place.processes().len() > 2).then_some(()));
+        running.signal(signal);
+        let said = running.end();
+        assert_eq!(said.code, code);
+        place.soon_nothing_is_left();
+        if code.is_none() {
+            place.run(["train", "status"]).expect(3, &["its start was interrupted"]);
+            place.run(["train", "stop"]).expect(0, &[]);
+        }
+        place.run(["train", "status"]).expect(2, &["no exercise goes on"]);
+    }
+
+    // Its fleet dies underneath.
+    place.run(["train", "start", "friday-release"]).expect(0, &[]);
+    proc::kill(place.process("keeper serve"), Signal::KILL);
+    until("its processes are gone", || place.processes().is_empty().then_some(()));
+    place.run(["train", "check"]).expect(3, &["isn't scored: its fleet has died underneath"]);
+    place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);
+    place.run(["train", "report"]).expect(0, &["No exercise has ended so far."]);
+}
+
+#[test]
+fn what_cannot_be_trained_is_said_before_anything_starts() {
+    let place = Place::new();
+    place
+        .run(["train", "start", "friday-realease"])
+        .expect(2, &["there is no exercise", "did you mean `friday-release`"]);
+    place
+        .run(["train", "start", "front-tier", "--provider", "docker"])
+        .expect(2, &["can't be done on docker", "--provider local"]);
+    place.run(["train", "start", "--random", "--level", "easy"]).expect(2, &["beginner"]);
+    place.run(["train", "start"]).expect(2, &["EXERCISE"]);
+    place.run(["train", "hint"]).expect(2, &["no exercise goes on", "train list"]);
+    place.run(["train", "hint", "--name", "late"]).expect(2, &["no exercise `late` goes on"]);
+    place.run(["train", "report", "no-such-file.json"]).expect(2, &["holds no scores"]);
+    place.run(["train", "list", "--exercises", "no-such-dir"]).expect(2, &["failed to read no-such-dir"]);
+    place.nothing_is_left();
+}
