@@ -196,23 +196,23 @@ mod tests {
 
     use super::wrote_status;
 
-    fn entry(fields: serde_json::Value) -> ManagedFieldsEntry {
+    fn entry(fields: &serde_json::Value) -> ManagedFieldsEntry {
         serde_json::from_value(json!({"manager": "kubectl-edit", "fieldsType": "FieldsV1", "fieldsV1": fields}))
             .expect("an entry")
     }
 
     #[test]
     fn a_status_is_written_by_whoever_owns_a_field_of_it() {
-        let run = entry(json!({"f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Succeeded\"}": {}}}}));
+        let run = entry(&json!({"f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Succeeded\"}": {}}}}));
         assert!(wrote_status(&run, false));
-        assert!(!wrote_status(&entry(json!({"f:spec": {"f:state": {}}})), false));
+        assert!(!wrote_status(&entry(&json!({"f:spec": {"f:state": {}}})), false));
     }
 
     #[test]
     fn who_approves_writes_one_condition_and_no_other() {
-        let approved = entry(json!({"f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Approved\"}": {}}}}));
+        let approved = entry(&json!({"f:status": {"f:conditions": {".": {}, "k:{\"type\":\"Approved\"}": {}}}}));
         assert!(!wrote_status(&approved, true));
-        let accepted = entry(json!({"f:status": {"f:conditions": {"k:{\"type\":\"ApprovalAccepted\"}": {}}}}));
+        let accepted = entry(&json!({"f:status": {"f:conditions": {"k:{\"type\":\"ApprovalAccepted\"}": {}}}}));
         assert!(wrote_status(&accepted, true));
     }
 }

@@ -216,6 +216,7 @@ impl Fleet {
         let text = std::fs::read_to_string(dir.join("fleet.json")).map_err(|e| unreadable(e.to_string()))?;
         let saved: Saved = serde_json::from_str(&text).map_err(|e| unreadable(e.to_string()))?;
         let provider = saved.recipe.open(Arc::clone(&home));
+        let borrowed = matches!(saved.recipe, Recipe::Existing(_));
         let hub = provider.cluster(HUB).await?;
         let on_hub = Release::read(saved.agents).await?;
         let on_members = match saved.member_agents {
@@ -229,6 +230,7 @@ impl Fleet {
         let site = Site { home, provider, recipe: saved.recipe, hub, members };
         let kubefleet = KubeFleet { hub: on_hub, members: on_members };
         Ok(Self(Arc::new(Inner {
+            borrowed,
             pods: RwLock::new(saved.pods),
             argocd: RwLock::new(saved.argocd),
             ..Inner::new(saved.name, site, kubefleet)

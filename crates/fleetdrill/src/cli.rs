@@ -512,11 +512,14 @@ pub struct TrainStart {
     #[arg(long, value_name = "VERSION")]
     pub kubefleet: Option<String>,
     /// Where its clusters come from
-    #[arg(long, value_name = "PROVIDER", default_value = "local", value_parser = makers())]
+    #[arg(long, value_name = "PROVIDER", default_value = "local")]
     pub provider: Provider,
     /// What clusters in Docker are made of.
     #[command(flatten)]
     pub images: Images,
+    /// The contexts of a fleet that exists already.
+    #[command(flatten)]
+    pub contexts: Contexts,
 }
 
 /// `fleetdrill train verify`.

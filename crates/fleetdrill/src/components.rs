@@ -74,7 +74,13 @@ impl Clusters {
         match self {
             Self::Local => Ok(()),
             Self::Docker(_) => Ok(docker::check().await?),
-            Self::Kind(setup) => Ok(kind::check(setup.charts.as_ref()).await?),
+            Self::Kind(setup) => {
+                kind::check(setup.charts.as_ref()).await?;
+                if let Some(warning) = kind::few_watches() {
+                    eprintln!("warning: {warning}");
+                }
+                Ok(())
+            }
         }
     }
 }

@@ -108,6 +108,24 @@ pub async fn check(charts: Option<&Charts>) -> Result<(), ClusterError> {
     }
 }
 
+/// How many inotify instances a user may have, where the system says so, and how many of them nodes take: each some 25, for its
+/// systemd, containerd, kubelet and kube-proxy.
+const INSTANCES: (&str, u32) = ("/proc/sys/fs/inotify/max_user_instances", 512);
+
+/// What is wrong with this system for more than a few nodes, in a sentence. With Debian's 128 instances of inotify for each user, the
+/// kube-proxy of the sixth node ends with `too many open files` over and over, and its agent doesn't find the API server.
+#[must_use]
+pub fn few_watches() -> Option<String> {
+    let allowed = std::fs::read_to_string(INSTANCES.0).ok()?.trim().parse::<u32>().ok()?;
+    (allowed < INSTANCES.1).then(|| {
+        format!(
+            "fs.inotify.max_user_instances is {allowed}, which does for about five nodes: sudo sysctl \
+             fs.inotify.max_user_instances={}",
+            INSTANCES.1
+        )
+    })
+}
+
 /// Deletes the clusters of fleets that are no more: their keepers were killed before they could. Gives their names. Clusters that
 /// fleetdrill didn't make are left alone, whatever they are called, and so are those of fleets that are up.
 ///

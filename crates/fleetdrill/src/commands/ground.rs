@@ -69,18 +69,7 @@ impl Ground {
         }
         if args.provider == Provider::Existing {
             let there = Found::by(&format!("run-{id}"), contexts(&args.contexts)?, &Program::this()?).await?;
-            let version = match args.kubefleet.clone() {
-                Some(version) => Some(version),
-                None => there.version().await?,
-            };
-            let Some(version) = version else {
-                return Err(unusable(
-                    "which version of KubeFleet the hub runs can't be found out: it has no Deployment hub-agent whose \
-                     image has it as its tag",
-                    Some("say it with --kubefleet VERSION: what scenarios expect goes by it"),
-                ));
-            };
-            let version = components::kubefleet(Some(&version))?;
+            let version = running(&there, args.kubefleet.as_deref()).await?;
             return Ok(found(Place::Existing(Box::new(there)), version));
         }
         let clusters = clusters.unwrap_or(Clusters::Local);
@@ -184,6 +173,22 @@ impl Ground {
         };
         Ok(Begun { fleet, versions: self.versions, fleet_seconds: self.seconds })
     }
+}
+
+/// The version of KubeFleet that a fleet runs which exists already.
+pub(super) async fn running(there: &Found, asked: Option<&str>) -> Result<String, CommandError> {
+    let version = match asked {
+        Some(version) => Some(version.to_owned()),
+        None => there.version().await?,
+    };
+    let Some(version) = version else {
+        return Err(unusable(
+            "which version of KubeFleet the hub runs can't be found out: it has no Deployment hub-agent whose image has it \
+             as its tag",
+            Some("say it with --kubefleet VERSION: what scenarios expect goes by it"),
+        ));
+    };
+    components::kubefleet(Some(&version))
 }
 
 /// Sees that the options fit the provider.

@@ -64,6 +64,14 @@ impl Progress {
         self.say(&stage_text(stage));
     }
 
+    /// Says something that stays, above the line.
+    pub fn suspend(&self, say: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(say),
+            None => say(),
+        }
+    }
+
     /// Takes the line away.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {

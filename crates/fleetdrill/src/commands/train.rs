@@ -8,6 +8,7 @@ use clusters::keeper::Program;
 use clusters::provider::{Ability, is_agent};
 use clusters::state_dir;
 use diagnosis::Finding;
+use fleet::existing::Found;
 use fleet::{Fleet, faults};
 use jiff::{SignedDuration, Timestamp};
 use rand::RngExt as _;
@@ -15,9 +16,9 @@ use steps::World;
 
 use super::progress::Progress;
 use super::run::new_id;
-use super::target::unusable;
+use super::target::{self, unusable};
 use super::up::IN_DOCKER;
-use super::{interruptible, versions};
+use super::{ground, interruptible, versions};
 use crate::abilities;
 use crate::cli::Format;
 use crate::cli::{Going, Provider, Train, TrainStart, TrainVerify};
@@ -42,7 +43,7 @@ const MEMBERS: usize = 2;
 pub(super) async fn train(args: Train) -> Result<Exit, CommandError> {
     match args {
         Train::List { from, output } => list(from.exercises.as_deref(), output),
-        Train::Start(args) => start(args).await,
+        Train::Start(args) => Box::pin(start(args)).await,
         Train::Status(going) => interruptible(status(&going)).await,
         Train::Hint(going) => interruptible(hint(&going)).await,
         Train::Diagnose { answer, going } => interruptible(diagnose(&answer.join(" "), &going)).await,
@@ -100,8 +101,21 @@ async fn start(args: TrainStart) -> Result<Exit, CommandError> {
     let exercise = chosen(&args)?;
     let name = args.name.clone().unwrap_or_else(|| exercise.name.clone());
     let clusters = args.images.clusters(args.provider).map_err(|why| unusable(why, Some(IN_DOCKER)))?;
-    let clusters = clusters.unwrap_or(Clusters::Local);
-    able(&exercise, &clusters)?;
+    match &clusters {
+        Some(clusters) if args.contexts.is_empty() => {
+            able(&exercise, clusters.provider(), |ability| clusters.can(ability))?;
+        }
+        Some(_) => {
+            return Err(usage("--kubeconfig, --hub and --member are for a fleet that exists already".into(), EXISTING));
+        }
+        None if args.contexts.hub.is_none() || args.contexts.member.is_empty() => {
+            return Err(usage(
+                "--provider existing needs the contexts of the hub and of one member at least".into(),
+                EXISTING,
+            ));
+        }
+        None => {}
+    }
     if let Some(room) = Room::open(&name)? {
         if room.is_alive() {
             let hint = format!("end it (fleetdrill train stop --name {name}), or give the new one another --name");
@@ -118,7 +132,7 @@ async fn start(args: TrainStart) -> Result<Exit, CommandError> {
         exercises: args.from.exercises.clone().map(|dir| std::path::absolute(&dir).unwrap_or(dir)),
         trainee: args.trainee.clone(),
         kubefleet: components::kubefleet(args.kubefleet.as_deref())?,
-        provider: clusters.provider().to_owned(),
+        provider: clusters.as_ref().map_or("existing", Clusters::provider).to_owned(),
         started_at: now,
         broken_at: None,
         ends_at: now + SignedDuration::from_hours(hours),
@@ -128,10 +142,24 @@ async fn start(args: TrainStart) -> Result<Exit, CommandError> {
         checks: 0,
         over: None,
     };
-    clusters.check().await?;
+    if let Some(clusters) = &clusters {
+        clusters.check().await?;
+    }
     room.save()?;
     let time = Duration::from_secs(u64::from(args.hours) * 3600);
-    let started = interruptible(script::quietly(begin(&mut room, &exercise, &clusters, time))).await;
+    let started = async {
+        let progress = Arc::new(Progress::stderr());
+        let fleet = match &clusters {
+            Some(clusters) => fleet(room.fleet(), &room.kubefleet, clusters, &[&exercise], &progress).await?,
+            None => borrow(&mut room, &exercise, &args, &progress).await?,
+        };
+        let begun = begin(&mut room, &exercise, &fleet, time, &progress).await;
+        if begun.is_err() && fleet.is_borrowed() {
+            fleet.sweep(&room.id).await?;
+        }
+        begun
+    };
+    let started = interruptible(Box::pin(script::quietly(started))).await;
     if !matches!(started, Ok(Exit::Fine)) {
         state_dir::wait_until_gone(&room.fleet()).await;
         room.forget()?;
@@ -139,19 +167,47 @@ async fn start(args: TrainStart) -> Result<Exit, CommandError> {
     started
 }
 
+/// How to name a fleet that exists already.
+const EXISTING: &str =
+    "exercises break things on purpose, so nothing is guessed: --provider existing --hub CONTEXT --member NAME=CONTEXT";
+
 /// Sees to it that clusters of a provider can do what an exercise needs.
-fn able(exercise: &Exercise, clusters: &Clusters) -> Result<(), CommandError> {
+fn able(exercise: &Exercise, provider: &str, can: impl Fn(Ability) -> bool) -> Result<(), CommandError> {
     let suite = exercise.suite();
-    let lacking =
-        suite.scenarios().find_map(|(f, s)| abilities::lacking(f, s, |ability: Ability| clusters.can(ability)));
-    match lacking {
+    match suite.scenarios().find_map(|(f, s)| abilities::lacking(f, s, &can)) {
         Some(ability) => {
-            let message =
-                format!("exercise `{}` can't be done on {}, which can't {ability}", exercise.name, clusters.provider());
+            let message = format!("exercise `{}` can't be done on {provider}, which can't {ability}", exercise.name);
             Err(usage(message, "--provider local can"))
         }
         None => Ok(()),
     }
+}
+
+/// Takes a fleet that exists already for an exercise. One that isn't marked as disposable is refused.
+async fn borrow(
+    room: &mut Room,
+    exercise: &Exercise,
+    args: &TrainStart,
+    progress: &Arc<Progress>,
+) -> Result<Fleet, CommandError> {
+    let found = Found::by(&room.fleet(), target::contexts(&args.contexts)?, &Program::this()?).await?;
+    able(exercise, found.provider(), |ability| found.can(ability))?;
+    let needed = exercise.suite().scenarios().map(|(f, s)| abilities::members(f, s)).max().unwrap_or_default();
+    if needed > found.members() {
+        let message =
+            format!("exercise `{}` needs {needed} members; this fleet has {}", exercise.name, found.members());
+        return Err(usage(message, "name more of them: --member NAME=CONTEXT"));
+    }
+    room.kubefleet = ground::running(&found, args.kubefleet.as_deref()).await?;
+    let building = Arc::clone(progress);
+    let mut agents = components::ensure_agents(Some(&room.kubefleet), &move |event| building.build(&event)).await?;
+    agents.capabilities = found.capabilities(&agents).await?;
+    let fleet = found.take(room.fleet(), &room.id, agents).await?;
+    progress.suspend(|| {
+        eprintln!("should this be interrupted, remove what it has made with these contexts and");
+        eprintln!("  fleetdrill down --run {}", room.id);
+    });
+    Ok(fleet)
 }
 
 /// What a fleet needs for some exercises: components, and how many members.
@@ -190,11 +246,10 @@ async fn fleet(
 async fn begin(
     room: &mut Room,
     exercise: &Exercise,
-    clusters: &Clusters,
+    fleet: &Fleet,
     time: Duration,
+    progress: &Progress,
 ) -> Result<Exit, CommandError> {
-    let progress = Arc::new(Progress::stderr());
-    let fleet = fleet(room.fleet(), &room.kubefleet, clusters, &[exercise], &progress).await?;
     let scripts = exercise.scripts(&fleet.capabilities(), &fleet.version())?;
     let cli = if exercise.suite().needs_argocd() {
         progress.say("starting Argo CD's API server");
@@ -206,7 +261,7 @@ async fn begin(
     progress.say("the fleet gets something to do");
     let mut stages = Vec::new();
     for (script, suffix) in scripts.iter().zip(["a", "b", "c", "d"]) {
-        stages.push(Stage::set(&fleet, &room.id, format!("{}{suffix}", &room.id[..2]), script, &vocabulary).await?);
+        stages.push(Stage::set(fleet, &room.id, format!("{}{suffix}", &room.id[..2]), script, &vocabulary).await?);
     }
     progress.say("all is well, for a moment");
     tokio::time::sleep(HEALTHY).await;
@@ -220,7 +275,7 @@ async fn begin(
     fleet.end_after(time).await?;
     fleet.keep().await?;
     progress.finish();
-    let contexts = contexts(&fleet).await;
+    let contexts = contexts(fleet).await;
     data::print_text(&training::page(room, exercise, &contexts, cli.as_ref(), look().width));
     Ok(Exit::Fine)
 }
@@ -415,8 +470,15 @@ async fn stop(going: &Going) -> Result<Exit, CommandError> {
             let score = room.score(&exercise, Outcome::Stopped);
             score.keep()?;
         }
-        eprintln!("ending the fleet");
-        clusters::keeper::Keeper::connect(&state_dir::fleet(&room.fleet())?)?.end().await?;
+        let keeper = clusters::keeper::Keeper::connect(&state_dir::fleet(&room.fleet())?)?;
+        match Fleet::open(&room.fleet()).await {
+            Ok(fleet) if fleet.is_borrowed() => {
+                eprintln!("removing what the exercise has made");
+                fleet.sweep(&room.id).await?;
+            }
+            _ => eprintln!("ending the fleet"),
+        }
+        keeper.end().await?;
     }
     state_dir::wait_until_gone(&room.fleet()).await;
     room.forget()?;

@@ -98,7 +98,7 @@ fn filled(room: &Room, text: &str) -> String {
 #[must_use]
 pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, cli: Option<&Cli>, width: usize) -> String {
     let mut page = Page::new(width);
-    let begun = room.broken_at.unwrap_or(room.started_at);
+    let gone = Timestamp::now().duration_since(room.broken_at.unwrap_or(room.started_at));
     heading(&mut page, &format!("{} ({}, {} min)", exercise.title, exercise.level, exercise.minutes));
     page.blank();
     for paragraph in filled(room, &exercise.page).split("\n\n") {
@@ -107,9 +107,9 @@ pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, cli: Option<&
     }
     page.text(&format!(
         "{} Contexts: {}. {}.",
-        match Timestamp::now().duration_since(begun).as_secs() {
+        match gone.as_secs() {
             0..10 => String::new(),
-            gone => format!("{} have gone by, {} of 3 hints.", time(gone as f64), room.hints),
+            _ => format!("{} have gone by, {} of 3 hints.", time(gone.as_secs_f64()), room.hints),
         },
         contexts.names.join(", "),
         contexts.versions
@@ -161,7 +161,7 @@ pub fn answered(room: &Room, exercise: &Exercise, right: bool, width: usize) -> 
     match (right, named == all) {
         (false, _) => page.item("no: ", ERROR, 2, "that isn't what is behind it."),
         (true, true) if exercise.healthy => {
-            page.item("right: ", SUCCESS, 2, "so there is nothing to repair. `fleetdrill train check` ends it.")
+            page.item("right: ", SUCCESS, 2, "so there is nothing to repair. `fleetdrill train check` ends it.");
         }
         (true, true) => page.item("right: ", SUCCESS, 2, "now repair it, then `fleetdrill train check`."),
         (true, false) => page.item("right: ", SUCCESS, 2, "but it isn't all that is wrong."),

@@ -318,7 +318,7 @@ fn read_fault(
             Suite { features: vec![feature] }.check_steps().map_err(wrong_steps)?;
         }
     }
-    for code in fault.codes.iter().filter(|code| diagnosis::entry(code).is_none()) {
+    if let Some(code) = fault.codes.iter().find(|code| diagnosis::entry(code).is_none()) {
         return Err(ExerciseError::Malformed { file: file.to_owned(), why: format!("{code} is no failure code") });
     }
     Ok(fault)
