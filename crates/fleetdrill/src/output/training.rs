@@ -105,15 +105,11 @@ pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, cli: Option<&
         page.indented(2, |page| page.text(&paragraph.split_whitespace().collect::<Vec<_>>().join(" ")));
         page.blank();
     }
-    page.text(&format!(
-        "{} Contexts: {}. {}.",
-        match gone.as_secs() {
-            0..10 => String::new(),
-            _ => format!("{} have gone by, {} of 3 hints.", time(gone.as_secs_f64()), room.hints),
-        },
-        contexts.names.join(", "),
-        contexts.versions
-    ));
+    if gone.as_secs() > 10 {
+        page.text(&format!("{} have gone by, {} of 3 hints.", time(gone.as_secs_f64()), room.hints));
+        page.blank();
+    }
+    page.text(&format!("Contexts: {}. {}.", contexts.names.join(", "), contexts.versions));
     page.unwrapped(&format!("  export KUBECONFIG={}", contexts.kubeconfig.display()));
     page.unwrapped("  kubectl --context hub get memberclusters");
     if let Some(cli) = cli {
@@ -125,9 +121,9 @@ pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, cli: Option<&
     page.blank();
     let name = named(room);
     for (command, what) in [
-        ("hint", "where to look; which field; what it means"),
+        ("hint", "the next of three"),
         ("diagnose CODE-OR-WORDS", "say what the cause is"),
-        ("restart AGENT", "hub-agent, or a member's by the member's name"),
+        ("restart AGENT", "the hub-agent, or a member's"),
         ("check", "once it is repaired"),
         ("solution", "give up; `stop` ends it without"),
     ] {

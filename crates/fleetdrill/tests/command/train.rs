@@ -3,16 +3,25 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::place::{Place, turn, until};
+use crate::place::{Place, Said, turn, until};
 use crate::proc;
 use crate::running::Running;
+
+/// What a command prints for the trainee is its output.
+#[track_caller]
+fn says(said: &Said, code: i32, parts: &[&str]) {
+    said.expect(code, &[]);
+    for part in parts {
+        assert!(said.stdout.contains(part), "no `{part}` in\n{}", said.stdout);
+    }
+}
 
 #[test]
 fn an_exercise_from_its_page_to_its_score() {
     let _turn = turn();
     let place = Place::new();
     let page = place.run(["train", "start", "friday-release", "--trainee", "ann"]);
-    page.expect(0, &["The release that nobody sees (beginner, 8 min)", "Contexts: hub, member-1, member-2."]);
+    says(&page, 0, &["The release that nobody sees (beginner, 8 min)", "Contexts: hub, member-1, member-2."]);
     assert!(
         page.stdout.lines().all(|line| line.chars().count() <= 80 || line.starts_with("  export KUBECONFIG")),
         "{}",
@@ -21,31 +30,33 @@ fn an_exercise_from_its_page_to_its_score() {
     assert!(page.stdout.contains("placement web-"), "names are filled in: {}", page.stdout);
     place.run(["train", "start", "friday-release"]).expect(2, &["exercise `friday-release` goes on already"]);
 
-    place.run(["train", "hint"]).expect(0, &["hint 1 of 3: Look at the placement"]);
-    place.run(["train", "diagnose", "the", "network"]).expect(1, &["no: that isn't"]);
-    place.run(["train", "diagnose", "there", "is", "no", "update", "run"]).expect(0, &["right: now repair it"]);
-    place.run(["train", "check"]).expect(1, &["not yet", "it is still so: nothing of placement web-"]);
+    says(&place.run(["train", "hint"]), 0, &["hint 1 of 3: Look at the placement"]);
+    says(&place.run(["train", "diagnose", "the", "network"]), 1, &["no: that isn't"]);
+    says(&place.run(["train", "diagnose", "there", "is", "no", "update", "run"]), 0, &["right: now repair it"]);
+    says(&place.run(["train", "check"]), 1, &["not yet", "it is still so: nothing of placement web-"]);
     let status = place.run(["train", "status"]);
-    status.expect(0, &["have gone by, 1 of 3 hints."]);
+    says(&status, 0, &["have gone by, 1 of 3 hints."]);
 
     // A second one beside it has to be told from the first.
-    place.run(["train", "start", "waiting-room", "--name", "late"]).expect(0, &["fleetdrill train check --name late"]);
+    says(&place.run(["train", "start", "waiting-room", "--name", "late"]), 0, &["fleetdrill train check --name late"]);
     place.run(["train", "check"]).expect(2, &["several exercises go on", "--name friday-release, --name late"]);
-    place.run(["train", "check", "--name", "late"]).expect(1, &["you haven't said yet what the cause is"]);
-    place.run(["train", "diagnose", "nothing", "--name", "late"]).expect(0, &["so there is nothing to repair"]);
-    place
-        .run(["train", "check", "--name", "late"])
-        .expect(0, &["it holds", "score: repaired after", "0 hints, 0 wrong answers, 1 failed check"]);
+    says(&place.run(["train", "check", "--name", "late"]), 1, &["you haven't said yet what the cause is"]);
+    says(&place.run(["train", "diagnose", "nothing", "--name", "late"]), 0, &["so there is nothing to repair"]);
+    says(
+        &place.run(["train", "check", "--name", "late"]),
+        0,
+        &["it holds", "score: repaired after", "0 hints, 0 wrong answers, 1 failed check"],
+    );
     place.run(["train", "check", "--name", "late"]).expect(2, &["exercise `late` is over"]);
     place.run(["train", "stop", "--name", "late"]).expect(0, &["exercise `late` ended"]);
 
-    place.run(["train", "solution"]).expect(0, &["KF-RO-001", "what repairs it here:", "the solution was asked for"]);
+    says(&place.run(["train", "solution"]), 0, &["KF-RO-001", "what repairs it here:", "the solution was asked for"]);
     place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);
     place.run(["train", "status"]).expect(2, &["no exercise goes on"]);
     place.soon_nothing_is_left();
 
     let report = place.run(["train", "report"]);
-    report.expect(0, &["who", "friday-release", "waiting-room"]);
+    says(&report, 0, &["who", "friday-release", "waiting-room"]);
     let scores: Value =
         serde_json::from_str(&place.run(["train", "report", "-o", "json"]).expect(0, &[]).stdout).expect("JSON");
     let score = |n: usize, key: &str| scores[n][key].clone();
@@ -66,21 +77,22 @@ fn an_exercise_that_is_cut_short_leaves_nothing() {
         running.signal(signal);
         let said = running.end();
         assert_eq!(said.code, code);
-        place.soon_nothing_is_left();
         if code.is_none() {
+            until("its processes are gone", || place.processes().is_empty().then_some(()));
             place.run(["train", "status"]).expect(3, &["its start was interrupted"]);
             place.run(["train", "stop"]).expect(0, &[]);
         }
+        place.soon_nothing_is_left();
         place.run(["train", "status"]).expect(2, &["no exercise goes on"]);
     }
 
     // Its fleet dies underneath.
-    place.run(["train", "start", "friday-release"]).expect(0, &[]);
+    says(&place.run(["train", "start", "friday-release"]), 0, &[]);
     proc::kill(place.process("keeper serve"), Signal::KILL);
     until("its processes are gone", || place.processes().is_empty().then_some(()));
     place.run(["train", "check"]).expect(3, &["isn't scored: its fleet has died underneath"]);
     place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);
-    place.run(["train", "report"]).expect(0, &["No exercise has ended so far."]);
+    says(&place.run(["train", "report"]), 0, &["No exercise has ended so far."]);
 }
 
 #[test]
