@@ -170,12 +170,12 @@ pub fn answered(room: &Room, exercise: &Exercise, right: bool, width: usize) -> 
 pub fn checked(room: &Room, exercise: &Exercise, missing: &[String], kept: Option<&Kept>, look: Look) -> String {
     let mut page = Page::new(look.width);
     if missing.is_empty() {
-        page.item(
-            &format!("{} it holds: ", look.symbols.passed),
-            SUCCESS,
-            2,
-            "the symptom is gone and stays gone, and a fresh change goes through.",
-        );
+        let (holds, why) = if exercise.healthy {
+            ("that was it", "nothing was broken, and you left it so.")
+        } else {
+            ("it holds", "the symptom is gone and stays gone, and a fresh change goes through.")
+        };
+        page.item(&format!("{} {holds}: ", look.symbols.passed), SUCCESS, 2, why);
         page.blank();
         page.text(&exercise.teaches);
     } else {
