@@ -10,6 +10,10 @@ pub const REPORTED: Duration = Duration::from_secs(90);
 /// off for up to 60 s.
 pub const AVAILABLE: Duration = Duration::from_secs(180);
 
+/// A hub-agent that is busy has what it made itself in its cache. A run that was made 0.2 s after the snapshot which it asked for
+/// failed, since there was no such snapshot (v0.1.2).
+pub const CACHED: Duration = Duration::from_secs(1);
+
 /// A run says whether it is initialized: within 1 s.
 pub const INITIALIZED: Duration = Duration::from_secs(15);
 

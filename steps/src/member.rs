@@ -43,7 +43,7 @@ async fn of_its_own(world: &mut World, name: String) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Gives the member a scheduler and a simulated kubelet, unless it has them: without, its workloads get no pods that run.
+/// Gives the member a scheduler and a simulated kubelet, unless it has them or, on kind, real ones: without, its workloads get no pods that run.
 /// No container runs. A pod is ready at once unless its image can't be had: a name that no kubelet accepts
 /// (`nginx:not a tag`), a registry in the domain `.invalid`, or the tag `unpullable`. A Job's pod ends after a second, with
 /// the exit code in its annotation `fleetdrill.dev/exit-code`. Tag the scenario `@pods`.
@@ -52,7 +52,12 @@ async fn has_pods(world: &mut World, member: String) -> Result<(), StepError> {
     let scene = world.scene();
     let real = scene.names.get(&member)?;
     scene.fleet.start_pods(&real).await?;
-    scene.did(format!("a scheduler and a simulated kubelet (KWOK) run for {real}"));
+    let what = if scene.fleet.provider() == "kind" {
+        "real nodes run pods"
+    } else {
+        "a scheduler and a simulated kubelet (KWOK) run"
+    };
+    scene.did(format!("{what} for {real}"));
     Ok(())
 }
 

@@ -35,6 +35,7 @@ fn a_fleet_that_somebody_else_uses() {
     it_is_read_with_the_documented_role(&place, &theirs);
     what_is_not_to_be_broken_is_refused(&place, &theirs);
     a_run_leaves_everything_else_as_it_was(&place, &theirs);
+    so_does_an_exercise(&place, &theirs);
     what_a_killed_run_left_is_removed(&place, &theirs);
     place.run(["down", "theirs"]).expect(0, &[]);
     place.nothing_is_left();
@@ -128,6 +129,14 @@ impl Theirs {
 
     fn run(&self, feature: &str) -> Vec<String> {
         let command = ["run", feature, "--provider", "existing", "--kubefleet", VERSION].map(ToOwned::to_owned);
+        command.into_iter().chain(self.contexts()).collect()
+    }
+}
+
+impl Theirs {
+    fn train(&self, exercise: &str) -> Vec<String> {
+        let command =
+            ["train", "start", exercise, "--provider", "existing", "--kubefleet", VERSION].map(ToOwned::to_owned);
         command.into_iter().chain(self.contexts()).collect()
     }
 }
@@ -227,6 +236,7 @@ fn what_is_not_to_be_broken_is_refused(place: &Place, theirs: &Theirs) {
         place.run(given.iter().chain(args)).expect(2, parts);
     };
     refused(&["--hub", "hub", "--member", "member-1=member-1"], &["member-1 is not marked as disposable", "kubectl"]);
+    place.run(theirs.train("half-a-release")).expect(2, &["member-1 is not marked as disposable", "kubectl"]);
     theirs.patch(&theirs.member, "v1/Namespace", "kube-system", &unmark("yes".into()));
     refused(&["--hub", "hub", "--member", "member-1=member-1"], &["member-1 is not marked as disposable"]);
     refused(&["--hub", "hub", "--member", "member-1=hub"], &["hub and member-1 are the same cluster"]);
@@ -280,6 +290,20 @@ fn a_run_leaves_everything_else_as_it_was(place: &Place, theirs: &Theirs) {
     {
         assert!(said.stdout.contains(part), "{}", said.stdout);
     }
+    theirs.is_as_it_was(&before, &said);
+}
+
+/// An exercise that needs more than there is isn't begun, and one that is takes away what it has made.
+fn so_does_an_exercise(place: &Place, theirs: &Theirs) {
+    let before = theirs.everything();
+    place
+        .run(theirs.train("empty-shop"))
+        .expect(2, &["`empty-shop` can't be done on existing, which can't make clusters"]);
+    place.run(theirs.train("friday-release")).expect(2, &["needs 2 members; this fleet has 1"]);
+    let said = place.run(theirs.train("half-a-release"));
+    said.expect(0, &["fleetdrill down --run "]);
+    assert!(place.run(["train", "check"]).expect(1, &[]).stdout.contains("it is still so: run release-"));
+    place.run(["train", "stop"]).expect(0, &["removing what the exercise has made", "exercise `half-a-release` ended"]);
     theirs.is_as_it_was(&before, &said);
 }
 
