@@ -540,7 +540,7 @@ async fn says_scheduled(
 }
 
 /// The label with a resource snapshot's index.
-const INDEX: &str = "kubernetes-fleet.io/resource-index";
+pub(crate) const INDEX: &str = "kubernetes-fleet.io/resource-index";
 
 /// The greatest index of the placement's resource snapshots; none where it has none.
 pub(crate) async fn latest_snapshot(scene: &Scene, p: &Placement) -> Result<Option<u32>, StepError> {

@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clusters::cluster::Cluster;
 use fleet::argocd::Repository;
 use fleet::webhook::Rule;
-use fleet::{Fleet, HUB, kinds};
+use fleet::{Fleet, FleetError, HUB, kinds};
+use futures::future::try_join_all;
+use kube::ResourceExt as _;
+use kube::api::ListParams;
 use serde::{Deserialize, Serialize};
 
 use super::{Made, Progress, Scene, SceneInfo};
@@ -12,7 +16,8 @@ use crate::deadline::Deadline;
 use crate::error::StepError;
 use crate::limits;
 use crate::names::Names;
-use crate::objects::{Application, Placement, UpdateRun};
+use crate::objects::{Application, PARENT, Placement, UpdateRun};
+use crate::placement::INDEX;
 use crate::record::Recorder;
 
 /// What a scene knows of what it has made.
@@ -30,6 +35,16 @@ pub struct SavedScene {
     labels: BTreeMap<String, BTreeSet<String>>,
     own_members: Vec<String>,
     without_twins: BTreeSet<String>,
+}
+
+/// How many resource snapshots a placement has had: one more than the greatest index.
+async fn snapshots(hub: &Cluster, placement: &Placement) -> Result<u32, StepError> {
+    let api = placement.scope.resource_snapshot().api(&hub.client, placement.scope.namespace());
+    let labelled = ListParams::default().labels(&format!("{PARENT}={}", placement.name));
+    let failed = FleetError::api(&hub.name, format!("list the resource snapshots of {}", placement.name));
+    let indexes = api.list(&labelled).await.map_err(failed)?.items.into_iter();
+    let greatest = indexes.filter_map(|object| object.labels().get(INDEX)?.parse::<u32>().ok()).max();
+    Ok(greatest.map_or(0, |index| index + 1))
 }
 
 /// An object that it made.
@@ -124,6 +139,14 @@ impl Scene {
         scene.settings = saved.settings;
         scene.labels = saved.labels;
         scene.own_members = saved.own_members;
+        // Somebody may have changed what they place since then.
+        let counted: Vec<(String, u32)> = try_join_all(scene.placements.iter().map(async |(name, placement)| {
+            Ok::<_, StepError>((name.clone(), snapshots(&scene.hub(), placement).await?))
+        }))
+        .await?;
+        for (name, snapshots) in counted {
+            scene.placements.entry(name).and_modify(|placement| placement.snapshots = snapshots);
+        }
         let enveloped: Vec<String> = scene
             .placements
             .iter()
