@@ -20,8 +20,7 @@ use super::target::{self, unusable};
 use super::up::IN_DOCKER;
 use super::{ground, interruptible, versions};
 use crate::abilities;
-use crate::cli::Format;
-use crate::cli::{Going, Provider, Train, TrainStart, TrainVerify};
+use crate::cli::{Format, Going, Provider, Train, TrainStart, TrainVerify};
 use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -192,7 +191,7 @@ async fn borrow(
 ) -> Result<Fleet, CommandError> {
     let found = Found::by(&room.fleet(), target::contexts(&args.contexts)?, &Program::this()?).await?;
     able(exercise, found.provider(), |ability| found.can(ability))?;
-    let needed = exercise.suite().scenarios().map(|(f, s)| abilities::members(f, s)).max().unwrap_or_default();
+    let needed = members(exercise);
     if needed > found.members() {
         let message =
             format!("exercise `{}` needs {needed} members; this fleet has {}", exercise.name, found.members());
@@ -210,19 +209,24 @@ async fn borrow(
     Ok(fleet)
 }
 
+/// How many shared members an exercise speaks of.
+fn members(exercise: &Exercise) -> usize {
+    exercise.suite().scenarios().map(|(f, s)| abilities::members(f, s)).max().unwrap_or_default()
+}
+
 /// What a fleet needs for some exercises: components, and how many members.
 fn needs(exercises: &[&Exercise]) -> (Extras<'static>, usize) {
     let mut extras = Extras::default();
-    let mut members = MEMBERS;
+    let mut most = MEMBERS;
     for exercise in exercises {
         let suite = exercise.suite();
         extras.pods |= suite.needs_pods();
         if suite.needs_argocd() {
             extras.argocd = Some(None);
         }
-        members = members.max(suite.scenarios().map(|(f, s)| abilities::members(f, s)).max().unwrap_or_default());
+        most = most.max(members(exercise));
     }
-    (extras, members)
+    (extras, most)
 }
 
 /// A fleet for exercises.
