@@ -24,7 +24,8 @@ const OURS: &str = "fleetdrill";
 /// How often members send heartbeats, in seconds. KubeFleet's default is 60; a member counts as lost after 5 min.
 const HEARTBEAT_SECONDS: u32 = 15;
 
-/// How long a member may take to join. It takes about a second here.
+/// How long a member may take to join. It takes about a second here, and a minute or more where its agent is a Pod that is started again
+/// until its node is ready.
 const JOIN_LIMIT: Duration = Duration::from_secs(180);
 
 /// How long a member may take to leave. It took 8.5 s on v0.1.2.
