@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use etcetera::BaseStrategy;
 
@@ -90,13 +90,29 @@ fn holder(dir: &Path) -> Holder {
     if fresh {
         return Holder::Starting;
     }
-    match lock.try_lock() {
-        Ok(()) => Holder::Dead(lock),
-        Err(TryLockError::WouldBlock) => Holder::Keeper,
-        // It can't be told here (no locks on this file system, say), and removing a living fleet would be worse.
-        Err(TryLockError::Error(_)) => Holder::Starting,
+    let dying = Instant::now() + DYING;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Holder::Dead(lock),
+            Err(TryLockError::WouldBlock) if is_dying(dir) && Instant::now() < dying => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(TryLockError::WouldBlock) => return Holder::Keeper,
+            // It can't be told here (no locks on this file system, say), and removing a living fleet would be worse.
+            Err(TryLockError::Error(_)) => return Holder::Starting,
+        }
     }
 }
+
+/// Whether the keeper whose id is in the lock file was killed and hasn't let go of its files yet: a process loses its memory,
+/// and with it its command line, before the kernel closes them.
+fn is_dying(dir: &Path) -> bool {
+    let keeper = fs::read_to_string(dir.join(LOCK)).unwrap_or_default();
+    !keeper.is_empty() && fs::read(format!("/proc/{}/cmdline", keeper.trim())).is_ok_and(|line| line.is_empty())
+}
+
+/// How long a keeper that was killed may take to die.
+const DYING: Duration = Duration::from_secs(5);
 
 /// How long a keeper may take from the making of its directory until it has its lock.
 const START_LIMIT: Duration = Duration::from_secs(10);

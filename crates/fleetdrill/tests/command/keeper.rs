@@ -11,8 +11,9 @@ use clusters::keeper::{Keeper, Program};
 use rustix::process::Signal;
 use socket2::{Domain, Socket, Type};
 
-use crate::place::{LIMIT, PROGRAM, Place, modes};
+use crate::place::{LIMIT, PROGRAM, Place, modes, until};
 use crate::proc;
+use crate::running::Running;
 
 fn program() -> Program {
     Program(PathBuf::from(PROGRAM))
@@ -65,7 +66,7 @@ async fn a_process_starts_stops_and_starts_again() {
     assert_ne!(status(&keeper, "one").await.pid.expect("it runs"), first);
     keeper.stop("one").await.expect("stopped");
     keeper.start_again_with("one", &["and more".to_owned()]).await.expect("starts");
-    crate::place::until("one's arguments", || keeper.log_tail("one").ends_with(" and more").then_some(()));
+    until("one's arguments", || keeper.log_tail("one").ends_with(" and more").then_some(()));
     keeper.remove("one").await.expect("removed");
     assert_eq!(keeper.processes().await.expect("an answer"), []);
     for error in [keeper.stop("one").await, keeper.start_again("one").await, keeper.remove("one").await] {
@@ -131,7 +132,7 @@ async fn a_process_that_dies_is_told_with_its_last_lines() {
     keeper.start(ProcessSpec { program: "/no/such/program".into(), ..shell("absent", "") }).await.expect("is tried");
     for (name, words) in [("missing", "not found"), ("absent", "error: failed to start /no/such/program: No such file")]
     {
-        crate::place::until(name, || keeper.log_tail(name).contains(words).then_some(()));
+        until(name, || keeper.log_tail(name).contains(words).then_some(()));
     }
     keeper.end().await.expect("ends");
     place.nothing_is_left();
@@ -153,13 +154,13 @@ async fn what_a_process_started_ends_with_it() {
     let keeper = keeper(&place).await;
     let sleepers = || place.processes().iter().filter(|(_, line)| line.starts_with("sleep ")).count();
     keeper.start(shell("parent", "sleep 1000 & sleep 1000 & wait")).await.expect("starts");
-    crate::place::until("its children run", || (sleepers() == 2).then_some(()));
+    until("its children run", || (sleepers() == 2).then_some(()));
     keeper.stop("parent").await.expect("stops");
-    crate::place::until("its children end", || (sleepers() == 0).then_some(()));
+    until("its children end", || (sleepers() == 0).then_some(()));
 
     keeper.start(shell("leaver", "sleep 1000 & exit 0")).await.expect("starts");
     assert_eq!(exit(&keeper).await.status, "exit status: 0");
-    crate::place::until("what it left behind ends", || (sleepers() == 0).then_some(()));
+    until("what it left behind ends", || (sleepers() == 0).then_some(()));
 }
 
 #[tokio::test]
@@ -201,7 +202,7 @@ async fn processes_die_with_a_keeper_that_is_killed() {
     proc::kill(place.process("keeper serve"), Signal::KILL);
     let told = tokio::time::timeout(LIMIT, exits.wait_for(Option::is_some)).await.expect("in time").expect("told");
     assert_eq!(told.as_ref().map(|exit| exit.name.as_str()), Some("keeper"));
-    crate::place::until("its processes die", || place.processes().is_empty().then_some(()));
+    until("its processes die", || place.processes().is_empty().then_some(()));
     assert!(keeper.processes().await.is_err());
     assert_eq!(place.run(["status"]).expect(0, &[]).stdout, "no fleet is up\n");
     place.nothing_is_left();
@@ -274,7 +275,7 @@ async fn nobody_else_can_read_what_a_keeper_writes() {
     let place = Place::new();
     let keeper = keeper(&place).await;
     keeper.start(shell("one", "echo secret; echo secret > file; mkdir dir; exec sleep 1000")).await.expect("starts");
-    crate::place::until("its files are there", || keeper.dir().join("dir").exists().then_some(()));
+    until("its files are there", || keeper.dir().join("dir").exists().then_some(()));
     let open: Vec<_> = modes(keeper.dir()).into_iter().filter(|(_, mode)| mode & 0o077 != 0).collect();
     assert_eq!(open, []);
 }
@@ -301,4 +302,25 @@ fn only_what_dead_fleets_left_is_removed() {
     left.sort();
     assert_eq!(left, ["empty", "letters"].map(|name| place.state().join(name).display().to_string()));
     assert!(place.state().join("letters/to-my-love.txt").exists());
+}
+
+/// A process that is killed lets go of its lock last: for a moment, a fleet without a keeper looks as if it had one.
+#[test]
+fn what_a_dying_keeper_still_holds_is_removed() {
+    let place = Place::new();
+    let fleet = place.state().join("dying");
+    std::fs::create_dir_all(&fleet).expect("made");
+    let mut zombie = Command::new("true").spawn().expect("starts");
+    let line = format!("/proc/{}/cmdline", zombie.id());
+    until("it is a zombie", || std::fs::read(&line).is_ok_and(|line| line.is_empty()).then_some(()));
+    let lock = fleet.join("keeper.lock");
+    std::fs::write(&lock, format!("{}\n", zombie.id())).expect("written");
+    let lock = std::fs::File::open(&lock).expect("opened");
+    lock.lock().expect("locked");
+    let status = Running::start(&mut place.command(["status"]));
+    std::thread::sleep(Duration::from_millis(500));
+    drop(lock);
+    assert_eq!(status.end().expect(0, &[]).stdout, "no fleet is up\n");
+    place.nothing_is_left();
+    zombie.wait().expect("it is reaped");
 }
