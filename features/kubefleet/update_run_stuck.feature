@@ -183,7 +183,7 @@ Feature: A staged update run is stuck
     Then the diagnosis finds nothing
 
   # Without pods the reason can't be seen, and the run's own finding comes first.
-  @needs-stuck-runs @KF-UR-006
+  @needs-stuck-runs @no-pods @KF-UR-006
   @guide:staged-update-run-2025/stuck @drift:staged-update-run-2025/stuck/applied-false
   @guide:staged-update-run-2025/stuck-resolution
   @guide:staged-update-run-2026/stuck @guide:staged-update-run-2026/stuck-stages
@@ -238,7 +238,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   # A busy hub-agent loses the record by itself: docs/controllers.md. Without pods the run's own finding comes first.
-  @takes-90s @KF-UR-008
+  @no-pods @takes-90s @KF-UR-008
   Scenario Outline: A run of <placement> has no record that it began with a cluster
     Given <placement> "web" with strategy External selects "member-2"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"

@@ -5,7 +5,7 @@ Feature: A staged update run is stuck and has no word for it
   time at which the cluster's update started. The diagnosis is the same.
 
   # Without pods the reason can't be seen, and the run's own finding comes first.
-  @KF-UR-006
+  @no-pods @KF-UR-006
   @guide:staged-update-run-2025/stuck @drift:staged-update-run-2025/stuck/applied-false
   @guide:staged-update-run-2025/stuck-resolution
   @guide:staged-update-run-2026/stuck @guide:staged-update-run-2026/stuck-stages

@@ -112,6 +112,8 @@ pub enum Ability {
     ReadAgentLogs,
     /// Run pods, with images that can be had and others.
     RunPods,
+    /// Have members on which workloads get no pods that run.
+    LeavePodsOut,
     /// Run Argo CD on the hub, with webhooks and repositories on this machine.
     RunArgoCd,
 }
@@ -124,6 +126,7 @@ impl fmt::Display for Ability {
             Self::StopAgents => "stop and start agents",
             Self::ReadAgentLogs => "read agents' logs",
             Self::RunPods => "run pods",
+            Self::LeavePodsOut => "leave workloads without pods",
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
         })
     }

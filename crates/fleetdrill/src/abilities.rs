@@ -22,9 +22,14 @@ static NEEDS: LazyLock<[(Regex, Ability); 4]> = LazyLock::new(|| {
 /// What features call a shared member.
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bmember-(\d+)\b").expect("a valid pattern"));
 
+/// Whether a scenario makes clusters of its own.
+pub fn makes_clusters(feature: &Feature, scenario: &Scenario) -> bool {
+    lacking(feature, scenario, |ability| ability != Ability::MakeClusters).is_some()
+}
+
 /// The first thing that a scenario needs and the fleet's provider can't do.
 pub fn lacking(feature: &Feature, scenario: &Scenario, can: impl Fn(Ability) -> bool) -> Option<Ability> {
-    let tags = [("argocd", Ability::RunArgoCd), ("pods", Ability::RunPods)];
+    let tags = [("argocd", Ability::RunArgoCd), ("pods", Ability::RunPods), ("no-pods", Ability::LeavePodsOut)];
     let by_tags = tags.into_iter().filter(|(tag, _)| has_tag(feature, scenario, tag)).map(|(_, ability)| ability);
     let by_steps = steps(feature, scenario)
         .flat_map(|step| NEEDS.iter().filter(|(words, _)| words.is_match(&step.value)).map(|(_, ability)| *ability));
@@ -58,6 +63,12 @@ mod tests {
         assert_eq!(lacks(&[Ability::RunPods]), Some(Ability::MakeClusters));
         assert_eq!(lacks(&[Ability::RunPods, Ability::MakeClusters]), Some(Ability::StopAgents));
         assert_eq!(lacks(&[Ability::RunPods, Ability::MakeClusters, Ability::StopAgents]), None);
+        assert!(makes_clusters(&feature, &feature.scenarios[0]));
+
+        let text = "Feature: f\n  @no-pods\n  Scenario: s\n    Given a placement \"web\" selects \"member-1\"\n";
+        let feature = Feature::parse(text, gherkin::GherkinEnv::default()).expect("a feature");
+        assert_eq!(lacking(&feature, &feature.scenarios[0], |_| false), Some(Ability::LeavePodsOut));
+        assert!(!makes_clusters(&feature, &feature.scenarios[0]));
     }
 
     #[test]

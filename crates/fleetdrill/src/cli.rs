@@ -108,7 +108,7 @@ pub struct Run {
     /// How many members the fleet has
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
     pub members: u8,
-    /// How many scenarios run at the same time; 32 by default, on real nodes (--provider kind) two for each processor at most
+    /// How many scenarios run at the same time; 32 by default, on real nodes (--provider kind) eight for each processor, two of them with nodes of their own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub jobs: Option<u8>,
     /// Wait out controllers' thresholds of minutes instead of moving a start time into the past

@@ -92,7 +92,7 @@ pub struct InKind {
 /// What a fleet of kind's clusters can do.
 #[must_use]
 pub fn can(ability: Ability) -> bool {
-    ability != Ability::RunArgoCd
+    !matches!(ability, Ability::RunArgoCd | Ability::LeavePodsOut)
 }
 
 /// Sees that kind and Docker are there, and where charts are asked for, these and helm.

@@ -47,7 +47,12 @@ pub(super) fn list(args: &List) -> Result<Exit, CommandError> {
 fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Listed {
     let tags = suite::tags(feature, scenario);
     let is_code = |tag: &&String| tag.starts_with("KF-") || tag.starts_with("AR-");
-    let needs = [("disruptive", "a member of its own"), ("pods", "pods"), ("argocd", "Argo CD")];
+    let needs = [
+        ("disruptive", "a member of its own"),
+        ("pods", "pods"),
+        ("no-pods", "members without pods"),
+        ("argocd", "Argo CD"),
+    ];
     let needs = needs.iter().filter(|(tag, _)| tags.iter().any(|t| t == tag)).map(|(_, need)| (*need).to_owned());
     let versions = suite::needed(feature, scenario).ok().filter(|needed| !needed.is_all());
     Listed {

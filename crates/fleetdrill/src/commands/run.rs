@@ -21,7 +21,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::{Look, Symbols};
 use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, Terminal};
-use crate::run::{Ended, Engine, RunReporters, not_run, order, sort};
+use crate::run::{Ended, Engine, Jobs, RunReporters, not_run, order, sort};
 use crate::suite::{self, Suite};
 
 /// Warnings of ours. kube's own errors about connections that end are what a fault looks like from here.
@@ -108,7 +108,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         fleet: fleet.clone(),
         run: id.clone(),
         bundles: args.bundles.clone(),
-        jobs: args.jobs.map_or_else(|| jobs(fleet.provider()), usize::from),
+        jobs: jobs(fleet.provider(), args.jobs),
         real_time: args.real_time,
         keep_failed: args.keep != Keep::Never,
         fleet_stays: args.fleet.is_some() || args.keep == Keep::Always || fleet.is_borrowed(),
@@ -268,14 +268,17 @@ fn own(shared: Shared) -> Result<RunReporters, CommandError> {
         .ok_or_else(|| CommandError::Environment { message: "the progress line is still in use".into(), hint: None })
 }
 
-/// How many scenarios run at the same time, where it isn't said.
-fn jobs(provider: &str) -> usize {
+/// How many scenarios run at the same time, where it isn't said otherwise.
+fn jobs(provider: &str, asked: Option<u8>) -> Jobs {
     const MOST: usize = 32;
     if provider != "kind" {
-        return MOST;
+        return Jobs::all(asked.map_or(MOST, usize::from));
     }
-    // Some of them bring a node of their own, whose system takes its time; more of them only wait for each other.
-    std::thread::available_parallelism().map_or(2, usize::from).saturating_mul(2).min(MOST)
+    // Controllers, kubelets and all share the processors. A node of a scenario's own takes its time; more of them only wait for
+    // each other.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let all = asked.map_or(processors.saturating_mul(8).min(MOST), usize::from);
+    Jobs { all, with_clusters: processors.saturating_mul(2).min(all) }
 }
 
 /// Ends the fleet, or says how to get into it.

@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::output::data;
 use crate::output::style::Look;
 use crate::reporter::{Detail, Event, Progress, Reporters, Terminal, prepare, write_atomically};
-use crate::run::{Engine, Key, RunReporters, order, sort};
+use crate::run::{Engine, Jobs, Key, RunReporters, order, sort};
 use crate::suite::Suite;
 use crate::upgrade::baseline::Baseline;
 use crate::upgrade::in_flight::in_flight;
@@ -248,7 +248,7 @@ impl<'a> Ground<'a> {
             fleet: fleet.clone(),
             run: record.id.clone(),
             bundles: self.args.bundles.clone(),
-            jobs: if upgrade.is_some() { scenarios.max(1) } else { usize::from(self.args.jobs) },
+            jobs: Jobs::all(if upgrade.is_some() { scenarios.max(1) } else { usize::from(self.args.jobs) }),
             real_time: false,
             keep_failed: false,
             fleet_stays: true,

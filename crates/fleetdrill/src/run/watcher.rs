@@ -62,13 +62,14 @@ impl SharedBoard {
         self.lock().running(feature, scenario).recorder.clone()
     }
 
-    /// Takes note that a scenario's steps begin now: its time counts from here. Gives the time when it has to have ended.
+    /// Takes note that a scenario's steps begin now, and tells it: its time counts from here, and not from its turn on, which
+    /// is cucumber's event. Gives the time when it has to have ended.
     pub(super) fn begins(&self, feature: &Feature, scenario: &Scenario) -> Deadline {
         let mut board = self.lock();
-        let running = board.running(feature, scenario);
-        running.started_at = Timestamp::now();
-        running.deadline = Deadline::after(limits::SCENARIO);
-        running.deadline.clone()
+        let deadline = board.running(feature, scenario).deadline.clone();
+        let (file, line) = key(feature, scenario);
+        board.tell(&Told::ScenarioStarted { file: &file, line, name: &scenario.name });
+        deadline
     }
 }
 
@@ -191,10 +192,6 @@ impl BoardWriter {
         let mut board = self.0.lock();
         let key = key(feature, scenario);
         match event {
-            ScenarioEvent::Started => {
-                board.running(feature, scenario).started_at = timestamp(at);
-                board.tell(&Told::ScenarioStarted { file: &key.0, line: key.1, name: &scenario.name });
-            }
             ScenarioEvent::Background(step, event) | ScenarioEvent::Step(step, event) => {
                 drop(board);
                 self.step(feature, scenario, &step, event, timestamp(at));
@@ -204,7 +201,7 @@ impl BoardWriter {
                 board.running(feature, scenario).failure.get_or_insert(error);
             }
             ScenarioEvent::Finished => board.finish(&key, None),
-            ScenarioEvent::Hook(..) | ScenarioEvent::Log(_) => {}
+            ScenarioEvent::Started | ScenarioEvent::Hook(..) | ScenarioEvent::Log(_) => {}
         }
     }
 

@@ -1,7 +1,8 @@
 //! `--provider docker` and `--provider kind` with the real Docker and kind program. Where they can't be reached, the tests are
 //! reported as ignored, unless `REQUIRE` names them: `REQUIRE=docker,kind cargo test --test docker`. `KIND_NODE_IMAGE` names the
-//! nodes' image; without it kind takes its own.
+//! nodes' image; without it kind takes its own. Charts are those of KubeFleet's Go module, so that test needs Go, too.
 
+mod charts;
 mod containers;
 mod nodes;
 #[path = "../command/place.rs"]
@@ -22,7 +23,7 @@ type Test = (&'static str, &'static [&'static str], fn());
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let missing: Vec<&str> = ["docker", "kind"].into_iter().filter(|program| !answers(program)).collect();
+    let missing: Vec<&str> = ["docker", "kind", "go"].into_iter().filter(|program| !answers(program)).collect();
     let required = std::env::var("REQUIRE").unwrap_or_default();
     if let Some(program) = missing.iter().find(|program| required.split(',').any(|required| required == **program)) {
         eprintln!("error: REQUIRE={required}, and `{program} version` fails");
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     for program in &missing {
         eprintln!("not run: `{program} version` fails");
     }
-    let tests = containers::TESTS.iter().chain(nodes::TESTS).map(|&(name, needs, test)| {
+    let tests = [containers::TESTS, nodes::TESTS, charts::TESTS].into_iter().flatten().map(|&(name, needs, test)| {
         let run = move || {
             test();
             Ok(())

@@ -19,7 +19,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// A command that needs nobody's registry.
-const OFFLINE: [&str; 3] = ["--provider", "kind", "--build-images"];
+pub(crate) const OFFLINE: [&str; 3] = ["--provider", "kind", "--build-images"];
 
 /// The kind clusters whose names begin with `fleetdrill-NAME-`.
 fn clusters(name: &str) -> Vec<String> {
@@ -27,7 +27,16 @@ fn clusters(name: &str) -> Vec<String> {
     nodes.lines().filter(|node| node.starts_with(&format!("fleetdrill-{name}-"))).map(str::to_owned).collect()
 }
 
-fn node_image() -> Vec<String> {
+/// No fleet of this place is left, and no node, which has its fleet's directory mounted.
+#[track_caller]
+pub(crate) fn nothing_is_left(place: &Place) {
+    place.soon_nothing_is_left();
+    let nodes = docker(&["ps", "--all", "--no-trunc", "--format", "{{.Names}} {{.Mounts}}"]);
+    let state = place.state().display().to_string();
+    assert_eq!(nodes.lines().filter(|node| node.contains(&state)).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+pub(crate) fn node_image() -> Vec<String> {
     std::env::var("KIND_NODE_IMAGE").map(|image| vec!["--node-image".to_owned(), image]).unwrap_or_default()
 }
 
@@ -41,6 +50,9 @@ fn a_fleet_on_kind_lives_and_ends() {
     let (place, name) = (Place::new(), name("lives"));
     said(on_kind(&place, &name, &OFFLINE)).expect(0, &["is up: hub, member-1"]);
     assert_eq!(clusters(&name).len(), 2);
+    let mounts = docker(&["ps", "--no-trunc", "--format", "{{.Mounts}}"]);
+    let state = place.state().display().to_string();
+    assert_eq!(mounts.lines().filter(|mounts| mounts.contains(&state)).count(), 2, "{mounts}");
     assert!(!place.path("no-such-kubeconfig").exists(), "the user's kubeconfig is not touched");
     assert!(place.run(["status", &name]).expect(0, &[]).stdout.contains("on kind"));
     assert!(place.run(["diagnose", "--fleet", &name]).expect(0, &[]).stdout.contains("nothing found"));
@@ -98,11 +110,10 @@ fn an_interrupted_start_leaves_nothing() {
 
 /// The four main scenarios, and a workload that never gets available for want of an image, as real kubelets say it.
 fn scenarios_pass_on_real_nodes() {
-    let (place, name) = (Place::new(), name("suite"));
+    let place = Place::new();
     let mut command = place.command(["run", "--tags", "@drill or (@pods and @kubefleet)"]);
     command.args(OFFLINE).args(node_image());
     let ran = said(command).expect(0, &[]).stdout.clone();
     assert!(ran.contains(" 0 failed") && ran.contains("on provider kind"), "{ran}");
-    assert_eq!(clusters(&name), Vec::<String>::new());
-    place.soon_nothing_is_left();
+    nothing_is_left(&place);
 }
