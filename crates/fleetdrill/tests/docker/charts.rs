@@ -56,7 +56,7 @@ fn build_refresh_token(module: &Path, place: &Place) {
     docker(&["build", "--quiet", "--tag", REFRESH_TOKEN, &context.display().to_string()]);
 }
 
-/// Placements, and an agent that is stopped and started again.
+/// A member that joins, a placement there, its agent stopped and started again, and its token exchanged.
 fn agents_of_charts_do_the_same() {
     let place = Place::new();
     let version = component(&place, "kubefleet")["version"].as_str().expect("a version").to_owned();
@@ -66,7 +66,7 @@ fn agents_of_charts_do_the_same() {
     build_refresh_token(&module, &place);
 
     let charts = module.join("charts").display().to_string();
-    let mut command = place.command(["run", "--tags", "@drill or @KF-MC-001"]);
+    let mut command = place.command(["run", "A member that looks healthy", "--members", "1"]);
     command.args(nodes::OFFLINE).args(node_image()).args(["--chart", &charts, "--refresh-token-image", REFRESH_TOKEN]);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::iter::once(helm).chain(std::env::split_paths(&path));
