@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use super::bundles::Bundles;
-use super::turns::Turns;
+use super::turns::{Jobs, Turns};
 use super::watcher::{BoardWriter, Key, RunReporters, SharedBoard, key};
 use crate::guides::{self, Known, Product};
 use crate::suite::{self, Suite};
@@ -47,23 +47,6 @@ pub struct Engine {
     pub fleet_stays: bool,
     /// An upgrade of the fleet under the scenarios.
     pub upgrade: Option<Upgrade>,
-}
-
-/// How many scenarios run at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Jobs {
-    /// All of them.
-    pub all: usize,
-    /// Those among them that make clusters of their own.
-    pub with_clusters: usize,
-}
-
-impl Jobs {
-    /// So many, whatever they do.
-    #[must_use]
-    pub fn all(all: usize) -> Self {
-        Self { all, with_clusters: all }
-    }
 }
 
 /// How a run ended.
@@ -158,17 +141,17 @@ impl Engine {
         let pace = Arc::new(tokio::sync::Mutex::new(pace));
         let (in_after, strikes) = (board.clone(), Arc::clone(strikes));
         let (keep_failed, fleet_stays) = (self.keep_failed, self.fleet_stays);
-        // While they wait for a threshold or for clusters, others can have their places.
+        // While they wait for a threshold, others can have their places.
         let waiting = if self.real_time { suite.waiting_in_real_time() } else { 0 };
-        let turns = Turns::new(suite, self.jobs.with_clusters);
-        let (queue, turns_after) = (turns.queue(), turns.clone());
+        let turns = Turns::new(suite, Jobs { all: self.jobs.all + waiting, ..self.jobs });
+        let (most, turns_after) = (turns.most(), turns.clone());
         let ran = Cucumber::<World, Features, Vec<gherkin::Feature>, _, _>::custom(
             Features,
             cucumber::runner::Basic::default(),
             BoardWriter(board.clone()),
         )
         .steps(World::vocabulary())
-        .max_concurrent_scenarios(self.jobs.all + waiting + queue)
+        .max_concurrent_scenarios(most)
         .before(move |feature, _, scenario, world| {
             let suffix = suffixes.get(&key(feature, scenario)).cloned().unwrap_or_default();
             let (told, at) = (in_before.clone(), key(feature, scenario));
@@ -195,7 +178,7 @@ impl Engine {
                 in_after.lock().shows(feature, scenario, shown);
             }
             let (strikes, bundles, shared) = (Arc::clone(&strikes), bundles.clone(), shared.clone());
-            let turn = turns_after.end(&key(feature, scenario));
+            let clusters = turns_after.end(&key(feature, scenario));
             let (about, name) = (about(feature, scenario, &suffix), bundle_name(feature, scenario, &suffix));
             if failed {
                 in_after.lock().leaves(feature, scenario);
@@ -223,7 +206,7 @@ impl Engine {
                 if !(failed && keep_failed) {
                     strikes.lock().await.spawn(async move {
                         let definitions = scene.strike(fleet_stays).await;
-                        drop(turn);
+                        drop(clusters);
                         definitions
                     });
                 } else if let Err(error) = scene.keep().await {
