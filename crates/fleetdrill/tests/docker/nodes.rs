@@ -27,13 +27,18 @@ fn clusters(name: &str) -> Vec<String> {
     nodes.lines().filter(|node| node.starts_with(&format!("fleetdrill-{name}-"))).map(str::to_owned).collect()
 }
 
-/// No fleet of this place is left, and no node, which has its fleet's directory mounted.
+/// The nodes of this place's fleets, with what is mounted in them: of each its fleet's directory.
+fn nodes_of(place: &Place) -> Vec<String> {
+    let nodes = docker(&["ps", "--all", "--no-trunc", "--format", "{{.Names}} {{.Mounts}}"]);
+    let state = place.state().display().to_string();
+    nodes.lines().filter(|node| node.contains(&state)).map(str::to_owned).collect()
+}
+
+/// No fleet of this place is left, and no node.
 #[track_caller]
 pub(crate) fn nothing_is_left(place: &Place) {
     place.soon_nothing_is_left();
-    let nodes = docker(&["ps", "--all", "--no-trunc", "--format", "{{.Names}} {{.Mounts}}"]);
-    let state = place.state().display().to_string();
-    assert_eq!(nodes.lines().filter(|node| node.contains(&state)).collect::<Vec<_>>(), Vec::<&str>::new());
+    assert_eq!(nodes_of(place), Vec::<String>::new());
 }
 
 pub(crate) fn node_image() -> Vec<String> {
@@ -50,9 +55,7 @@ fn a_fleet_on_kind_lives_and_ends() {
     let (place, name) = (Place::new(), name("lives"));
     said(on_kind(&place, &name, &OFFLINE)).expect(0, &["is up: hub, member-1"]);
     assert_eq!(clusters(&name).len(), 2);
-    let mounts = docker(&["ps", "--no-trunc", "--format", "{{.Mounts}}"]);
-    let state = place.state().display().to_string();
-    assert_eq!(mounts.lines().filter(|mounts| mounts.contains(&state)).count(), 2, "{mounts}");
+    assert_eq!(nodes_of(&place).len(), 2);
     assert!(!place.path("no-such-kubeconfig").exists(), "the user's kubeconfig is not touched");
     assert!(place.run(["status", &name]).expect(0, &[]).stdout.contains("on kind"));
     assert!(place.run(["diagnose", "--fleet", &name]).expect(0, &[]).stdout.contains("nothing found"));
