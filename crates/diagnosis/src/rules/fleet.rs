@@ -7,7 +7,7 @@ use super::draft::Topic;
 use super::kubectl;
 use super::quote::Quote;
 use super::scope::Scope;
-use crate::{ClusterSnapshot, Condition, Evidence, Object, Snapshot, Subject, conditions};
+use crate::{Access, ClusterSnapshot, Condition, Evidence, Object, Snapshot, Subject, conditions};
 
 /// The group of placements, runs, bindings, snapshots and Works.
 pub(super) const PLACEMENT: &str = "placement.kubernetes-fleet.io";
@@ -27,6 +27,8 @@ const RESOURCE_INDEX: &str = "kubernetes-fleet.io/resource-index";
 pub(super) struct Fleet<'a> {
     pub snapshot: &'a Snapshot,
     pub hub: &'a ClusterSnapshot,
+    /// What the commands of remedies reach clusters by.
+    pub access: &'a Access,
 }
 
 /// A `ClusterResourcePlacement` or a `ResourcePlacement`.
@@ -70,9 +72,9 @@ pub(super) struct StageCluster<'a> {
 
 impl<'a> Fleet<'a> {
     /// None when the snapshot has no hub or the hub couldn't be read.
-    pub fn of(snapshot: &'a Snapshot) -> Option<Self> {
+    pub fn of(snapshot: &'a Snapshot, access: &'a Access) -> Option<Self> {
         let hub = snapshot.hub().filter(|hub| hub.unreachable.is_none())?;
-        Some(Self { snapshot, hub })
+        Some(Self { snapshot, hub, access })
     }
 
     /// Now, as the snapshot has it.

@@ -31,7 +31,7 @@ pub use availability::PATIENCE;
 use draft::{Draft, arrange};
 use fleet::Fleet;
 
-use crate::{Finding, Snapshot};
+use crate::{Access, Finding, Snapshot};
 
 /// Names what has failed and why.
 ///
@@ -45,7 +45,13 @@ use crate::{Finding, Snapshot};
 /// ```
 #[must_use]
 pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
-    let Some(fleet) = Fleet::of(snapshot) else { return Vec::new() };
+    diagnose_with(snapshot, &Access::same_names())
+}
+
+/// As [`diagnose`], with commands for the contexts that the reader has.
+#[must_use]
+pub fn diagnose_with(snapshot: &Snapshot, access: &Access) -> Vec<Finding> {
+    let Some(fleet) = Fleet::of(snapshot, access) else { return Vec::new() };
     let rules: [fn(Fleet<'_>) -> Vec<Draft>; 12] = [
         work_synchronized::rule,
         scheduling::rule,
