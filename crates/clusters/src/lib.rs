@@ -22,3 +22,4 @@ mod pods;
 pub mod provider;
 pub mod state_dir;
 pub mod toolchain;
+pub mod stderr;

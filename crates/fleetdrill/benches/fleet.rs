@@ -5,6 +5,8 @@
 //! A benchmark prints and judges nothing. Machines are noisy: what counts are ratios within one run, of things measured
 //! in turn.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
+
 mod bare;
 
 use std::collections::BTreeMap;

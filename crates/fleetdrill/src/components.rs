@@ -8,6 +8,7 @@ use clusters::keeper::Program;
 use clusters::kind;
 use clusters::local::{PodPrograms, Programs};
 use clusters::provider::{Ability, Recipe};
+use clusters::stderr_line;
 use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError, system_program};
 use fleet::agents::Agents;
 use fleet::{Options, argocd};
@@ -77,7 +78,7 @@ impl Clusters {
             Self::Kind(setup) => {
                 kind::check(setup.charts.as_ref()).await?;
                 if let Some(warning) = kind::few_watches() {
-                    eprintln!("warning: {warning}");
+                    stderr_line!("warning: {warning}");
                 }
                 Ok(())
             }

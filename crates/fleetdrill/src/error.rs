@@ -35,6 +35,9 @@ pub enum CommandError {
     /// A report can't be written.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// What was to be printed couldn't be.
+    #[error("failed to write to standard output: {0}")]
+    Stdout(std::io::Error),
     /// Input that makes no sense.
     #[error("{message}")]
     Usage {
@@ -81,7 +84,7 @@ impl CommandError {
                 | ToolchainError::BadCrds { .. },
             ) => Exit::Usage,
             Self::Fleet(FleetError::Existing(error)) if !error.is_environment() => Exit::Usage,
-            Self::Toolchain(_) | Self::Fleet(_) | Self::Environment { .. } => Exit::Environment,
+            Self::Toolchain(_) | Self::Fleet(_) | Self::Stdout(_) | Self::Environment { .. } => Exit::Environment,
         }
     }
 
@@ -96,7 +99,7 @@ impl CommandError {
             Self::Cluster(error) => error.hint(),
             Self::Bundle(error) => error.hint(),
             Self::Usage { hint, .. } | Self::Environment { hint, .. } => hint.clone(),
-            Self::Report(_) => None,
+            Self::Report(_) | Self::Stdout(_) => None,
         }
     }
 }

@@ -17,11 +17,14 @@ fn main() -> ExitCode {
         ["webhook", "serve", ..] => return fleet::webhook::serve(&args[2..]),
         _ => {}
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return commands::print_usage(&error).into(),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: failed to start: {error}");
+            clusters::stderr_line!("error: failed to start: {error}");
             return ExitCode::from(3);
         }
     };

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::protocol::{Farewell, ProcessSpec};
+use crate::stderr_line;
 
 /// How many lines of a log an [`super::protocol::Exit`] carries.
 const LOG_LINES: usize = 15;
@@ -26,7 +27,7 @@ const LINE_LENGTH: usize = 400;
 #[must_use]
 pub fn exec(args: &[String]) -> ExitCode {
     let [parent, niceness, program, args @ ..] = args else {
-        eprintln!("error: keeper exec takes a process id, a niceness and a program");
+        stderr_line!("error: keeper exec takes a process id, a niceness and a program");
         return ExitCode::from(2);
     };
     // A system that refuses it runs the program all the same.
@@ -34,7 +35,7 @@ pub fn exec(args: &[String]) -> ExitCode {
     #[cfg(target_os = "linux")]
     {
         if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
-            eprintln!("error: failed to set the parent death signal: {error}");
+            stderr_line!("error: failed to set the parent death signal: {error}");
             return ExitCode::from(3);
         }
         // The parent may have died before the signal was set; then nobody would send it.
@@ -45,7 +46,7 @@ pub fn exec(args: &[String]) -> ExitCode {
     }
     let _ = parent;
     let error = std::process::Command::new(program).args(args).exec();
-    eprintln!("error: failed to start {program}: {error}");
+    stderr_line!("error: failed to start {program}: {error}");
     ExitCode::from(3)
 }
 

@@ -19,6 +19,7 @@ use tokio_util::codec::{Framed, LinesCodec};
 use super::children;
 use super::protocol::{Exit, Farewell, ProcessSpec, ProcessStatus, Request, Response};
 use crate::state_dir;
+use crate::stderr_line;
 
 /// Runs a keeper for the fleet in `dir` until it ends. Prints `ready` once it can be asked.
 #[must_use]
@@ -40,7 +41,7 @@ pub fn serve(dir: &Path) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: the keeper of {} failed: {error}", dir.display());
+            stderr_line!("error: the keeper of {} failed: {error}", dir.display());
             ExitCode::from(3)
         }
     }
@@ -53,7 +54,8 @@ async fn run(dir: &Path) -> std::io::Result<()> {
     std::fs::create_dir(dir.join("logs"))?;
     let listener = UnixListener::bind(dir.join("keeper.sock"))?;
     let keeper = Arc::new(State::new(dir));
-    println!("ready");
+    // An owner that no longer reads has died; `watch_owner` notices.
+    let _ = std::io::stdout().write_all(b"ready\n");
 
     tokio::spawn(watch_owner(Arc::clone(&keeper)));
     let mut terminate = signal(SignalKind::terminate())?;

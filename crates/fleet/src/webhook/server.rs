@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clusters::stderr_line;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -34,7 +35,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 #[must_use]
 pub fn serve(args: &[String]) -> ExitCode {
     let [port, certificate, key, rules] = args else {
-        eprintln!("error: webhook serve takes a port, a certificate, a key and a directory of rules");
+        stderr_line!("error: webhook serve takes a port, a certificate, a key and a directory of rules");
         return ExitCode::from(2);
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -45,7 +46,7 @@ pub fn serve(args: &[String]) -> ExitCode {
     match served {
         Ok(never) => match never {},
         Err(error) => {
-            eprintln!("error: the admission webhook failed: {error}");
+            stderr_line!("error: the admission webhook failed: {error}");
             ExitCode::from(3)
         }
     }
@@ -80,7 +81,7 @@ async fn run(port: u16, tls: TlsAcceptor, rules: PathBuf) -> Result<Infallible, 
             let Ok(stream) = tls.accept(stream).await else { return };
             let answers = service_fn(|request| answer(request, &rules));
             if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), answers).await {
-                eprintln!("a connection failed: {error}");
+                stderr_line!("a connection failed: {error}");
             }
         });
     }
@@ -91,7 +92,7 @@ async fn answer(request: Request<Incoming>, rules: &Path) -> Result<Response<Ful
     let (status, text) = match reviewed(request, rules).await {
         Ok(text) => (StatusCode::OK, text),
         Err(error) => {
-            eprintln!("{path}: {error}");
+            stderr_line!("{path}: {error}");
             (StatusCode::BAD_REQUEST, error.to_string())
         }
     };
@@ -112,6 +113,6 @@ async fn reviewed(request: Request<Incoming>, rules: &Path) -> Result<String, Fa
     let answer = rule.answer(&request);
     let said = if answer.allowed { "admitted" } else { "denied" };
     let namespace = request.namespace.as_deref().unwrap_or_default();
-    eprintln!("{name}: {:?} of {}/{namespace}/{} {said}", request.operation, request.kind.kind, request.name);
+    stderr_line!("{name}: {:?} of {}/{namespace}/{} {said}", request.operation, request.kind.kind, request.name);
     Ok(serde_json::to_string(&answer.into_review())?)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clusters::stderr_line;
 use diagnosis::Role;
 use fleet::bundle::{Bundle, BundleError, Missing};
 
@@ -42,11 +43,11 @@ fn say(bundle: &Bundle) {
     let objects: usize = bundle.snapshot.clusters.iter().map(|cluster| cluster.objects.len()).sum();
     let events: usize = bundle.events.values().map(Vec::len).sum();
     let clusters = bundle.snapshot.clusters.iter().filter(|cluster| cluster.unreachable.is_none()).count();
-    eprintln!("{objects} objects and {events} events of {clusters} clusters, {} logs", bundle.logs.len());
+    stderr_line!("{objects} objects and {events} events of {clusters} clusters, {} logs", bundle.logs.len());
     for cluster in &bundle.snapshot.clusters {
         if let Some(why) = &cluster.unreachable {
             let loss = if cluster.role == Role::Hub { ", and nothing can be diagnosed without it" } else { "" };
-            eprintln!("warning: {} couldn't be read{loss}: {why}", cluster.name);
+            stderr_line!("warning: {} couldn't be read{loss}: {why}", cluster.name);
         }
     }
     let mut told: Vec<(&Missing, Vec<&str>)> = Vec::new();
@@ -62,6 +63,6 @@ fn say(bundle: &Bundle) {
     for (missing, whats) in told {
         let of = missing.cluster.as_ref().map(|cluster| format!(" of {cluster}")).unwrap_or_default();
         let loss = if missing.needed { ", and nothing can be diagnosed without them" } else { "" };
-        eprintln!("warning: {}{of} couldn't be read{loss}: {}", whats.join(", "), missing.why);
+        stderr_line!("warning: {}{of} couldn't be read{loss}: {}", whats.join(", "), missing.why);
     }
 }

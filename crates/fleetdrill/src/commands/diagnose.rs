@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clusters::stderr_line;
 use diagnosis::{Finding, Snapshot};
 use fleet::bundle::Saved;
 
@@ -21,7 +22,7 @@ pub(super) async fn diagnose(args: &Diagnose) -> Result<Exit, CommandError> {
     };
     for cluster in &snapshot.clusters {
         if let Some(why) = &cluster.unreachable {
-            eprintln!("warning: {} can't be read, its side of things is left out: {why}", cluster.name);
+            stderr_line!("warning: {} can't be read, its side of things is left out: {why}", cluster.name);
         }
     }
     let mut found = diagnosis::diagnose(&snapshot);
@@ -53,9 +54,9 @@ fn saved(path: &Path) -> Result<Snapshot, CommandError> {
     let saved = Saved::read(path)?;
     saved.check()?;
     let manifest = &saved.manifest;
-    eprintln!("reading a bundle of fleet {}, taken at {:.0}", manifest.fleet, manifest.taken_at);
+    stderr_line!("reading a bundle of fleet {}, taken at {:.0}", manifest.fleet, manifest.taken_at);
     if let Some(about) = &manifest.about {
-        eprintln!("it was taken for: {about}");
+        stderr_line!("it was taken for: {about}");
     }
     Ok(saved.snapshot)
 }

@@ -2,6 +2,7 @@
 
 use clusters::error::ClusterError;
 use clusters::keeper::Keeper;
+use clusters::stderr_line;
 use clusters::{docker, kind, state_dir};
 use fleet::{HUB, existing};
 
@@ -25,14 +26,14 @@ pub(super) async fn down(args: &Down) -> Result<Exit, CommandError> {
             keeper => keeper?,
         };
         keeper.end().await?;
-        eprintln!("fleet `{name}` ended");
+        stderr_line!("fleet `{name}` ended");
     }
     let left = if args.all { left_in_docker().await? } else { Vec::new() };
     for gone in &left {
-        eprintln!("{gone} of a fleet that had died is deleted");
+        stderr_line!("{gone} of a fleet that had died is deleted");
     }
     if none && left.is_empty() {
-        eprintln!("no fleet is up");
+        stderr_line!("no fleet is up");
     }
     Ok(Exit::Fine)
 }
@@ -70,12 +71,12 @@ async fn sweep(run: &str, given: &Contexts) -> Result<Exit, CommandError> {
     }
     let swept = existing::sweep(&clusters, run).await?;
     match swept.objects {
-        0 => eprintln!("run {run} has left nothing"),
-        n => eprintln!("{n} objects of run {run} removed"),
+        0 => stderr_line!("run {run} has left nothing"),
+        n => stderr_line!("{n} objects of run {run} removed"),
     }
     if !swept.unseen.is_empty() {
         let unseen: Vec<String> = swept.unseen.into_iter().collect();
-        eprintln!("not seen, because these credentials may not list them: {}", unseen.join(", "));
+        stderr_line!("not seen, because these credentials may not list them: {}", unseen.join(", "));
     }
     Ok(Exit::Fine)
 }

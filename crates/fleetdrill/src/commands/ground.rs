@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clusters::keeper::Program;
 use clusters::provider::Ability;
+use clusters::stderr_line;
 use clusters::toolchain::BuildEvent;
 use fleet::Fleet;
 use fleet::agents::Agents;
@@ -163,8 +164,8 @@ impl Ground {
             (Place::Up(fleet), _) => fleet,
             (Place::Existing(found), Some(agents)) => {
                 let fleet = found.take(format!("run-{id}"), id, agents).await?;
-                eprintln!("run {id}: should it be killed, remove what it has made with these contexts and");
-                eprintln!("  fleetdrill down --run {id}");
+                stderr_line!("run {id}: should it be killed, remove what it has made with these contexts and");
+                stderr_line!("  fleetdrill down --run {id}");
                 fleet
             }
             (Place::Existing(_) | Place::New(_), _) => {

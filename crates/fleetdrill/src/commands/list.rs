@@ -7,6 +7,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::guides::tags::statements;
 use crate::output::data;
+use crate::output::stdout::stdout_line;
 use crate::suite;
 
 /// A scenario, as `list -o json` shows it.
@@ -72,18 +73,18 @@ fn text(listed: &[Listed]) {
     for one in listed {
         if feature != one.feature {
             let gap = if feature.is_empty() { "" } else { "\n" };
-            anstream::println!("{gap}{} ({})", one.feature, one.file);
+            stdout_line!("{gap}{} ({})", one.feature, one.file);
             feature = &one.feature;
         }
         let codes = if one.codes.is_empty() { "healthy".to_owned() } else { one.codes.join(", ") };
-        anstream::println!("  {codes:<10}  {}", one.scenario);
+        stdout_line!("  {codes:<10}  {}", one.scenario);
         let plain = |t: &&String| !one.codes.contains(t) && statements(t).is_none();
         let tags: Vec<String> = one.tags.iter().filter(plain).map(|t| format!("@{t}")).collect();
         let needs = if one.needs.is_empty() { String::new() } else { format!("; needs {}", one.needs.join(" and ")) };
-        anstream::println!("  {:<10}  {}{needs}", "", tags.join(" "));
+        stdout_line!("  {:<10}  {}{needs}", "", tags.join(" "));
         if !one.guides.is_empty() {
-            anstream::println!("  {:<10}  guides: {}", "", one.guides.join(", "));
+            stdout_line!("  {:<10}  guides: {}", "", one.guides.join(", "));
         }
     }
-    anstream::println!("\n{} scenarios", listed.len());
+    stdout_line!("\n{} scenarios", listed.len());
 }

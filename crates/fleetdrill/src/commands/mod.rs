@@ -16,7 +16,10 @@ mod train;
 mod up;
 mod upgrade;
 
+use std::io::Write as _;
+
 use clusters::state_dir;
+use clusters::stderr_line;
 use fleet::Fleet;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -24,6 +27,7 @@ use crate::cli::{Cli, Command};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::print_error;
+use crate::output::stdout::{self, StderrStream};
 
 /// Does what was asked and says how it ended. Errors are printed.
 pub async fn execute(cli: Cli) -> Exit {
@@ -41,13 +45,34 @@ pub async fn execute(cli: Cli) -> Exit {
         Command::Train(args) => train::train(args).await,
         Command::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
     };
-    match result {
+    let exit = match result {
         Ok(exit) => exit,
         Err(error) => {
             print_error(&error, error.hint().as_deref());
             error.exit()
         }
+    };
+    after_stdout(exit)
+}
+
+/// How a command ended, with what became of its output on stdout: what couldn't be written isn't fine.
+fn after_stdout(exit: Exit) -> Exit {
+    let Some(error) = stdout::failure() else { return exit };
+    let error = CommandError::Stdout(error);
+    print_error(&error, None);
+    if matches!(exit, Exit::Fine | Exit::Found) { error.exit() } else { exit }
+}
+
+/// Prints what clap has to say: a help text or the version to stdout, an error to stderr.
+#[must_use]
+pub fn print_usage(error: &clap::Error) -> Exit {
+    let text = error.render().ansi().to_string();
+    if error.use_stderr() {
+        let _ = StderrStream.write_all(text.as_bytes());
+        return Exit::Usage;
     }
+    stdout::print_text(&text);
+    after_stdout(Exit::Fine)
 }
 
 /// A Ctrl-C or a request to terminate. It is listened for from its making on, so that none gets lost between two steps of
@@ -76,7 +101,7 @@ async fn interruptible(command: impl Future<Output = Result<Exit, CommandError>>
     tokio::select! {
         result = command => result,
         () = interrupts.next() => {
-            eprintln!("interrupted");
+            stderr_line!("interrupted");
             Ok(Exit::Interrupted)
         }
     }

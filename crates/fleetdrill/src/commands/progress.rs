@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use clusters::stderr_line;
 use clusters::toolchain::BuildEvent;
 use fleet::Stage;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -36,7 +37,7 @@ impl Progress {
     pub fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(text.to_owned()),
-            None => eprintln!("{text}"),
+            None => stderr_line!("{text}"),
         }
     }
 
@@ -54,7 +55,7 @@ impl Progress {
         let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let due = last.as_ref().is_none_or(|(at, what)| *what != subject || at.elapsed() >= INTERVAL);
         if due {
-            eprintln!("{text}");
+            stderr_line!("{text}");
             *last = Some((Instant::now(), subject));
         }
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use clusters::keeper::protocol::Exit as ProcessExit;
 use clusters::provider::Ability;
 use clusters::toolchain::BuildEvent;
+use clusters::stderr_line;
 use fleet::Fleet;
 use fleet::capability::Capabilities;
 use jiff::Timestamp;
@@ -63,7 +64,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         () = interrupts.next() => {
             // Takes the progress line away without a summary.
             drop((shared, ground));
-            eprintln!("interrupted before the first scenario: ending what was started");
+            stderr_line!("interrupted before the first scenario: ending what was started");
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
             return Ok(Exit::Interrupted);
         }
@@ -287,19 +288,19 @@ async fn end_fleet(args: &Run, fleet: &Fleet, id: &str, ended: &Ended) -> Result
     let keeps_failed = args.keep != Keep::Never && failed;
     let mut swept = Ok(());
     if fleet.is_borrowed() || (args.fleet.is_some() && !keeps_failed && ended.broken.is_none()) {
-        eprintln!("removing what the run has made");
+        stderr_line!("removing what the run has made");
         // Told once the rest has ended.
         swept = fleet.sweep(id).await;
     }
     let keep = args.fleet.is_none() && !ended.interrupted && (keeps_failed || args.keep == Keep::Always);
     if keep {
         fleet.keep().await?;
-        eprintln!("the fleet stays up for a look:");
-        eprintln!("  kubectl --kubeconfig {} --context hub get crp", fleet.kubeconfig_file().display());
-        eprintln!("  fleetdrill diagnose --fleet {}", fleet.name());
-        eprintln!("  fleetdrill down {}", fleet.name());
+        stderr_line!("the fleet stays up for a look:");
+        stderr_line!("  kubectl --kubeconfig {} --context hub get crp", fleet.kubeconfig_file().display());
+        stderr_line!("  fleetdrill diagnose --fleet {}", fleet.name());
+        stderr_line!("  fleetdrill down {}", fleet.name());
         for beside in clusters::state_dir::beside(fleet.name()) {
-            eprintln!("and {beside}, which a scenario had for itself: fleetdrill down {beside}");
+            stderr_line!("and {beside}, which a scenario had for itself: fleetdrill down {beside}");
         }
     } else if args.fleet.is_none() {
         if ended.broken.as_ref().is_none_or(|e| e.name != "keeper") {

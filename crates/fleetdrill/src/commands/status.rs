@@ -11,6 +11,7 @@ use crate::cli::{Format, Status};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::data;
+use crate::output::stdout::stdout_line;
 
 /// A fleet, as `status -o json` shows it.
 #[derive(Debug, Serialize)]
@@ -78,26 +79,26 @@ async fn shown(name: &str) -> Result<Shown, CommandError> {
 
 fn text(fleets: &[Shown]) {
     if fleets.is_empty() {
-        anstream::println!("no fleet is up");
+        stdout_line!("no fleet is up");
     }
     for fleet in fleets {
         let version = fleet.kubefleet.as_deref();
         let version = version.map_or("starting".into(), |kubefleet| versions(kubefleet, fleet.argocd.as_deref()));
-        anstream::println!("{} ({version}): hub, {}", fleet.name, fleet.members.join(", "));
+        stdout_line!("{} ({version}): hub, {}", fleet.name, fleet.members.join(", "));
         if let Some(kubeconfig) = &fleet.kubeconfig {
-            anstream::println!("  kubeconfig {kubeconfig}");
+            stdout_line!("  kubeconfig {kubeconfig}");
         }
         if let Some(provider) = fleet.provider.filter(|provider| *provider != "local") {
-            anstream::println!("  on {provider}");
+            stdout_line!("  on {provider}");
         }
         if fleet.processes.is_empty() {
             continue;
         }
         let running = fleet.processes.iter().filter(|p| p.pid.is_some()).count();
-        anstream::println!("  {running} of {} processes run", fleet.processes.len());
+        stdout_line!("  {running} of {} processes run", fleet.processes.len());
         for process in fleet.processes.iter().filter(|p| p.pid.is_none()) {
             let how = process.exit.as_deref().unwrap_or("stopped");
-            anstream::println!("  {} doesn't: {how}", process.name);
+            stdout_line!("  {} doesn't: {how}", process.name);
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use clusters::stderr_line;
 use clusters::toolchain::{Addition, Listed, Source, Toolchain as Cache};
 
 use super::progress::Progress;
@@ -11,6 +12,7 @@ use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::data;
+use crate::output::stdout::stdout_line;
 
 pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> {
     let cache = Cache::open(None)?;
@@ -23,7 +25,7 @@ pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> 
             components::ensure(None, &Clusters::Local, Extras { pods: true, argocd: None }, &build).await?;
             components::build_argocd(None, &build).await?;
             progress.finish();
-            eprintln!("all that fleets need is there, in {}", cache.cache_dir().display());
+            stderr_line!("all that fleets need is there, in {}", cache.cache_dir().display());
         }
         Toolchain::Install { component: Some(component), version } => {
             let version = match version {
@@ -36,7 +38,7 @@ pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> 
             let installed = cache.ensure(&component, &version, &names, &build).await?;
             progress.finish();
             for path in names.iter().filter_map(|name| installed.program(name)) {
-                anstream::println!("{}", path.display());
+                stdout_line!("{}", path.display());
             }
         }
         Toolchain::Add { component, version, programs, crds, force } => {
@@ -44,12 +46,12 @@ pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> 
             cache.add(&addition, &build).await?;
             progress.finish();
             let (component, version) = (addition.component, addition.version);
-            eprintln!("{component} {version} is registered: fleetdrill run --{component} {version}");
+            stderr_line!("{component} {version} is registered: fleetdrill run --{component} {version}");
         }
         Toolchain::Remove { component, version } => {
             let freed = cache.remove(&component, &version, &build).await?;
             progress.finish();
-            eprintln!("{component} {version} removed, {} MiB freed", freed >> 20);
+            stderr_line!("{component} {version} removed, {} MiB freed", freed >> 20);
         }
     }
     Ok(Exit::Fine)
@@ -74,6 +76,6 @@ fn text(listed: &[Listed]) {
             0 => "not in the cache".to_owned(),
             n => format!("{n} of {} programs in the cache, {} MiB", one.programs.len(), one.size >> 20),
         };
-        anstream::println!("{:<11} {:<9} {source}{default}; {there}", one.component, one.version);
+        stdout_line!("{:<11} {:<9} {source}{default}; {there}", one.component, one.version);
     }
 }

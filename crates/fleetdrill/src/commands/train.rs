@@ -7,6 +7,7 @@ use std::time::Duration;
 use clusters::keeper::Program;
 use clusters::provider::{Ability, is_agent};
 use clusters::state_dir;
+use clusters::stderr_line;
 use diagnosis::Finding;
 use fleet::existing::Found;
 use fleet::{Fleet, faults};
@@ -203,8 +204,8 @@ async fn borrow(
     agents.capabilities = found.capabilities(&agents).await?;
     let fleet = found.take(room.fleet(), &room.id, agents).await?;
     progress.suspend(|| {
-        eprintln!("should this be interrupted, remove what it has made with these contexts and");
-        eprintln!("  fleetdrill down --run {}", room.id);
+        stderr_line!("should this be interrupted, remove what it has made with these contexts and");
+        stderr_line!("  fleetdrill down --run {}", room.id);
     });
     Ok(fleet)
 }
@@ -397,13 +398,13 @@ async fn restart(agent: &str, going: &Going) -> Result<Exit, CommandError> {
     let Open { fleet, .. } = going.open_for_work().await?;
     if agent == "hub-agent" || agent == "hub" {
         fleet.restart_hub_agent().await?;
-        eprintln!("the hub-agent is restarted");
+        stderr_line!("the hub-agent is restarted");
         return Ok(Exit::Fine);
     }
     let member = fleet.member(agent).await?;
     faults::stop_member_agent(&fleet, &member.cluster.name).await?;
     faults::start_member_agent(&fleet, &member.cluster.name).await?;
-    eprintln!("the agent of {agent} is restarted");
+    stderr_line!("the agent of {agent} is restarted");
     Ok(Exit::Fine)
 }
 
@@ -477,16 +478,16 @@ async fn stop(going: &Going) -> Result<Exit, CommandError> {
         let keeper = clusters::keeper::Keeper::connect(&state_dir::fleet(&room.fleet())?)?;
         match Fleet::open(&room.fleet()).await {
             Ok(fleet) if fleet.is_borrowed() => {
-                eprintln!("removing what the exercise has made");
+                stderr_line!("removing what the exercise has made");
                 fleet.sweep(&room.id).await?;
             }
-            _ => eprintln!("ending the fleet"),
+            _ => stderr_line!("ending the fleet"),
         }
         keeper.end().await?;
     }
     state_dir::wait_until_gone(&room.fleet()).await;
     room.forget()?;
-    eprintln!("exercise `{}` ended", room.name);
+    stderr_line!("exercise `{}` ended", room.name);
     Ok(Exit::Fine)
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clusters::error::ClusterError;
 use clusters::keeper::{Keeper, Program};
 use clusters::state_dir;
+use clusters::stderr_line;
 use fleet::{Fleet, FleetError};
 use futures::future::try_join_all;
 use serde_json::json;
@@ -16,6 +17,7 @@ use crate::cli::{Provider, Up};
 use crate::components::{self, Clusters, Extras};
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::output::stdout::stdout_line;
 
 pub(super) async fn up(args: Up) -> Result<Exit, CommandError> {
     state_dir::check_name(&args.name)?;
@@ -115,20 +117,20 @@ async fn bring_up(args: Up, clusters: Clusters, is_up: bool) -> Result<Exit, Com
     progress.finish();
     let argocd = fleet.argocd_version().await;
     let versions = versions(&fleet.version(), argocd.as_deref());
-    eprintln!("fleet `{}` is up: hub, {} ({versions})", args.name, members.join(", "));
-    eprintln!("  kubectl --context hub get memberclusters");
+    stderr_line!("fleet `{}` is up: hub, {} ({versions})", args.name, members.join(", "));
+    stderr_line!("  kubectl --context hub get memberclusters");
     if argocd.is_some() {
-        eprintln!("  kubectl --context hub --namespace argocd get applications");
+        stderr_line!("  kubectl --context hub --namespace argocd get applications");
     }
     if let Some(cli) = cli {
-        eprintln!("  ARGOCD_CONFIG_DIR={} {} app list", cli.config_dir.display(), cli.program.display());
+        stderr_line!("  ARGOCD_CONFIG_DIR={} {} app list", cli.config_dir.display(), cli.program.display());
     }
-    eprintln!(
+    stderr_line!(
         "  fleetdrill diagnose --fleet {0}\n  fleetdrill down {0}\nkubeconfig, with a context for each cluster:",
         args.name
     );
     // The one thing on stdout: export KUBECONFIG=$(fleetdrill up)
-    anstream::println!("{}", fleet.kubeconfig_file().display());
+    stdout_line!("{}", fleet.kubeconfig_file().display());
     Ok(Exit::Fine)
 }
 

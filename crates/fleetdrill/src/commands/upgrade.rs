@@ -6,6 +6,7 @@ use std::time::Instant;
 use clusters::keeper::Program;
 use clusters::keeper::protocol::Exit as ProcessExit;
 use clusters::provider::is_agent;
+use clusters::stderr_line;
 use fleet::agents::Agents;
 use fleet::capability::Capabilities;
 use fleet::error::in_full;
@@ -49,7 +50,7 @@ pub(super) async fn upgrade(args: Upgrade) -> Result<Exit, CommandError> {
     let ground = tokio::select! {
         ground = Ground::prepare(&args, suite, extras) => ground?,
         () = interrupts.next() => {
-            eprintln!("interrupted");
+            stderr_line!("interrupted");
             return Ok(Exit::Interrupted);
         }
     };
@@ -127,7 +128,7 @@ impl<'a> Ground<'a> {
                 }
                 Some(Err(error)) => cut_off = Some(in_full(&error)),
                 None => {
-                    eprintln!("interrupted: ending what was started");
+                    stderr_line!("interrupted: ending what was started");
                     interrupted = true;
                     cut_off = Some("interrupted".into());
                 }
@@ -169,7 +170,7 @@ impl<'a> Ground<'a> {
         let fleet = self.fleet().await?;
         let seen = async {
             if before.is_none() && self.args.only != Some(UpgradePart::InFlight) {
-                eprintln!("the scenarios on KubeFleet {}", self.args.from);
+                stderr_line!("the scenarios on KubeFleet {}", self.args.from);
                 *before = Some(self.peaceful(&fleet).await?);
             }
             self.order(&fleet, order).await
@@ -184,18 +185,18 @@ impl<'a> Ground<'a> {
 
     /// One order on a fleet of the old version.
     async fn order(&self, fleet: &Fleet, order: Order) -> Result<OrderRecord, CommandError> {
-        eprintln!("upgrading to KubeFleet {}, {order}", self.new.version);
+        stderr_line!("upgrading to KubeFleet {}, {order}", self.new.version);
         let forth = self.pass(fleet, order, &self.new).await?;
         let mut record = OrderRecord { order, forth, after: None, back: None };
         if record.forth.error.is_some() {
             return Ok(record);
         }
         if self.args.only != Some(UpgradePart::InFlight) {
-            eprintln!("the scenarios on KubeFleet {}, upgraded {order}", self.new.version);
+            stderr_line!("the scenarios on KubeFleet {}, upgraded {order}", self.new.version);
             record.after = Some(self.peaceful(fleet).await?);
         }
         if self.args.back {
-            eprintln!("back to KubeFleet {}, {order}", self.old.agents.version);
+            stderr_line!("back to KubeFleet {}, {order}", self.old.agents.version);
             record.back = Some(self.pass(fleet, order, &self.old.agents).await?);
         }
         Ok(record)
@@ -217,7 +218,7 @@ impl<'a> Ground<'a> {
         };
         let part = Part::of(suite, fleet, true);
         let upgrade = steps::upgrade::Upgrade::new(order, to.clone(), part.suite.scenarios().count());
-        let told = |text: &str| eprintln!("{text}");
+        let told = |text: &str| stderr_line!("{text}");
         let (ran, (phases, error)) =
             tokio::join!(self.run(fleet, part, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
         let (run, broken) = ran?;
@@ -297,7 +298,7 @@ fn is_the_upgrade_s(error: &FleetError) -> bool {
 
 /// All of it is progress here: stdout is the report's.
 fn reporters() -> RunReporters {
-    Reporters::new(Terminal::new(Box::new(anstream::stderr()), Look::from_locale(), Detail::Compact, Progress::auto()))
+    Reporters::new(Terminal::stderr(Look::from_locale(), Detail::Compact, Progress::auto()))
 }
 
 /// Writes the report into the files that were asked for, and prints it.

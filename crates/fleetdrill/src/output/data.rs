@@ -1,10 +1,10 @@
 //! Data for programs, and texts for people, on stdout.
 
-use std::io::Write;
-
+use clusters::stderr_line;
 use serde::Serialize;
 
 use crate::cli::Format;
+pub use crate::output::stdout::print_text;
 
 /// Prints a value as JSON or YAML. A closed pipe is no error: whoever reads has enough.
 pub fn print<T: Serialize>(format: Format, value: &T) {
@@ -14,11 +14,6 @@ pub fn print<T: Serialize>(format: Format, value: &T) {
     };
     match text {
         Ok(text) => print_text(&text),
-        Err(error) => eprintln!("error: failed to print: {error}"),
+        Err(error) => stderr_line!("error: failed to print: {error}"),
     }
-}
-
-/// Prints a text with its colours, or without them where nobody sees them. A closed pipe is no error.
-pub fn print_text(text: &str) {
-    drop(anstream::stdout().write_all(text.as_bytes()));
 }

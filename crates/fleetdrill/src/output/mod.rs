@@ -13,6 +13,7 @@ pub mod findings;
 mod page;
 mod said;
 pub mod style;
+pub mod stdout;
 pub mod training;
 
 pub use error::print_error;

@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use clusters::stderr_line;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::event::Event;
+use crate::output::stdout::StderrStream;
 use crate::output::{clean, shorten};
 
 /// Elsewhere than on a terminal, this much time passes between two lines: a log stays short, and a CI system that takes
@@ -88,8 +90,7 @@ impl Progress {
         let thread = std::thread::spawn(move || {
             while receiver.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 if let Some(line) = lock(&seen).plain_line() {
-                    // Without stderr there is nobody to show progress to.
-                    let _ = writeln!(io::stderr(), "{line}");
+                    stderr_line!("{line}");
                 }
             }
         });
@@ -154,13 +155,13 @@ pub struct LogWriter(Option<MultiProgress>);
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &self.0 {
-            Some(lines) => lines.suspend(|| anstream::stderr().write(bytes)),
-            None => anstream::stderr().write(bytes),
+            Some(lines) => lines.suspend(|| StderrStream.write(bytes)),
+            None => StderrStream.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use super::event::Event;
 use super::file::{ReportError, ReportFile};
 use super::progress::Progress;
 use super::{scenario, summary};
+use crate::output::stdout::{StderrStream, StdoutStream};
 use crate::output::style::Look;
 
 /// How much is said about scenarios that passed; those that failed always get everything.
@@ -44,7 +45,13 @@ impl Terminal<Box<dyn io::Write + Send>> {
     /// Onto stdout, in colours where it shows them.
     #[must_use]
     pub fn stdout(look: Look, detail: Detail, progress: Progress) -> Self {
-        Self::new(Box::new(anstream::stdout()), look, detail, progress)
+        Self::new(Box::new(StdoutStream), look, detail, progress)
+    }
+
+    /// Onto stderr, where stdout is a report's.
+    #[must_use]
+    pub fn stderr(look: Look, detail: Detail, progress: Progress) -> Self {
+        Self::new(Box::new(StderrStream), look, detail, progress)
     }
 }
 

@@ -34,6 +34,7 @@ fn fleets_that_stay_until_they_are_ended() {
     they_end(&place);
 }
 
+#[expect(clippy::print_stderr, reason = "what isn't run is told")]
 fn its_kubeconfig_works(place: &Place, kubeconfig: &Path) {
     let config = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     let contexts: Vec<&str> = config.contexts.iter().map(|c| c.name.as_str()).collect();

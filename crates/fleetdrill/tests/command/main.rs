@@ -21,6 +21,8 @@ mod pods;
 mod proc;
 mod run;
 mod running;
+mod setup;
+mod streams;
 mod train;
 mod upgrade;
 mod versions;

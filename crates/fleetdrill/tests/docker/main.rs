@@ -2,6 +2,8 @@
 //! reported as ignored, unless `REQUIRE` names them: `REQUIRE=docker,kind cargo test --test docker`. `KIND_NODE_IMAGE` names the
 //! nodes' image; without it kind takes its own. Charts are those of KubeFleet's Go module, so that test needs Go, too.
 
+#![expect(clippy::print_stderr, reason = "what isn't run is told")]
+
 mod charts;
 mod containers;
 mod nodes;
