@@ -1,15 +1,17 @@
 //! One scenario as text: a line when all went well and nobody asked, the whole story otherwise.
 
+use diagnosis::Finding;
 use owo_colors::{OwoColorize, Style};
-use steps::record::{Outcome, ScenarioRecord, What};
+use steps::record::{Entry, Outcome, ScenarioRecord, What};
 
 use super::story;
 use crate::output::style::{ERROR, HINT, Look, SUCCESS, Symbols, WARNING};
 use crate::output::{Page, clean};
+use crate::suite;
 
 /// The failure codes among a scenario's tags.
 pub(super) fn codes(record: &ScenarioRecord) -> impl Iterator<Item = &str> {
-    record.tags.iter().map(String::as_str).filter(|tag| tag.starts_with("KF-") || tag.starts_with("AR-"))
+    record.tags.iter().map(String::as_str).filter(|tag| suite::is_code(tag))
 }
 
 /// Why a scenario didn't pass: as recorded, or else what its failed step said.
@@ -21,7 +23,14 @@ pub(super) fn reason(record: &ScenarioRecord) -> &str {
     record.reason.as_deref().or(said).unwrap_or("no reason was recorded")
 }
 
-/// The reason in a sentence or two that can be understood without the rest: its first line, and what was seen instead.
+/// The diagnosis of a scenario when it failed: its first finding that is a failure, or else its first one.
+fn diagnosed(record: &ScenarioRecord) -> Option<&Finding> {
+    let findings = record.entries.iter().rev().find_map(Entry::diagnosed)?;
+    findings.iter().find(|finding| finding.severity.is_failure()).or(findings.first())
+}
+
+/// The reason in a sentence or two that can be understood without the rest: the diagnosis of a scenario that failed, where
+/// there is one; the reason's first line; and, without a diagnosis, what was seen instead.
 pub(super) fn headline(record: &ScenarioRecord) -> String {
     let mut lines = reason(record).lines();
     let first = lines.next().unwrap_or_default().trim_end();
@@ -31,6 +40,11 @@ pub(super) fn headline(record: &ScenarioRecord) -> String {
         None => first,
     };
     let second = lines.next().unwrap_or_default().trim();
+    if record.outcome == Outcome::Failed
+        && let Some(Finding { code, title, subject, .. }) = diagnosed(record)
+    {
+        return format!("{code} {subject}: {title}; {first}");
+    }
     let seen = ["last seen: ", "now: ", "caused by: "].iter().any(|label| second.starts_with(label));
     if seen { format!("{first}; {second}") } else { first.to_owned() }
 }
@@ -127,6 +141,22 @@ mod tests {
         –           A Deployment's image can't be pulled (KF-AV-001)
         –           A quota leaves no room (KF-AV-001)
         ");
+    }
+
+    #[test]
+    fn the_headline_of_a_failure_is_its_diagnosis() {
+        let mut record = fixture::failed();
+        assert_eq!(
+            headline(&record),
+            "KF-UR-007 StagedUpdateRun/shop/run-x2 (stage staging): the approval is for another generation of the request; \
+             Then the run goes on within 60 s: ClusterStagedUpdateRun/run-x2: Progressing True UpdateRunProgressing did \
+             not come within 60 s"
+        );
+        record.outcome = Outcome::Interrupted;
+        assert!(headline(&record).starts_with("Then the run goes on within 60 s: "), "{}", headline(&record));
+        record.outcome = Outcome::Failed;
+        record.entries.push(Entry { at: record.started_at, what: What::Diagnosed { findings: Vec::new() } });
+        assert!(headline(&record).contains("; last seen: Progressing False"), "{}", headline(&record));
     }
 
     #[test]
