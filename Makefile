@@ -5,7 +5,7 @@
 #   test-long  what takes too long for every change
 #
 # Variables: CARGO (the command), RUNS (how often test-long repeats the suite), ARGS (more arguments for `fleetdrill
-# run`, e.g. make drill ARGS='--keep failed').
+# run`, e.g. make drill ARGS='--keep failed'), NEEDS (what else `make setup` looks for).
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -17,23 +17,25 @@ SHELL := bash
 CARGO ?= cargo
 RUNS ?= 20
 ARGS ?=
+NEEDS ?=
 DEBUG := target/debug/fleetdrill
 RELEASE := target/release/fleetdrill
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Check that everything needed is there, and say how to get what isn't
-	@scripts/setup
+setup: ## Check that everything to build with is there, and say how to get what isn't (NEEDS='lint redis' for more)
+	@scripts/setup $(NEEDS)
 
-drill: setup ## Break a real fleet in four ways, explain and repair each; writes report/
+drill: ## Break a real fleet in four ways, explain and repair each; writes report/
+	@scripts/setup
 	@mkdir -p report
 	$(CARGO) build --release --locked
 	$(RELEASE) run --tags @drill --verbose --junit report/junit.xml --json report/run.json $(ARGS)
 
 # The cheap checks come first, so that a slip is told within a minute and not after the builds.
 test: ## Run everything there is: lints, docs, unit, snapshot and integration tests, all features and exercises on a fleet
-	@scripts/setup lint
+	@scripts/setup lint redis
 	@$(MAKE) --no-print-directory lint toolchain unit features exercises
 
 lint: fmt clippy rustdoc deny ## Check formatting, clippy, rustdoc, licences and sources
@@ -56,25 +58,28 @@ toolchain: ## Build the real components that fleets need, once per version, into
 	$(DEBUG) toolchain install
 
 unit:
+	@scripts/setup redis
 	INSTA_UPDATE=no $(CARGO) test --workspace --locked
 
 features:
+	@scripts/setup redis
 	@mkdir -p report
 	$(CARGO) build --locked
 	$(DEBUG) run --junit report/junit.xml --json report/run.json $(ARGS)
 
 # Each exercise with its remedy, with nothing done, and with repairs that don't hold.
 exercises:
+	@scripts/setup redis
 	$(CARGO) build --locked
 	$(DEBUG) train verify
 
 test-long: ## Run what takes too long for every change: the suite RUNS times in a row, then once in real time
-	@scripts/setup
+	@scripts/setup redis
 	RUNS=$(RUNS) scripts/repeat $(ARGS)
 	RUNS=1 scripts/repeat --real-time $(ARGS)
 
 bench: ## Measure how fast fleets start, how well scenarios share one, and what it all takes (ARGS=kubefleet for a part)
-	@scripts/setup
+	@scripts/setup redis
 	$(CARGO) bench --locked -p fleetdrill --bench fleet -- $(ARGS)
 
 docs: ## Write docs/steps.md, docs/failure-modes.md and docs/guides.md anew from the code and what was measured

@@ -22,7 +22,7 @@ impl ToolchainError {
             }
             Self::UnknownProgram { known, .. } => Some(format!("it has {}", listing(known))),
             Self::SystemProgramMissing { package, .. } => Some(format!(
-                "on Debian or Ubuntu: sudo apt-get install {package} (`scripts/setup` does it as root, and starts no service)"
+                "on Debian or Ubuntu: sudo apt-get install {package} (as root, `scripts/setup redis` does it and starts no service)"
             )),
             Self::GoMissing { needed, .. } | Self::GoTooOld { needed, .. } => Some(format!(
                 "install Go {needed} or later from https://go.dev/dl and put its bin folder on the PATH, \
