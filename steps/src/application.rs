@@ -81,13 +81,16 @@ fn well(object: Object<'_>, latest: &str) -> Verdict {
     }
 }
 
+/// The columns of a table of fields.
+pub(crate) const FIELD_COLUMNS: [&str; 2] = ["field", "value"];
+
 /// The fields of the last operation.
 const OF_OPERATION: [&str; 5] = ["phase", "message", "retries", "retry limit", "revision"];
 
 /// What `{object} reports` means for an Application.
 pub(crate) async fn reports(scene: &Scene, name: &str, step: &Step) -> Result<(), StepError> {
     let mut fields = Vec::new();
-    for row in DataTable::of(step, "fields", &["field", "value"])?.rows() {
+    for row in DataTable::of(step, "fields", &FIELD_COLUMNS)?.rows() {
         fields.push((row.needed("field")?.to_owned(), scene.names.fill(row.needed("value")?)));
     }
     // A repository that is gone has none.

@@ -20,7 +20,7 @@ use crate::wording;
 use crate::world::World;
 
 /// The columns of a table of conditions.
-const COLUMNS: [&str; 6] = ["on", "condition", "status", "reason", "message", "observedGeneration"];
+pub(crate) const COLUMNS: [&str; 6] = ["on", "condition", "status", "reason", "message", "observedGeneration"];
 
 /// One row of a table of conditions.
 #[derive(Clone, Debug)]

@@ -12,13 +12,19 @@ use crate::limits;
 use crate::scene::Scene;
 use crate::world::World;
 
+/// The columns of a table of resources in a sync's result.
+pub(crate) const SYNC_COLUMNS: [&str; 5] = ["resource", "status", "hook", "phase", "message"];
+
+/// The columns of a table of resources in an Application's list.
+pub(crate) const LIST_COLUMNS: [&str; 4] = ["resource", "status", "health", "message"];
+
 /// Waits until the Application has an entry for each of these resources in the result of its last operation. Columns:
 /// `resource` (kind and name, `{name}` filled in), and where wanted `status`, `hook`, `phase` (which the API calls
 /// hookPhase) and `message` (a part of it). A status of `absent` means that there is no entry; `empty` that it is empty.
 #[then(expr = "the sync of application {string} reports of its resources")]
 async fn of_its_resources(world: &mut World, name: String, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
-    let rows = rows(scene, step, &["resource", "status", "hook", "phase", "message"])?;
+    let rows = rows(scene, step, &SYNC_COLUMNS)?;
     let expectation = format!("the sync reports of {}", resources(&rows));
     wait(scene, &name, &expectation, limits::SYNCED, |object| {
         let results = object.list("/status/operationState/syncResult/resources");
@@ -33,7 +39,7 @@ async fn of_its_resources(world: &mut World, name: String, step: &Step) -> Resul
 #[then(expr = "application {string} lists its resources")]
 async fn lists(world: &mut World, name: String, step: &Step) -> Result<(), StepError> {
     let scene = world.scene();
-    let rows = rows(scene, step, &["resource", "status", "health", "message"])?;
+    let rows = rows(scene, step, &LIST_COLUMNS)?;
     let expectation = format!("the Application lists {}", resources(&rows));
     wait(scene, &name, &expectation, limits::SYNCED, |object| {
         let listed = object.list("/status/resources");

@@ -22,7 +22,7 @@ use crate::scene::Scene;
 use crate::world::World;
 
 /// The columns of a table of stages.
-const COLUMNS: [&str; 7] = ["stage", "members", "labelled", "before", "after", "sorted by", "selector"];
+pub(crate) const COLUMNS: [&str; 7] = ["stage", "members", "labelled", "before", "after", "sorted by", "selector"];
 
 /// A strategy for a placement's runs. Columns: `stage`; `members` (separated by commas), or `labelled` with those that the
 /// stage selects by a label of its own, which can be taken from them and given to others; and where wanted `before` and

@@ -20,7 +20,7 @@ use crate::scene::Scene;
 use crate::world::World;
 
 /// The columns of a table of failed placements.
-const COLUMNS: [&str; 7] = ["on", "object", "envelope", "condition", "status", "reason", "message"];
+pub(crate) const COLUMNS: [&str; 7] = ["on", "object", "envelope", "condition", "status", "reason", "message"];
 
 /// The key in the envelope under which the Deployment stands.
 const WRAPPED: &str = "app.yaml";

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use expect_test::expect_file;
+use steps::vocabulary::StepShape;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// The order in which a reader needs the nouns; what isn't named here follows by its file's name.
@@ -98,6 +99,23 @@ fn docs_steps_md_is_what_the_code_says() {
     }
     page.push_str(END);
     expect_file!["../../docs/steps.md"].assert_eq(&page);
+}
+
+#[test]
+fn vocabulary_json_is_what_the_code_says() {
+    let mut shapes = Vec::new();
+    for noun in nouns() {
+        for step in noun.steps {
+            shapes.extend(step.shapes.into_iter().map(|(shape, keywords)| StepShape {
+                topic: noun.heading.clone(),
+                shape,
+                keywords: keywords.into_iter().map(ToOwned::to_owned).collect(),
+                explanation: step.explanation.clone(),
+            }));
+        }
+    }
+    let text = serde_json::to_string_pretty(&shapes).expect("JSON") + "\n";
+    expect_file!["../vocabulary.json"].assert_eq(&text);
 }
 
 #[test]

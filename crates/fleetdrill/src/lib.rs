@@ -19,6 +19,7 @@ pub mod needed;
 pub mod output;
 pub mod reporter;
 pub mod run;
+mod step_check;
 pub mod suite;
 pub mod train;
 pub mod upgrade;

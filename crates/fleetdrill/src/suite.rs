@@ -1,6 +1,6 @@
 //! Features: reading them, checking them before anything is started, and selecting scenarios.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -16,6 +16,8 @@ use crate::cli::Shard;
 use crate::guides;
 use crate::guides::tags::TagError;
 use crate::needed::Needed;
+use crate::output::shorten;
+use crate::step_check::{self, EarlierText};
 
 /// The built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
@@ -29,6 +31,16 @@ const TAKES: &str = "takes-";
 /// The seconds that most scenarios take less than; with a member of its own, whose cluster has to start.
 const USUAL: u32 = 30;
 const USUAL_DISRUPTIVE: u32 = 60;
+
+/// The lines that a feature's file may have. The parser of Gherkin takes time with the square of their number: half a second
+/// for so many.
+const MOST_LINES: usize = 20_000;
+
+/// The characters that a tag expression may have.
+const LONGEST_EXPRESSION: usize = 500;
+
+/// The characters of a wrong tag expression that are quoted.
+const MOST_QUOTED: usize = 80;
 
 /// Features that can't be used.
 #[derive(Debug, Error)]
@@ -53,6 +65,20 @@ pub enum SuiteError {
     /// Steps that nothing defines, or that several definitions fit, and scenarios without steps.
     #[error("{}", undefined_text(.0))]
     Undefined(Vec<Undefined>),
+    /// A file that isn't one: a pipe, which may never end, or a device.
+    #[error("{} is no regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// A file with more lines than a feature may have.
+    #[error("{} has {lines} lines, and a feature has {MOST_LINES} at most", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// How many it has.
+        lines: usize,
+    },
+    /// A name that is empty, as a variable in a script that isn't set.
+    #[error("the name of a scenario is empty")]
+    EmptyName,
     /// A tag expression that can't be understood.
     #[error("`{expression}` is no tag expression: {why}")]
     Tags {
@@ -120,7 +146,11 @@ impl SuiteError {
             Self::Statement { .. } => Some("`fleetdrill guides GUIDE` shows the statements there are".into()),
             Self::Empty { nearest: Some(nearest), .. } => Some(format!("did you mean \"{nearest}\"?")),
             Self::Empty { .. } => Some("`fleetdrill list` shows the scenarios there are".into()),
-            Self::Read { .. } | Self::Syntax { .. } | Self::Tag { .. } => None,
+            Self::EmptyName => Some("leave it out to select all; is a variable in a script not set?".into()),
+            Self::TooLong { .. } => {
+                Some("split it into several files, and give their directory with --features".into())
+            }
+            Self::Read { .. } | Self::NotAFile(_) | Self::Syntax { .. } | Self::Tag { .. } => None,
         }
     }
 }
@@ -151,16 +181,23 @@ impl Suite {
     /// # Errors
     /// When a file can't be read or isn't Gherkin, a step is undefined, or nothing is selected.
     pub fn load(selection: &Selection<'_>) -> Result<Self, SuiteError> {
-        let (files, names): (Vec<&String>, Vec<&String>) =
+        if selection.select.iter().any(|name| name.trim().is_empty()) {
+            return Err(SuiteError::EmptyName);
+        }
+        let (mut files, names): (Vec<&String>, Vec<&String>) =
             selection.select.iter().partition(|s| Path::new(s).extension().is_some_and(|e| e == "feature"));
         let mut features = match selection.features {
             Some(dir) => read_dir(dir)?,
             None if files.is_empty() => built_in()?,
             None => Vec::new(),
         };
+        // A scenario is known by its file and line.
+        let mut known = HashSet::new();
+        files.retain(|file| known.insert(std::fs::canonicalize(file).unwrap_or_else(|_| PathBuf::from(file))));
         for file in files {
             features.push(read_file(Path::new(file))?);
         }
+        features.iter_mut().for_each(number_namesakes);
         let all_names: Vec<String> = scenario_names(&features);
         select(&mut features, selection.tags, &names)?;
         if let Some(shard) = selection.shard {
@@ -271,8 +308,17 @@ impl Suite {
         Ok(())
     }
 
-    /// Sees to it that every step is defined.
-    pub(crate) fn check_steps(&self) -> Result<(), SuiteError> {
+    /// Sees to it that every step can be run.
+    fn check_steps(&self) -> Result<(), SuiteError> {
+        self.check_steps_after(&EarlierText::default())
+    }
+
+    /// As [`Suite::check_steps`], for steps that follow others: they may speak of anything.
+    pub(crate) fn check_later_steps(&self) -> Result<(), SuiteError> {
+        self.check_steps_after(&EarlierText::Anything)
+    }
+
+    fn check_steps_after(&self, before: &EarlierText) -> Result<(), SuiteError> {
         let vocabulary = World::vocabulary();
         let mut undefined = Vec::new();
         for (feature, scenario) in self.scenarios() {
@@ -285,18 +331,21 @@ impl Suite {
                     why: "it has no steps: lines that don't begin with a keyword are read as its description".into(),
                 });
             }
-            let background = feature.background.iter().flat_map(|b| &b.steps);
-            for step in background.chain(&scenario.steps) {
-                let why = match vocabulary.find(step) {
-                    Ok(Some(_)) => continue,
-                    Ok(None) => "no step is defined like this".to_owned(),
-                    Err(ambiguous) => ambiguous.to_string(),
-                };
+            for tag in tags(feature, scenario).iter().filter(|tag| is_code(tag)) {
+                let Some(why) = step_check::unknown_code(tag) else { continue };
+                let (file, line) = (file(feature), scenario.position.line);
+                undefined.push(Undefined { file, line, step: format!("@{tag}"), why });
+            }
+            let mut earlier = before.clone();
+            for step in steps(feature, scenario) {
+                let Some(why) = step_check::problem(&vocabulary, step, &mut earlier) else { continue };
                 let step_text = format!("{} {}", step.keyword.trim(), step.value);
                 undefined.push(Undefined { file: file(feature), line: step.position.line, step: step_text, why });
             }
         }
-        undefined.dedup_by(|a, b| a.file == b.file && a.line == b.line);
+        // A feature's tag or background is wrong once, however many scenarios have it.
+        let mut known = HashSet::new();
+        undefined.retain(|one: &Undefined| known.insert((one.file.clone(), one.line, one.step.clone())));
         if undefined.is_empty() { Ok(()) } else { Err(SuiteError::Undefined(undefined)) }
     }
 }
@@ -324,6 +373,12 @@ fn takes(tags: &[String]) -> Result<u32, String> {
 /// Whether a controller's threshold has to pass in a scenario, which takes minutes in real time.
 fn waits_out(scenario: &Scenario) -> bool {
     scenario.steps.iter().any(|step| real_time::is_waited_out(&step.value))
+}
+
+/// Whether a tag (without `@`) is meant as a failure code.
+#[must_use]
+pub fn is_code(tag: &str) -> bool {
+    tag.starts_with("KF-") || tag.starts_with("AR-")
 }
 
 /// Whether a scenario or its feature has a tag; it is given without `@`.
@@ -388,16 +443,26 @@ fn read_dir(dir: &Path) -> Result<Vec<Feature>, SuiteError> {
 }
 
 pub(crate) fn read_file(path: &Path) -> Result<Feature, SuiteError> {
-    let text = std::fs::read_to_string(path).map_err(|source| SuiteError::Read { path: path.to_owned(), source })?;
-    parse(path, &text)
+    let failed = |source| SuiteError::Read { path: path.to_owned(), source };
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Err(SuiteError::NotAFile(path.to_owned()));
+    }
+    parse(path, &std::fs::read_to_string(path).map_err(failed)?)
 }
 
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
     let wrong = |place: &str, why: &str| {
         Err(SuiteError::Syntax { place: format!("{}{place}", path.display()), why: why.to_owned() })
     };
+    // Editors on Windows begin a file with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return wrong("", "it is empty");
+    }
+    let lines = text.lines().count();
+    if lines > MOST_LINES {
+        return Err(SuiteError::TooLong { path: path.to_owned(), lines });
     }
     let mut feature = match Feature::parse(text, GherkinEnv::default()) {
         Ok(feature) => feature,
@@ -421,12 +486,33 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
     feature.expand_examples().or_else(|error| wrong("", &error.to_string()))
 }
 
+/// Numbers scenarios of the same name, which the examples of an outline have whose name has no placeholder: reports know a
+/// scenario by its file and name.
+fn number_namesakes(feature: &mut Feature) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for scenario in &feature.scenarios {
+        *counts.entry(scenario.name.clone()).or_default() += 1;
+    }
+    let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    for scenario in feature.scenarios.iter_mut().filter(|scenario| counts[&scenario.name] > 1) {
+        let number = numbers.entry(scenario.name.clone()).or_default();
+        *number += 1;
+        scenario.name = format!("{} #{number}", scenario.name);
+    }
+}
+
+/// A tag expression, if it can be understood.
+fn tag_expression(expression: &str) -> Result<TagOperation, SuiteError> {
+    let wrong = |why: String| SuiteError::Tags { expression: shorten(expression, MOST_QUOTED), why };
+    // The parser calls itself for each parenthesis and each `not`.
+    if expression.len() > LONGEST_EXPRESSION {
+        return Err(wrong(format!("it has {} characters, and {LONGEST_EXPRESSION} are the most", expression.len())));
+    }
+    TagOperation::from_str(expression).map_err(|error| wrong(error.to_string()))
+}
+
 fn select(features: &mut [Feature], tags: Option<&str>, names: &[&String]) -> Result<(), SuiteError> {
-    let tags = tags.map(|expression| {
-        TagOperation::from_str(expression)
-            .map_err(|e| SuiteError::Tags { expression: expression.to_owned(), why: e.to_string() })
-    });
-    let tags = tags.transpose()?;
+    let tags = tags.map(tag_expression).transpose()?;
     for feature in features {
         let (feature_tags, feature_name) = (feature.tags.clone(), feature.name.to_lowercase());
         feature.scenarios.retain(|scenario| {

@@ -33,7 +33,10 @@ struct Listed {
 
 pub(super) fn list(args: &List) -> Result<Exit, CommandError> {
     if args.steps {
-        anstream::print!("{}", include_str!("../../../../docs/steps.md"));
+        match args.output {
+            Format::Text => data::print_text(include_str!("../../../../docs/steps.md")),
+            format => data::print(format, &steps::vocabulary::shapes()),
+        }
         return Ok(Exit::Fine);
     }
     let suite = args.scenarios.load(None)?;
@@ -47,7 +50,6 @@ pub(super) fn list(args: &List) -> Result<Exit, CommandError> {
 
 fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Listed {
     let tags = suite::tags(feature, scenario);
-    let is_code = |tag: &&String| tag.starts_with("KF-") || tag.starts_with("AR-");
     let needs = [
         ("disruptive", "a member of its own"),
         ("pods", "pods"),
@@ -61,7 +63,7 @@ fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Listed {
         file: suite::file(feature),
         line: scenario.position.line,
         scenario: scenario.name.clone(),
-        codes: tags.iter().filter(is_code).cloned().collect(),
+        codes: tags.iter().filter(|tag| suite::is_code(tag)).cloned().collect(),
         guides: tags.iter().filter_map(|tag| statements(tag)).map(ToOwned::to_owned).collect(),
         needs: needs.chain(versions.map(|needed| needed.to_string())).collect(),
         tags,

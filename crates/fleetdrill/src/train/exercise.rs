@@ -315,7 +315,7 @@ fn read_fault(
     for text in texts.into_iter().chain(fault.wrong.iter().map(|wrong| wrong.steps.as_str())) {
         let feature = as_feature(text, file).map_err(wrong_steps)?;
         if let Some(feature) = feature {
-            Suite { features: vec![feature] }.check_steps().map_err(wrong_steps)?;
+            Suite { features: vec![feature] }.check_later_steps().map_err(wrong_steps)?;
         }
     }
     if let Some(code) = fault.codes.iter().find(|code| diagnosis::entry(code).is_none()) {

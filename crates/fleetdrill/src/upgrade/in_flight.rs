@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_failure_that_takes_several_steps_is_induced_before_the_upgrade() {
         let found = told(
-            "    Given member \"member-1\" has pods\n    When the hub-agent is restarted\n    Then the diagnosis finds nothing\n    \
+            "    Given a placement \"web\" selects \"member-1\"\n    When the hub-agent is restarted\n    Then the diagnosis finds nothing\n    \
              When the hub-agent is restarted\n    Then the diagnosis of placement \"web\" is KF-WS-001\n    \
              When the hub-agent is restarted\n    Then the diagnosis finds nothing\n",
         );
