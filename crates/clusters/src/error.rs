@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::machine::OPEN_FILES;
 use crate::provider::Ability;
 
 /// An error of this crate, apart from the toolchain's own.
@@ -32,7 +33,7 @@ pub enum ClusterError {
         reason: String,
     },
     /// A process ended although it should run.
-    #[error("{process} ended while {during} ({status}); its last lines:\n{log}")]
+    #[error("{process} ended while {during} ({status}){}", last_lines(log))]
     Died {
         /// E.g. `hub-kube-apiserver`.
         process: String,
@@ -145,6 +146,15 @@ pub enum ClusterError {
         /// What it can't do.
         ability: Ability,
     },
+    /// The limit of open files is too low for local clusters.
+    #[error("a process may have {limit} open files here, and local clusters need {OPEN_FILES}")]
+    FewFiles {
+        /// The limit.
+        limit: u64,
+    },
+    /// Processes on this machine can't reach each other.
+    #[error("a connection over 127.0.0.1 fails, and local clusters need it")]
+    Loopback(#[source] std::io::Error),
     /// There is no fleet of that name.
     #[error("there is no fleet `{0}`")]
     NoSuchFleet(String),
@@ -207,6 +217,8 @@ impl ClusterError {
                 "it is left alone; is it a fleet's that has died? fleetdrill down --all; somebody's? kind delete cluster \
                  --name {name}"
             )),
+            Self::FewFiles { .. } => Some("raise the limit: ulimit -n 4096".into()),
+            Self::Loopback(_) => Some("bring the loopback interface up: ip link set lo up".into()),
             Self::FleetExists(name) => Some(format!("use another --name, or end it: fleetdrill down {name}")),
             _ => None,
         }
@@ -220,6 +232,12 @@ impl ClusterError {
 
 const DISK_FULL: &str = "the disk is full: free some space, or set FLEETDRILL_STATE_DIR to a directory on another disk; \
      a fleet takes about 200 MiB";
+
+/// The end of a log as the end of a sentence; nothing where the log is empty.
+#[must_use]
+pub fn last_lines(log: &str) -> String {
+    if log.trim().is_empty() { String::new() } else { format!("; its last lines:\n{log}") }
+}
 
 /// What a program's last lines say about the machine that it runs on.
 #[must_use]

@@ -1,6 +1,6 @@
 //! What can go wrong with a fleet.
 
-use clusters::error::ClusterError;
+use clusters::error::{ClusterError, last_lines, log_hint};
 use clusters::keeper::protocol::Exit;
 use thiserror::Error;
 
@@ -62,7 +62,7 @@ pub enum FleetError {
         last: String,
     },
     /// A component of the fleet ended.
-    #[error("{} ended ({}); its last lines:\n{}", exit.name, exit.status, exit.log)]
+    #[error("{} ended ({}){}", exit.name, exit.status, last_lines(&exit.log))]
     Broken {
         /// Which, how, and its log.
         exit: Exit,
@@ -104,6 +104,10 @@ impl FleetError {
         match self {
             Self::Cluster(error) => error.hint(),
             Self::Existing(error) => Some(error.hint()),
+            Self::Broken { exit } if exit.name == "keeper" && exit.log.trim().is_empty() => Some(
+                "it was killed from outside, by a person or for want of memory; the fleet has ended with it".into(),
+            ),
+            Self::Broken { exit } => log_hint(&exit.log),
             Self::OtherArgoCd => {
                 Some("delete the namespace if nothing of it is needed, or use a fleet of another name".into())
             }

@@ -59,6 +59,9 @@ pub enum Command {
     Toolchain(Toolchain),
 }
 
+/// How many members a fleet has at most.
+pub const MOST_MEMBERS: u8 = 20;
+
 /// Which scenarios are meant.
 #[derive(Debug, Args)]
 pub struct Scenarios {
@@ -106,7 +109,7 @@ pub struct Run {
     #[command(flatten)]
     pub contexts: Contexts,
     /// How many members the fleet has
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_MEMBERS)))]
     pub members: u8,
     /// How many scenarios run at the same time; 32 by default, on real nodes (--provider kind) eight for each processor, two of them with nodes of their own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
@@ -162,7 +165,7 @@ pub struct Upgrade {
     #[arg(long, value_name = "PART")]
     pub only: Option<UpgradePart>,
     /// How many members the fleet has
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_MEMBERS)))]
     pub members: u8,
     /// How many scenarios run at the same time before and after; in flight are all at once
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u8).range(1..))]
@@ -218,7 +221,7 @@ pub struct Up {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub name: String,
     /// How many members it has; a fleet that is up gets as many
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=20))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_MEMBERS)))]
     pub members: u8,
     /// KubeFleet's version; `fleetdrill toolchain list` shows them
     #[arg(long, value_name = "VERSION")]

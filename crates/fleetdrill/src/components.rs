@@ -73,7 +73,7 @@ impl Clusters {
     /// When it isn't.
     pub async fn check(&self) -> Result<(), CommandError> {
         match self {
-            Self::Local => Ok(()),
+            Self::Local => Ok(clusters::machine::check()?),
             Self::Docker(_) => Ok(docker::check().await?),
             Self::Kind(setup) => {
                 kind::check(setup.charts.as_ref()).await?;

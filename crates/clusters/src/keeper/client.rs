@@ -18,7 +18,7 @@ use tokio_util::codec::{Framed, LinesCodec};
 
 use super::children::log_tail;
 use super::protocol::{Exit, Farewell, ProcessSpec, ProcessStatus, Request, Response};
-use crate::error::ClusterError;
+use crate::error::{ClusterError, last_lines};
 use crate::state_dir;
 
 /// The program that can be a keeper: one that calls [`super::serve`] for `keeper serve DIR` and [`super::exec`] for
@@ -98,7 +98,7 @@ impl Keeper {
             let _ = BufReader::new(stdout).read_line(&mut ready).await;
         }
         if ready.trim() != "ready" {
-            return Err(ClusterError::Keeper(format!("it didn't start; its last lines:\n{}", log_tail(&log))));
+            return Err(ClusterError::Keeper(format!("it didn't start{}", last_lines(&log_tail(&log)))));
         }
         let owned = |child| Arc::new(Owned { child: Mutex::new(child), kept: AtomicBool::new(false) });
         let owned = unready.child.take().map(owned);

@@ -82,6 +82,11 @@ impl Ground {
         Ok(found(Place::New(clusters), version))
     }
 
+    /// Whether the fleet is made for the run, with as many members as are asked for.
+    pub(super) fn is_new(&self) -> bool {
+        matches!(self.place, Place::New(_))
+    }
+
     /// The provider's name.
     pub(super) fn provider(&self) -> &'static str {
         match &self.place {

@@ -18,6 +18,7 @@ mod upgrade;
 
 use std::io::Write as _;
 
+use clusters::error::last_lines;
 use clusters::state_dir;
 use clusters::stderr_line;
 use fleet::Fleet;
@@ -121,8 +122,8 @@ async fn open_fleet(name: &str) -> Result<Fleet, CommandError> {
     if let Some((process, how)) = processes.iter().find_map(|p| Some((&p.name, p.exit.as_ref()?))) {
         return Err(CommandError::Environment {
             message: format!(
-                "fleet `{name}` is broken: {process} ended ({how}); its last lines:\n{}",
-                fleet.keeper().log_tail(process)
+                "fleet `{name}` is broken: {process} ended ({how}){}",
+                last_lines(&fleet.keeper().log_tail(process))
             ),
             hint: Some(format!("end it and start a new one: fleetdrill down {name} && fleetdrill up --name {name}")),
         });

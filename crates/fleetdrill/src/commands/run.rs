@@ -16,13 +16,13 @@ use tracing_subscriber::EnvFilter;
 use super::Interrupts;
 use super::ground::{Begun, Ground};
 use crate::abilities;
-use crate::cli::{Keep, Run};
+use crate::cli::{Keep, MOST_MEMBERS, Run};
 use crate::components;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::{Look, Symbols};
-use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, Terminal};
-use crate::run::{Ended, Engine, Jobs, RunReporters, not_run, order, sort};
+use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, STDOUT, Terminal};
+use crate::run::{Ended, Engine, Jobs, RunReporters, key, not_run, order, sort};
 use crate::suite::{self, Suite};
 
 /// Warnings of ours. kube's own errors about connections that end are what a fault looks like from here.
@@ -47,6 +47,9 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     };
     let version = ground.version().to_owned();
     let order = order(&suite);
+    if ground.is_new() {
+        enough_members(&suite, args.members)?;
+    }
     let mut record = RunRecord {
         id: id.clone(),
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
@@ -87,12 +90,12 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         Ok(None) => {
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
             record.seconds = started.elapsed().as_secs_f64();
-            let exit = finish(own(shared)?, &record, Exit::Fine);
-            eprintln!(
+            finish(own(shared)?, &record, Exit::Usage);
+            let message = format!(
                 "nothing was run: none of the scenarios is for this fleet, of KubeFleet {version}; the summary says why"
             );
-            eprintln!("\nhint: --kubefleet takes another version; `fleetdrill toolchain list` shows those there are");
-            return Ok(exit);
+            let hint = "--kubefleet takes another version; `fleetdrill toolchain list` shows those there are";
+            return Err(CommandError::Usage { message, hint: Some(hint.into()) });
         }
         Err(error) => {
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
@@ -191,6 +194,26 @@ pub(super) fn left_out(
 
 /// Takes out of a suite what a provider, or so many members, won't do for, and says why.
 fn out_of_reach(
+/// Sees that a fleet which is made for the run has all members that scenarios speak of.
+fn enough_members(suite: &Suite, members: u8) -> Result<(), CommandError> {
+    let needed =
+        suite.scenarios().map(|(feature, scenario)| (abilities::members(feature, scenario), feature, scenario));
+    let Some((needed, feature, scenario)) = needed.max_by_key(|(needed, ..)| *needed) else { return Ok(()) };
+    if needed <= usize::from(members) {
+        return Ok(());
+    }
+    let (file, line) = key(feature, scenario);
+    let hint = if needed <= usize::from(MOST_MEMBERS) {
+        format!("give the fleet more: --members {needed}")
+    } else {
+        format!("a fleet has {MOST_MEMBERS} members at most")
+    };
+    Err(CommandError::Usage {
+        message: format!("{file}:{line} speaks of member-{needed}, and the fleet gets {members} members"),
+        hint: Some(hint),
+    })
+}
+
     suite: &mut Suite,
     provider: &str,
     can: impl Fn(Ability) -> bool,

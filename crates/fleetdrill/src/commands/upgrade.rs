@@ -43,6 +43,7 @@ pub(super) async fn upgrade(args: Upgrade) -> Result<Exit, CommandError> {
         components::kubefleet(Some(version))?;
     }
     extras.check()?;
+    clusters::machine::check()?;
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.unwrap_or_default();
     for path in [&args.json, &args.html].into_iter().flatten() {
         prepare(path)?;
