@@ -202,6 +202,7 @@ pub struct RunRecord {
     /// fleetdrill's version.
     pub fleetdrill: String,
     /// The versions of what ran, e.g. `kubefleet` to `v0.1.2`, `kubernetes` to `v1.36.3`.
+    #[serde(with = "version_map")]
     pub versions: Vec<(String, String)>,
     /// What this version of KubeFleet can do.
     pub capabilities: Capabilities,
@@ -215,6 +216,50 @@ pub struct RunRecord {
     pub fleet_seconds: f64,
     /// The scenarios, in the features' order.
     pub scenarios: Vec<ScenarioRecord>,
+}
+
+/// Versions as a map from component to version, in their order. Reports before schema 2 had a list of pairs, which is read as well.
+mod version_map {
+    use std::fmt;
+
+    use serde::de::{MapAccess, SeqAccess, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    type Versions = Vec<(String, String)>;
+
+    pub fn serialize<S: Serializer>(versions: &Versions, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(versions.iter().map(|(component, version)| (component, version)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Versions, D::Error> {
+        struct Components;
+
+        impl<'de> Visitor<'de> for Components {
+            type Value = Versions;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map from component to version")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Versions, A::Error> {
+                let mut versions = Versions::new();
+                while let Some(entry) = map.next_entry()? {
+                    versions.push(entry);
+                }
+                Ok(versions)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Versions, A::Error> {
+                let mut versions = Versions::new();
+                while let Some(pair) = list.next_element()? {
+                    versions.push(pair);
+                }
+                Ok(versions)
+            }
+        }
+
+        deserializer.deserialize_any(Components)
+    }
 }
 
 /// Collects a scenario's entries while it runs; clones share one list.

@@ -123,10 +123,10 @@ pub struct Run {
     /// Leave the fleet up for a look
     #[arg(long, value_name = "WHEN", default_value = "never")]
     pub keep: Keep,
-    /// Write a JUnit file
+    /// Write a JUnit file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write everything that happened as JSON
+    /// Write everything that happened as JSON; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Where each failed scenario leaves a bundle, which `fleetdrill diagnose --from` reads

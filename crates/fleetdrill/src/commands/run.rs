@@ -1,12 +1,13 @@
 //! `fleetdrill run`.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clusters::keeper::protocol::Exit as ProcessExit;
 use clusters::provider::Ability;
-use clusters::toolchain::BuildEvent;
 use clusters::stderr_line;
+use clusters::toolchain::BuildEvent;
 use fleet::Fleet;
 use fleet::capability::Capabilities;
 use jiff::Timestamp;
@@ -20,6 +21,7 @@ use crate::cli::{Keep, MOST_MEMBERS, Run};
 use crate::components;
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::output::log::WarningLines;
 use crate::output::style::{Look, Symbols};
 use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, STDOUT, Terminal};
 use crate::run::{Ended, Engine, Jobs, RunReporters, key, not_run, order, sort};
@@ -36,6 +38,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     let started = Instant::now();
     let mut interrupts = Interrupts::listen();
     // Everything that can be wrong with the input is found before anything is built or started.
+    check_reports(&args)?;
     let mut suite = args.scenarios.load(args.shard)?;
     if let Some(version) = &args.argocd {
         components::check_argocd_version(version)?;
@@ -45,11 +48,11 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         found = Ground::find(&args, &suite, &id) => found?,
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
-    let version = ground.version().to_owned();
-    let order = order(&suite);
     if ground.is_new() {
         enough_members(&suite, args.members)?;
     }
+    let version = ground.version().to_owned();
+    let order = order(&suite);
     let mut record = RunRecord {
         id: id.clone(),
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
@@ -91,11 +94,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
             record.seconds = started.elapsed().as_secs_f64();
             finish(own(shared)?, &record, Exit::Usage);
-            let message = format!(
-                "nothing was run: none of the scenarios is for this fleet, of KubeFleet {version}; the summary says why"
-            );
-            let hint = "--kubefleet takes another version; `fleetdrill toolchain list` shows those there are";
-            return Err(CommandError::Usage { message, hint: Some(hint.into()) });
+            return Err(nothing_was_run(&version));
         }
         Err(error) => {
             clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
@@ -192,8 +191,29 @@ pub(super) fn left_out(
     records
 }
 
-/// Takes out of a suite what a provider, or so many members, won't do for, and says why.
-fn out_of_reach(
+/// A run that has shown nothing mustn't look like success.
+fn nothing_was_run(version: &str) -> CommandError {
+    let message = format!(
+        "nothing was run: none of the scenarios is for this fleet, of KubeFleet {version}; the summary says why"
+    );
+    let hint = "--kubefleet takes another version; `fleetdrill toolchain list` shows those there are";
+    CommandError::Usage { message, hint: Some(hint.into()) }
+}
+
+/// Sees that stdout gets one report at most.
+fn check_reports(args: &Run) -> Result<(), CommandError> {
+    if reports_on_stdout(args) <= 1 {
+        return Ok(());
+    }
+    let message = "--junit and --json can't both be written to standard output".into();
+    Err(CommandError::Usage { message, hint: Some("give one of them a file".into()) })
+}
+
+/// How many reports go to stdout.
+fn reports_on_stdout(args: &Run) -> usize {
+    [&args.junit, &args.json].into_iter().flatten().filter(|path| *path == Path::new(STDOUT)).count()
+}
+
 /// Sees that a fleet which is made for the run has all members that scenarios speak of.
 fn enough_members(suite: &Suite, members: u8) -> Result<(), CommandError> {
     let needed =
@@ -214,6 +234,8 @@ fn enough_members(suite: &Suite, members: u8) -> Result<(), CommandError> {
     })
 }
 
+/// Takes out of a suite what a provider, or so many members, won't do for, and says why.
+fn out_of_reach(
     suite: &mut Suite,
     provider: &str,
     can: impl Fn(Ability) -> bool,
@@ -243,15 +265,24 @@ fn finish(reporters: RunReporters, record: &RunRecord, exit: Exit) -> Exit {
 fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
     let progress = Progress::auto();
     let logs = progress.log_writer();
-    let filter = EnvFilter::try_from_env("FLEETDRILL_LOG").unwrap_or_else(|_| EnvFilter::new(DEFAULT_LOGS));
+    // What can't be written is dropped: there is nowhere left to report it to.
+    let logs = tracing_subscriber::fmt().with_writer(move || logs.clone()).log_internal_errors(false);
     // A second subscriber in the same process is refused; the first one serves.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || logs.clone()).try_init();
+    let _ = match EnvFilter::try_from_env("FLEETDRILL_LOG") {
+        Ok(filter) => logs.with_env_filter(filter).try_init(),
+        Err(_) => logs.with_env_filter(EnvFilter::new(DEFAULT_LOGS)).event_format(WarningLines).try_init(),
+    };
     let mut look = Look::from_locale();
     if args.ascii {
         look.symbols = Symbols::ASCII;
     }
     let detail = if args.verbose { Detail::Full } else { Detail::Compact };
-    let mut reporters = Reporters::new(Terminal::stdout(look, detail, progress));
+    let terminal = if reports_on_stdout(args) == 0 {
+        Terminal::stdout(look, detail, progress)
+    } else {
+        Terminal::stderr(look, detail, progress)
+    };
+    let mut reporters = Reporters::new(terminal);
     for (format, path) in [(Format::Junit, &args.junit), (Format::Json, &args.json)] {
         if let Some(path) = path {
             reporters.add_file(ReportFile::new(format, path))?;

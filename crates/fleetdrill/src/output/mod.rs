@@ -10,10 +10,11 @@ pub mod drift;
 pub mod error;
 pub mod explained;
 pub mod findings;
+pub mod log;
 mod page;
 mod said;
-pub mod style;
 pub mod stdout;
+pub mod style;
 pub mod training;
 
 pub use error::print_error;

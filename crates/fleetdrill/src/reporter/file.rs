@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use steps::record::RunRecord;
 
 use super::{json, junit};
+use crate::output::stdout;
 
 /// A report that couldn't be made.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +41,9 @@ pub enum ReportError {
     #[error("failed to write to stdout")]
     Stdout(#[source] io::Error),
 }
+
+/// The path that stands for stdout.
+pub const STDOUT: &str = "-";
 
 /// The formats that reports are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,12 +86,18 @@ impl ReportFile {
         Self { format, path: path.into() }
     }
 
+    /// Whether it goes to stdout: its path is `-`.
+    #[must_use]
+    pub fn is_stdout(&self) -> bool {
+        self.path == Path::new(STDOUT)
+    }
+
     /// Makes the parent directories and tries whether a file can be made there.
     ///
     /// # Errors
     /// When it can't.
     pub fn prepare(&self) -> Result<(), ReportError> {
-        prepare(&self.path)
+        if self.is_stdout() { Ok(()) } else { prepare(&self.path) }
     }
 
     /// Writes the report.
@@ -100,6 +110,11 @@ impl ReportFile {
             Format::Json => json::to_json(run),
         };
         let bytes = bytes.map_err(|source| ReportError::Format { format: self.format.name(), source })?;
+        if self.is_stdout() {
+            // Whether it could be written, the command says at its end.
+            stdout::print_text(&bytes);
+            return Ok(());
+        }
         write_atomically(&self.path, bytes.as_bytes())
     }
 }

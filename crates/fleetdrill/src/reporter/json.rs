@@ -4,7 +4,7 @@ use serde::Serialize;
 use steps::record::RunRecord;
 
 /// Grows when a field goes away or changes its meaning; new fields leave it as it is.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -28,6 +28,17 @@ mod tests {
     #[test]
     fn snapshot() {
         insta::assert_snapshot!(to_json(&fixture::run()).unwrap());
+    }
+
+    #[test]
+    fn versions_are_a_map_and_were_a_list() {
+        let run = fixture::run();
+        let mut report: serde_json::Value = serde_json::from_str(&to_json(&run).unwrap()).unwrap();
+        assert_eq!(report["schema"], 2);
+        assert_eq!(report["versions"]["kubefleet"], "v0.1.2");
+        report["versions"] =
+            serde_json::json!([["kubefleet", "v0.1.2"], ["kubernetes", "v1.36.3"], ["etcd", "v3.6.4"]]);
+        assert_eq!(serde_json::from_value::<RunRecord>(report).unwrap().versions, run.versions);
     }
 
     #[test]

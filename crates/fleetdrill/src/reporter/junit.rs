@@ -285,7 +285,7 @@ mod tests {
     fn keeps_to_the_schema_of_jenkins_xunit_plugin() {
         let mut run = fixture::run();
         run.scenarios[0].tags.push("pods".to_owned());
-        run.seconds = 12_345.6789;
+        run.seconds = 12_345.678_9;
         check(&to_xml(&run).unwrap());
         run.scenarios.clear();
         run.seconds = f64::NAN;

@@ -19,7 +19,7 @@ mod transitions;
 pub(crate) mod fixture;
 
 pub use event::{Event, Reporters};
-pub use file::{Format, ReportError, ReportFile, prepare, write_atomically};
+pub use file::{Format, ReportError, ReportFile, STDOUT, prepare, write_atomically};
 pub use progress::{LogWriter, Progress};
 pub use summary::Counts;
 pub use terminal::{Detail, Terminal};

@@ -18,6 +18,8 @@ use crate::output::{clean, shorten};
 const INTERVAL: Duration = Duration::from_secs(15);
 /// More running scenarios than this are only counted.
 const MOST_LINES: usize = 8;
+/// Columns of a scenario's name before its step: the end of a live line is cut, and the step is what is waited for.
+const NAME_WIDTH: usize = 28;
 /// Columns of a plain line.
 const PLAIN_WIDTH: usize = 120;
 
@@ -200,13 +202,13 @@ impl State {
         }
     }
 
-    /// `2 of 5 done, 3 running, for 12s: Name`, the name being that of the longest-running one, after what it waits for;
-    /// none where nothing happens.
+    /// `2 of 5 done, 3 running, the longest for 12s: Name`, after what that one waits for; none where nothing happens.
     fn plain_line(&self) -> Option<String> {
         let line = match self.running.iter().min_by_key(|running| running.since) {
             Some(longest) => {
                 let waits = longest.waits.as_ref().map(|waits| format!(" ({waits})")).unwrap_or_default();
-                format!("{}, for {}s{waits}: {}", self.head(), longest.since.elapsed().as_secs(), longest.name)
+                let which = if self.running.len() > 1 { "the longest for" } else { "for" };
+                format!("{}, {which} {}s{waits}: {}", self.head(), longest.since.elapsed().as_secs(), longest.name)
             }
             None => self.phase.clone()?,
         };
@@ -253,8 +255,8 @@ impl Running {
 
     fn text(&self) -> String {
         match (&self.step, &self.waits) {
-            (Some(step), Some(waits)) => format!("{}: {step} ({waits})", self.name),
-            (Some(step), None) => format!("{}: {step}", self.name),
+            (Some(step), Some(waits)) => format!("{} ({waits}): {step}", shorten(&self.name, NAME_WIDTH)),
+            (Some(step), None) => format!("{}: {step}", shorten(&self.name, NAME_WIDTH)),
             (None, _) => self.name.clone(),
         }
     }
@@ -301,15 +303,28 @@ mod tests {
         progress.event(&Event::Phase { text: "starting the fleet" });
         assert_eq!(lock(&progress.state).plain_line().as_deref(), Some("starting the fleet"));
         run(&mut progress, 3);
-        assert_eq!(lock(&progress.state).plain_line().as_deref(), Some("0 of 5 done, 3 running, for 0s: Scenario 1"));
+        assert_eq!(
+            lock(&progress.state).plain_line().as_deref(),
+            Some("0 of 5 done, 3 running, the longest for 0s: Scenario 1")
+        );
         let text = "real time: 2:05 of 5:00 have passed";
         progress.event(&Event::StepWaits { file: "a.feature", line: 1, text });
         let line = lock(&progress.state).plain_line();
-        assert_eq!(line.as_deref(), Some(&*format!("0 of 5 done, 3 running, for 0s ({text}): Scenario 1")));
+        assert_eq!(line.as_deref(), Some(&*format!("0 of 5 done, 3 running, the longest for 0s ({text}): Scenario 1")));
         let long = "a long name ".repeat(20);
         lock(&progress.state).running[0].name = long;
         let line = lock(&progress.state).plain_line().unwrap_or_default();
         assert!(line.chars().count() <= PLAIN_WIDTH && line.ends_with(" ..."), "{line}");
+    }
+
+    #[test]
+    fn a_long_name_leaves_the_step_in_sight() {
+        let mut progress = Progress::hidden();
+        run(&mut progress, 1);
+        let mut state = lock(&progress.state);
+        state.running[0].name = "A staged update run waits for an approval that nobody gives".to_owned();
+        let text = state.running[0].text();
+        assert!(text.starts_with("A staged update run ...: Then placement \"web\" becomes available"), "{text}");
     }
 
     #[test]

@@ -19,8 +19,8 @@ const REASON: usize = 4;
 
 /// How many scenarios ended in which way.
 ///
-/// Displayed, it is the closing line: `2 passed, 1 failed, 3 skipped`, where interrupted counts as failed and not run
-/// as skipped.
+/// Displayed, it is the closing line: `2 passed, 1 failed, 3 skipped`, and `2 passed, 0 failed, 4 interrupted, 3 skipped` where
+/// scenarios were interrupted, as in the other reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Passed.
@@ -52,7 +52,11 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed + self.interrupted, self.not_run)
+        write!(f, "{} passed, {} failed, ", self.passed, self.failed)?;
+        if self.interrupted > 0 {
+            write!(f, "{} interrupted, ", self.interrupted)?;
+        }
+        write!(f, "{} skipped", self.not_run)
     }
 }
 
@@ -70,7 +74,8 @@ pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: Look) -> Stri
         page.item("versions: ", BOLD, 2, &versions.join(", "));
         page.item("run: ", BOLD, 2, &format!("{} on provider {}, fleetdrill {}", run.id, run.provider, run.fleetdrill));
         for report in reports {
-            page.styled(&format!("{} {}", format!("{}:", report.format).style(BOLD), report.path.display()));
+            let path = if report.is_stdout() { "standard output".into() } else { report.path.display().to_string() };
+            page.styled(&format!("{} {path}", format!("{}:", report.format).style(BOLD)));
         }
         write_failed(page, run, look);
     });
@@ -210,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_counts_as_failed() {
-        assert_eq!(Counts::of(&fixture::run()).to_string(), "1 passed, 2 failed, 2 skipped");
+    fn interrupted_is_called_interrupted() {
+        assert_eq!(Counts::of(&fixture::run()).to_string(), "1 passed, 1 failed, 1 interrupted, 2 skipped");
     }
 }

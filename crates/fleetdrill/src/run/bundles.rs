@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use fleet::Fleet;
 use fleet::bundle::{Bundle, BundleError, Source, path_part};
+use fleet::error::in_full;
 use steps::record::{Recorder, What};
 use tokio::sync::Semaphore;
 
@@ -49,8 +50,8 @@ impl Bundles {
         let written = tokio::task::spawn_blocking(move || write(&bundle, &to)).await;
         match written {
             Ok(Ok(())) => recorders.iter().for_each(|r| r.add(What::Collected { path: path.clone() })),
-            Ok(Err(error)) => tracing::warn!(error = &error as &dyn std::error::Error, "failed to leave a bundle"),
-            Err(error) => tracing::warn!(%error, "failed to leave a bundle"),
+            Ok(Err(error)) => tracing::warn!("failed to leave a bundle: {}", in_full(&error)),
+            Err(error) => tracing::warn!("failed to leave a bundle: {error}"),
         }
     }
 }

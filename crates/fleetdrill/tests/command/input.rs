@@ -62,10 +62,152 @@ fn a_step_that_nobody_defined() {
     place.nothing_is_left();
 }
 
+/// A feature with one scenario.
+fn feature(place: &Place, steps: &str) -> String {
+    place.write("own.feature", &format!("Feature: mine\n  Scenario: one\n{steps}"))
+}
+
+#[test]
+fn what_is_wrong_with_a_step_is_told_before_anything_starts() {
+    let place = Place::new();
+    let given = "    Given a placement \"web\" selects \"member-1\"\n";
+    for command in ["run", "list"] {
+        let refused = |steps: &str, why: &str| {
+            place.run([command, &feature(&place, steps)]).expect(2, &[why]);
+        };
+        refused("    Given a placment \"web\" selects \"member-1\"\n", "selects {members}");
+        refused(
+            &format!("{given}    When placement \"web\" becomes available on \"member-1\"\n"),
+            "this step is defined under Given and Then, and stands under When here",
+        );
+        refused(
+            &format!("{given}    Then the diagnosis of placement \"web\" is KF-WS-091\n"),
+            "there is no failure code KF-WS-091; the nearest one is KF-WS-001",
+        );
+        refused(
+            &format!(
+                "{given}    Then placement \"web\" reports\n      | on | condition | state |\n      | | Applied | True |\n"
+            ),
+            "the table has a column `state`; there are: on, condition, status, reason",
+        );
+        refused(
+            &format!("{given}    Then placement \"wbe\" becomes available on \"member-1\"\n"),
+            "no step before this one speaks of placement \"wbe\"; the nearest name there is \"web\"",
+        );
+        let tagged = place.write("own.feature", &format!("Feature: mine\n  @KF-XX-999\n  Scenario: one\n{given}"));
+        place.run([command, &tagged]).expect(2, &["own.feature:3: @KF-XX-999", "there is no failure code KF-XX-999"]);
+    }
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_member_that_the_fleet_does_not_get() {
+    let place = Place::new();
+    let asks = |member: &str| feature(&place, &format!("    Given a placement \"web\" selects \"{member}\"\n"));
+    place.run(["run", &asks("member-9")]).expect(
+        2,
+        &["own.feature:2 speaks of member-9, and the fleet gets 3 members", "give the fleet more: --members 9"],
+    );
+    place.run(["run", &asks("member-25")]).expect(2, &["speaks of member-25", "a fleet has 20 members at most"]);
+    place.nothing_is_left();
+}
+
+#[test]
+fn a_feature_from_an_editor_on_windows() {
+    let place = Place::new();
+    let given = "    Given a placement \"web\" selects \"member-1\"\r\n";
+    let file = place.write("own.feature", &format!("\u{feff}Feature: mine\r\n  Scenario: one\r\n{given}"));
+    assert!(place.run(["list", &file]).expect(0, &[]).stdout.ends_with("\n1 scenarios\n"));
+}
+
+#[test]
+fn a_feature_that_is_no_file_or_too_long() {
+    let place = Place::new();
+    let pipe = place.path("pipe.feature");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("it starts").success());
+    place.run(["list", &pipe.display().to_string()]).expect(2, &["pipe.feature is no regular file"]);
+    let device = place.path("device.feature");
+    std::os::unix::fs::symlink("/dev/zero", &device).expect("linked");
+    place.run(["list", &device.display().to_string()]).expect(2, &["device.feature is no regular file"]);
+    let long =
+        place.write("long.feature", &format!("Feature: mine\n{}", "  Scenario: one\n    Given a\n".repeat(10_000)));
+    place
+        .run(["list", &long])
+        .expect(2, &["long.feature has 20001 lines, and a feature has 20000 at most", "split it into several files"]);
+}
+
+#[test]
+fn reports_on_standard_output() {
+    let place = Place::new();
+    place
+        .run(["run", "--junit", "-", "--json", "-"])
+        .expect(2, &["--junit and --json can't both be written to standard output"]);
+    place.nothing_is_left();
+    assert!(!place.path("-").exists());
+}
+
+#[test]
+fn steps_for_programs() {
+    let place = Place::new();
+    let said = place.run(["list", "--steps", "-o", "json"]);
+    let steps: serde_json::Value = serde_json::from_str(&said.expect(0, &[]).stdout).expect("JSON");
+    let first = &steps.as_array().expect("a list")[0];
+    assert_eq!(first["keywords"], serde_json::json!(["Given"]));
+    assert!(first["shape"].as_str().is_some_and(|shape| shape.contains("{int}")), "{first}");
+}
+
+#[test]
+fn scenarios_are_known_by_file_and_name() {
+    let place = Place::new();
+    let mut known = std::collections::BTreeSet::new();
+    let said = place.run(["list", "-o", "json"]);
+    let listed: serde_json::Value = serde_json::from_str(&said.expect(0, &[]).stdout).expect("JSON");
+    for one in listed.as_array().expect("a list") {
+        assert!(known.insert((one["file"].to_string(), one["scenario"].to_string())), "twice: {one}");
+    }
+    let given = "    Given a placement \"<p>\" selects \"member-1\"\n";
+    let outline =
+        format!("  Scenario Outline: the same\n{given}    Examples:\n      | p |\n      | a |\n      | b |\n");
+    let file = place.write("own.feature", &format!("Feature: mine\n{outline}"));
+    let said = place.run(["list", &file]);
+    assert!(said.stdout.contains("the same #1\n") && said.stdout.contains("the same #2\n"), "{}", said.stdout);
+}
+
+#[test]
+fn a_machine_with_few_open_files_or_without_loopback() {
+    let place = Place::new();
+    let shell = |command: &[&str], script: &str| -> Said {
+        let mut shell = std::process::Command::new(command[0]);
+        place.environment(&mut shell);
+        shell.args(&command[1..]).args(["sh", "-c", script, crate::place::PROGRAM]).output().expect("it starts").into()
+    };
+    for ours in ["up --members 1", "run", "train start empty-shop"] {
+        shell(&["env"], &format!("ulimit -n 256; exec \"$0\" {ours}"))
+            .expect(3, &["a process may have 256 open files here, and local clusters need 512", "ulimit -n 4096"]);
+        let unshare = ["unshare", "-r", "-n"];
+        if shell(&unshare, "exit 0").code != Some(0) {
+            eprintln!("skipped: this system doesn't let us take a network of our own");
+            continue;
+        }
+        shell(&unshare, &format!("exec \"$0\" {ours}"))
+            .expect(3, &["a connection over 127.0.0.1 fails", "ip link set lo up"]);
+    }
+    place.nothing_is_left();
+}
+
 #[test]
 fn a_selection_that_makes_no_sense() {
     let place = Place::new();
     place.run(["run", "--tags", "@drill and or"]).expect(2, &["`@drill and or` is no tag expression", "write it like"]);
+    for command in ["run", "list"] {
+        place.run([command, ""]).expect(2, &["the name of a scenario is empty", "is a variable in a script not set?"]);
+    }
+    let deep = format!("{}@drill{}", "(".repeat(20_000), ")".repeat(20_000));
+    place
+        .run(["list", "--tags", &deep])
+        .expect(2, &["is no tag expression: it has 40006 characters, and 500 are the most"]);
+    let deepest = format!("{}@drill{}", "(".repeat(240), ")".repeat(240));
+    place.run(["list", "--tags", &deepest]).expect(0, &[]);
     place.run(["run", "--tags", "@nobody-has-this"]).expect(2, &["no scenario is selected by --tags"]);
     place.run(["run", "--shard", "5/4"]).expect(2, &["`5/4` is no part like 1/4"]);
     place.run(["run", "--shard", "400/400"]).expect(2, &["no scenario is selected by --shard 400/400"]);

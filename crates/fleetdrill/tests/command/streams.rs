@@ -20,11 +20,10 @@ fn cheap_arguments(command: &str) -> &'static [&'static [&'static str]] {
         "diagnose" | "collect" => &[&["--fleet", "nobody"]],
         "explain" => &[&[], &["KF-WS-001"], &["KF-XX-999"]],
         "guides" => &[&[], &["-o", "markdown"]],
-        "train start" | "train verify" => &[&["xyzzy"]],
+        "train start" | "train verify" | "toolchain install" => &[&["xyzzy"]],
         "train diagnose" => &[&["KF-WS-001"]],
         "train restart" => &[&["hub-agent"]],
         "train status" | "train hint" | "train check" | "train solution" | "train stop" | "train report" => &[&[]],
-        "toolchain install" => &[&["xyzzy"]],
         "toolchain add" => &[&["kubefleet", "v9.9.8", "hub-agent=/nonexistent"]],
         "toolchain remove" => &[&["xyzzy", "v9.9.9"]],
         // With `--help` and a wrong option alone a new command would hardly be tested.

@@ -28,8 +28,8 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     let args = ["run", &file, "--kubefleet", "v0.1.2", "--junit", "junit.xml", "--json", "run.json"];
     let said = place.run(args);
     said.expect(
-        0,
-        &["nothing was run: none of the scenarios is for this fleet, of KubeFleet v0.1.2", "hint: --kubefleet"],
+        2,
+        &["error: nothing was run: none of the scenarios is for this fleet, of KubeFleet v0.1.2", "hint: --kubefleet"],
     );
     place.nothing_is_left();
 
@@ -40,6 +40,11 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
         assert!(said.stdout.contains(&group), "{}", said.stdout);
     }
     assert!(said.stdout.ends_with("\n0 passed, 0 failed, 2 skipped\n"), "{}", said.stdout);
+
+    // On standard output the report stands alone.
+    let piped = place.run(["run", &file, "--kubefleet", "v0.1.2", "--junit", "-"]);
+    piped.expect(2, &["0 passed, 0 failed, 2 skipped", "JUnit: standard output"]);
+    assert!(piped.stdout.starts_with("<?xml") && piped.stdout.ends_with("</testsuites>\n"), "{}", piped.stdout);
 
     let junit = std::fs::read_to_string(junit).expect("the JUnit file");
     for reason in [ahead, behind] {
