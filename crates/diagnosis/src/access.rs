@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// The hub, as commands and contexts call it.
+pub(crate) const HUB: &str = "hub";
+
 /// The kubeconfig and the contexts that the commands of a finding name.
 ///
 /// ```
@@ -56,8 +59,19 @@ impl Access {
     /// An unknown context becomes a variable that has to be set: without it the shell refuses the command.
     #[must_use]
     pub fn kubectl(&self, cluster: &str) -> String {
+        self.kubectl_with(&self.context(cluster))
+    }
+
+    /// The beginning of a kubectl command for a cluster that isn't part of the fleet, such as an application's destination: its
+    /// context is a variable that has to be set.
+    pub(crate) fn kubectl_elsewhere(&self) -> String {
+        self.kubectl_with(&variable("destination"))
+    }
+
+    /// `context` is a word of a shell.
+    fn kubectl_with(&self, context: &str) -> String {
         let kubeconfig = self.kubeconfig.as_deref().map(|file| format!(" --kubeconfig {}", quoted(file)));
-        format!("kubectl{} --context {}", kubeconfig.unwrap_or_default(), self.context(cluster))
+        format!("kubectl{} --context {context}", kubeconfig.unwrap_or_default())
     }
 
     /// The context's name as a word of a shell.
@@ -71,12 +85,20 @@ impl Access {
     }
 }
 
-/// Text as one word of a POSIX shell.
+/// Text as one word of a POSIX shell, without quotes where none are needed.
 ///
 /// A NUL byte, which no word can hold, is left out.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let text = text.replace('\0', "");
+    // shlex quotes these three as well: zsh expands `=` at the beginning of a word, and a comma matters between braces.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-./:@_=,%".contains(c);
+    if !text.is_empty() && !text.starts_with('=') && text.chars().all(is_plain) {
+        return text;
+    }
+    if !text.contains('\'') {
+        return format!("'{text}'");
+    }
     shlex::try_quote(&text).map_or_else(|_| "''".to_owned(), std::borrow::Cow::into_owned)
 }
 

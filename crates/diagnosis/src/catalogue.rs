@@ -4,12 +4,11 @@
 
 use std::sync::LazyLock;
 
-use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Code, Remedy, Severity};
+use crate::template::{Names, PlannedRemedy, RemedyTemplate};
+use crate::{Access, Code, Remedy, Severity};
 
 /// The guide that describes a failure, and where in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +23,7 @@ pub struct Guide {
 }
 
 /// What is known about a failure code. Cause, data loss and remedies are templates; [`Entry::example`] fills them in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// The code.
@@ -37,15 +36,14 @@ pub struct Entry {
     /// One sentence, with placeholders.
     pub cause: String,
     /// What is or may be lost, with placeholders; a text that comes out empty counts as none.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub data_loss: Option<String>,
     /// What a person would look at, in order.
     pub evidence: Vec<String>,
-    /// The ways out, with placeholders. One whose action comes out empty is left out; a command that comes out as
-    /// several lines is several commands.
-    pub remedies: Vec<Remedy>,
+    /// The ways out: those that only read come before those that write.
+    pub(crate) remedies: Vec<RemedyTemplate>,
     /// The guide that describes it; none where no guide does.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(default)]
     pub guide: Option<Guide>,
     /// Names for all placeholders, for explaining the code without a fleet.
     pub example: Map<String, Value>,
@@ -63,56 +61,42 @@ pub struct Texts {
     pub remedies: Vec<Remedy>,
 }
 
+/// An entry's texts with the names filled in, but for the commands, which aren't printed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub cause: String,
+    pub data_loss: Option<String>,
+    pub remedies: Vec<PlannedRemedy>,
+}
+
 /// A text of the catalogue that can't be filled in: a bug in the catalogue or in a rule.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to fill in the text {text:?} of {code}")]
+#[error("failed to fill in a text of {code}")]
 pub struct RenderError {
     code: Code,
-    text: String,
     source: minijinja::Error,
 }
 
 impl Entry {
     /// Fills in the names.
-    pub fn render(&self, names: &Map<String, Value>) -> Result<Texts, RenderError> {
-        let names = minijinja::Value::from(Serde(names));
-        let fill = |text: &str| self.fill(text, &names);
-        let mut remedies = Vec::new();
-        for remedy in &self.remedies {
-            let action = fill(&remedy.action)?;
-            if action.is_empty() {
-                continue;
-            }
-            let mut commands = Vec::new();
-            for command in &remedy.commands {
-                commands.extend(fill(command)?.lines().map(str::trim).filter(|l| !l.is_empty()).map(str::to_owned));
-            }
-            remedies.push(Remedy { action, commands, expect: fill(&remedy.expect)? });
-        }
-        let data_loss = self.data_loss.as_deref().map(fill).transpose()?.filter(|t| !t.is_empty());
-        Ok(Texts { cause: fill(&self.cause)?, data_loss, remedies })
+    pub(crate) fn plan(&self, names: &Map<String, Value>) -> Result<Plan, RenderError> {
+        self.fill(&Names::new(names)).map_err(|source| RenderError { code: self.code.clone(), source })
     }
 
-    /// The texts with the example's names.
+    /// The texts with the example's names, for contexts that are called as their clusters.
     pub fn example(&self) -> Result<Texts, RenderError> {
-        self.render(&self.example)
+        let Plan { cause, data_loss, remedies } = self.plan(&self.example)?;
+        let access = Access::same_names();
+        Ok(Texts { cause, data_loss, remedies: remedies.iter().map(|remedy| remedy.printed(&access)).collect() })
     }
 
-    fn fill(&self, text: &str, names: &minijinja::Value) -> Result<String, RenderError> {
-        static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-            let mut environment = Environment::new();
-            environment.set_undefined_behavior(UndefinedBehavior::Strict);
-            environment
-        });
-        if !text.contains('{') {
-            return Ok(text.trim().to_owned());
-        }
-        let filled = ENVIRONMENT.render_str(text, names).map_err(|source| RenderError {
-            code: self.code.clone(),
-            text: text.to_owned(),
-            source,
-        })?;
-        Ok(filled.trim().to_owned())
+    fn fill(&self, names: &Names<'_>) -> Result<Plan, minijinja::Error> {
+        let planned = self.remedies.iter().map(|remedy| names.plan(remedy));
+        Ok(Plan {
+            cause: names.fill(&self.cause)?,
+            data_loss: names.fill_some(self.data_loss.as_deref())?,
+            remedies: planned.filter_map(Result::transpose).collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -139,6 +123,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::command::{Command, Word};
 
     #[test]
     fn every_entry_renders_with_its_example() {
@@ -169,7 +154,7 @@ mod tests {
     #[test]
     fn a_missing_name_is_an_error() {
         for entry in catalogue().iter().filter(|e| e.cause.contains("{{")) {
-            assert!(entry.render(&Map::new()).is_err(), "{}", entry.code);
+            assert!(entry.plan(&Map::new()).is_err(), "{}", entry.code);
         }
     }
 
@@ -177,5 +162,64 @@ mod tests {
     fn an_entry_is_found_whatever_the_case() {
         assert_eq!(entry("kf-ws-001").unwrap().code.0, "KF-WS-001");
         assert!(entry("KF-WS-999").is_none());
+    }
+
+    /// Names that would do harm if a shell took them for more than a word.
+    const HOSTILE: [&str; 6] = [
+        "inv; touch pwned #$(touch pwned)",
+        "it's `touch pwned`",
+        "a\nb\" && touch pwned",
+        "--server=https://evil.example.com",
+        "*",
+        "$HOME\\",
+    ];
+
+    /// The names of an example, each replaced.
+    fn replaced(value: &Value, name: &str) -> Value {
+        match value {
+            Value::String(_) => name.into(),
+            Value::Array(list) => list.iter().map(|item| replaced(item, name)).collect(),
+            Value::Object(map) => {
+                let is_typed = |key: &str| key == "kubectl" || key == "argocd";
+                let item = |(key, item): (&String, &Value)| {
+                    (key.clone(), if is_typed(key) { item.clone() } else { replaced(item, name) })
+                };
+                Value::Object(map.iter().map(item).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    #[test]
+    fn no_name_becomes_more_than_a_word_of_a_command() {
+        for (entry, name) in catalogue().iter().flat_map(|entry| HOSTILE.map(|name| (entry, name))) {
+            let names = replaced(&Value::Object(entry.example.clone()), name);
+            let plan = entry.plan(names.as_object().unwrap()).unwrap();
+            for command in plan.remedies.iter().flat_map(|remedy| &remedy.commands) {
+                let (Command::Kubectl { words: expected, .. } | Command::Argocd { words: expected, .. }) = command;
+                // The time is for a shell: tests/rules/commands.rs runs one.
+                let texts = expected.iter().filter_map(|word| match word {
+                    Word::Text(text) => Some(text.clone()),
+                    Word::Timed { .. } => None,
+                });
+                let texts: Vec<String> = texts.collect();
+                if texts.len() < expected.len() {
+                    continue;
+                }
+                let shell = command.shell(&Access::same_names());
+                let words = shlex::split(&shell).unwrap_or_else(|| panic!("{}: {shell}", entry.code));
+                assert!(words.ends_with(&texts), "{}: {shell}", entry.code);
+                if let Command::Kubectl { cluster: Some(cluster), .. } = command {
+                    assert_eq!(words[..3], ["kubectl", "--context", cluster], "{}: {shell}", entry.code);
+                    assert_eq!(words.len(), 4 + texts.len(), "{}: {shell}", entry.code);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_context_is_written_down() {
+        let text = include_str!("catalogue.yaml");
+        assert!(!text.contains("--context") && !text.contains("--kubeconfig"));
     }
 }

@@ -78,7 +78,10 @@ pub struct Evidence {
 pub struct Remedy {
     /// What to do, in one sentence.
     pub action: String,
-    /// The commands, ready to be pasted, with the contexts' names as `hub` and the member's name.
+    /// What the remedy destroys beyond the object that its action speaks of.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub data_loss: Option<String>,
+    /// The commands, ready to be pasted into a POSIX shell, for the contexts of the [`Access`](crate::Access).
     pub commands: Vec<String>,
     /// What to expect after it: does the object recover by itself, is a new one needed, how long does it take.
     pub expect: String,

@@ -7,12 +7,15 @@
 mod access;
 mod apply_strategy;
 mod catalogue;
+mod command;
 mod finding;
 mod kinds;
 mod object;
 mod rules;
 mod snapshot;
+mod template;
 
+use access::HUB;
 pub use access::{Access, quoted};
 pub use apply_strategy::APPLY_DEFAULTS;
 pub use catalogue::{Entry, Guide, RenderError, Texts, catalogue, entry};

@@ -48,8 +48,8 @@ impl Failed<'_> {
         Some(self.text("namespace")).filter(|n| !n.is_empty())
     }
 
-    /// How kubectl is told of it.
-    fn reference(&self) -> String {
+    /// The words by which kubectl finds it.
+    fn reference(&self) -> Vec<String> {
         kubectl::resource(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
     }
 }

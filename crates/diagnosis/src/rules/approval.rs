@@ -5,7 +5,8 @@ use serde_json::json;
 use super::draft::Draft;
 use super::fleet::{Fleet, Run, Stage};
 use super::kubectl;
-use crate::{Condition, Object};
+use crate::command::{Command, KubectlVerb, Word};
+use crate::{Condition, HUB, Object};
 
 pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
     let mut drafts = Vec::new();
@@ -110,18 +111,26 @@ fn missing(fleet: Fleet<'_>, request: Object<'_>, run: Run<'_>, stage: Stage<'_>
     Some(Draft::new("KF-UR-040", run.subject(fleet, Some(stage.name), None), &names, evidence))
 }
 
+/// What stands for the time at which the command is run.
+const PRESENT_TIME: &str = "PRESENT_TIME";
+
 /// The command that approves a request as the controller wants it.
-pub(super) fn approve(request: Object<'_>) -> String {
+fn approve(request: Object<'_>) -> Command {
     let condition = json!({
         "type": "Approved",
         "status": "True",
         "reason": "approved",
         "message": "approved",
         "observedGeneration": request.generation(),
-        "lastTransitionTime": "NOW",
+        "lastTransitionTime": PRESENT_TIME,
     });
-    let patch = kubectl::quoted(&json!({"status": {"conditions": [condition]}}));
+    let patch = json!({"status": {"conditions": [condition]}}).to_string();
     // Only the shell knows what time it will be.
-    let patch = patch.replace("\"NOW\"", "\"'$(date -u +%Y-%m-%dT%H:%M:%SZ)'\"");
-    format!("kubectl --context hub patch {} --subresource=status --type=merge -p {patch}", kubectl::reference(request))
+    let patch = match patch.split_once(PRESENT_TIME) {
+        Some((before, after)) => Word::Timed { before: before.to_owned(), after: after.to_owned() },
+        None => patch.into(),
+    };
+    let reference = kubectl::reference(request).into_iter().map(Word::from);
+    let options = ["--subresource=status", "--type=merge", "-p"].map(Word::from);
+    Command::kubectl(HUB, KubectlVerb::Patch, reference.chain(options).chain([patch]))
 }

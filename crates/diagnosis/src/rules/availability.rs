@@ -42,7 +42,7 @@ fn unavailable(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> 
         "member": on.member,
         "objects": trail.objects.join(", "),
         "pod": image.pod,
-        "pod_ref": image.pod_ref,
+        "pod_look": image.look,
         "image": image.name,
         "reason": image.reason,
     });

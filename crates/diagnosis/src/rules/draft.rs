@@ -5,7 +5,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::{Evidence, Finding, Severity, Subject, entry};
+use crate::catalogue::Plan;
+use crate::template::PlannedRemedy;
+use crate::{Access, Entry, Evidence, Finding, Severity, Subject, entry};
 
 /// Something that one finding can be about and another can follow from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +32,10 @@ pub(super) enum Topic {
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub finding: Finding,
+    /// The finding's remedies, whose commands are printed last.
+    remedies: Vec<PlannedRemedy>,
+    /// The texts of this finding where another one explains it, if they are others.
+    if_explained: Option<Plan>,
     /// What this finding is the cause of trouble in.
     about: HashSet<Topic>,
     /// What, if another finding is about it, explains this one.
@@ -42,15 +48,7 @@ impl Draft {
     /// A finding with the catalogue's texts; `names` is a JSON object with a value for each placeholder.
     pub fn new(code: &str, subject: Subject, names: &Value, evidence: Vec<Evidence>) -> Self {
         let entry = entry(code).unwrap_or_else(|| panic!("{code} is missing in the catalogue"));
-        let texts = names.as_object().map(|names| entry.render(names));
-        let (cause, data_loss, remedies) = match texts {
-            Some(Ok(texts)) => (texts.cause, texts.data_loss, texts.remedies),
-            failed => {
-                // A diagnosis with a gap in its text is worth more than none, but a test must not pass with it.
-                debug_assert!(false, "{failed:?}");
-                (entry.title.clone(), None, Vec::new())
-            }
-        };
+        let Plan { cause, data_loss, remedies } = plan(entry, names);
         let finding = Finding {
             code: entry.code.clone(),
             title: entry.title.clone(),
@@ -59,16 +57,29 @@ impl Draft {
             cause,
             data_loss,
             evidence,
-            remedies,
+            remedies: Vec::new(),
             guide: entry.guide.clone(),
             consequences: Vec::new(),
         };
-        Self { finding, about: HashSet::new(), follows: HashSet::new(), only_as_consequence: false }
+        Self {
+            finding,
+            remedies,
+            if_explained: None,
+            about: HashSet::new(),
+            follows: HashSet::new(),
+            only_as_consequence: false,
+        }
     }
 
     /// Tells of it without calling it a failure, where a code stands for both.
     pub fn noticed(mut self) -> Self {
         self.finding.severity = Severity::Notice;
+        self
+    }
+
+    /// Replaces the texts where another finding explains this one: by those with `names`.
+    pub fn told_when_explained(mut self, names: &Value) -> Self {
+        self.if_explained = entry(&self.finding.code.0).map(|entry| plan(entry, names));
         self
     }
 
@@ -102,9 +113,22 @@ impl Draft {
     }
 }
 
+/// The texts of an entry with these names.
+fn plan(entry: &Entry, names: &Value) -> Plan {
+    let planned = names.as_object().map(|names| entry.plan(names));
+    match planned {
+        Some(Ok(plan)) => plan,
+        failed => {
+            // A diagnosis with a gap in its text is worth more than none, but a test must not pass with it.
+            debug_assert!(false, "{failed:?}");
+            Plan { cause: entry.title.clone(), data_loss: None, remedies: Vec::new() }
+        }
+    }
+}
+
 /// Drops doubles, hangs what is explained under what explains it, and sorts: losses of data first, then failures, then
-/// by code and subject.
-pub(super) fn arrange(mut drafts: Vec<Draft>) -> Vec<Finding> {
+/// by code and subject. Prints the commands for a reader with this access.
+pub(super) fn arrange(mut drafts: Vec<Draft>, access: &Access) -> Vec<Finding> {
     drafts.sort_by_cached_key(|d| key(&d.finding));
     let mut seen = HashSet::new();
     drafts.retain(|d| seen.insert((d.finding.code.clone(), d.finding.subject.clone())));
@@ -118,6 +142,14 @@ pub(super) fn arrange(mut drafts: Vec<Draft>) -> Vec<Finding> {
         .enumerate()
         .map(|(i, draft)| drafts.iter().enumerate().position(|(j, other)| i != j && other.explains(draft)))
         .collect();
+    for (at, draft) in drafts.iter_mut().enumerate() {
+        if root(&parents, at) != at
+            && let Some(Plan { cause, data_loss, remedies }) = draft.if_explained.take()
+        {
+            (draft.finding.cause, draft.finding.data_loss, draft.remedies) = (cause, data_loss, remedies);
+        }
+        draft.finding.remedies = draft.remedies.iter().map(|remedy| remedy.printed(access)).collect();
+    }
     let mut roots: Vec<Finding> =
         (0..drafts.len()).filter(|i| root(&parents, *i) == *i).map(|i| tree(&drafts, &parents, i)).collect();
     roots.sort_by_cached_key(key);
@@ -183,7 +215,14 @@ mod tests {
             guide: None,
             consequences: Vec::new(),
         };
-        Draft { finding, about: HashSet::new(), follows: HashSet::new(), only_as_consequence: false }
+        Draft {
+            finding,
+            remedies: Vec::new(),
+            if_explained: None,
+            about: HashSet::new(),
+            follows: HashSet::new(),
+            only_as_consequence: false,
+        }
     }
 
     fn member(name: &str) -> Topic {
@@ -209,7 +248,7 @@ mod tests {
             draft("Y", "n").about(member("n")),
             draft("A", "other").follows(member("elsewhere")),
         ];
-        assert_eq!(shape(&arrange(drafts)), "A/other Y/n(Z/m(B/x))");
+        assert_eq!(shape(&arrange(drafts, &Access::same_names())), "A/other Y/n(Z/m(B/x))");
     }
 
     #[test]
@@ -219,14 +258,17 @@ mod tests {
         let mut loss = draft("Z", "l");
         loss.finding.data_loss = Some("all of it".to_owned());
         let drafts = vec![notice, draft("B", "x"), draft("B", "x"), loss];
-        assert_eq!(shape(&arrange(drafts)), "Z/l B/x A/n");
+        assert_eq!(shape(&arrange(drafts, &Access::same_names())), "Z/l B/x A/n");
     }
 
     #[test]
     fn what_says_nothing_by_itself_needs_a_root() {
         let aside = || draft("B", "x").follows(member("m")).only_as_consequence();
-        assert_eq!(shape(&arrange(vec![aside(), draft("A", "other")])), "A/other");
-        assert_eq!(shape(&arrange(vec![aside(), draft("A", "m").about(member("m"))])), "A/m(B/x)");
+        assert_eq!(shape(&arrange(vec![aside(), draft("A", "other")], &Access::same_names())), "A/other");
+        assert_eq!(
+            shape(&arrange(vec![aside(), draft("A", "m").about(member("m"))], &Access::same_names())),
+            "A/m(B/x)"
+        );
     }
 
     #[test]
@@ -236,6 +278,6 @@ mod tests {
             draft("B", "b").about(member("2")).follows(member("1")),
             draft("C", "c").about(member("3")).follows(member("2")),
         ];
-        assert_eq!(shape(&arrange(drafts)), "A/a(B/b(C/c))");
+        assert_eq!(shape(&arrange(drafts, &Access::same_names())), "A/a(B/b(C/c))");
     }
 }

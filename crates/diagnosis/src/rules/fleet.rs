@@ -7,7 +7,7 @@ use super::draft::Topic;
 use super::kubectl;
 use super::quote::Quote;
 use super::scope::Scope;
-use crate::{Access, ClusterSnapshot, Condition, Evidence, Object, Snapshot, Subject, conditions};
+use crate::{ClusterSnapshot, Condition, Evidence, Object, Snapshot, Subject, conditions};
 
 /// The group of placements, runs, bindings, snapshots and Works.
 pub(super) const PLACEMENT: &str = "placement.kubernetes-fleet.io";
@@ -27,8 +27,6 @@ const RESOURCE_INDEX: &str = "kubernetes-fleet.io/resource-index";
 pub(super) struct Fleet<'a> {
     pub snapshot: &'a Snapshot,
     pub hub: &'a ClusterSnapshot,
-    /// What the commands of remedies reach clusters by.
-    pub access: &'a Access,
 }
 
 /// A `ClusterResourcePlacement` or a `ResourcePlacement`.
@@ -72,9 +70,9 @@ pub(super) struct StageCluster<'a> {
 
 impl<'a> Fleet<'a> {
     /// None when the snapshot has no hub or the hub couldn't be read.
-    pub fn of(snapshot: &'a Snapshot, access: &'a Access) -> Option<Self> {
+    pub fn of(snapshot: &'a Snapshot) -> Option<Self> {
         let hub = snapshot.hub().filter(|hub| hub.unreachable.is_none())?;
-        Some(Self { snapshot, hub, access })
+        Some(Self { snapshot, hub })
     }
 
     /// Now, as the snapshot has it.
@@ -352,7 +350,7 @@ impl<'a> Run<'a> {
     }
 
     /// How kubectl is told of it.
-    pub fn reference(self) -> String {
+    pub fn reference(self) -> Vec<String> {
         kubectl::reference(self.object)
     }
 

@@ -51,7 +51,7 @@ pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
 /// As [`diagnose`], with commands for the contexts that the reader has.
 #[must_use]
 pub fn diagnose_with(snapshot: &Snapshot, access: &Access) -> Vec<Finding> {
-    let Some(fleet) = Fleet::of(snapshot, access) else { return Vec::new() };
+    let Some(fleet) = Fleet::of(snapshot) else { return Vec::new() };
     let rules: [fn(Fleet<'_>) -> Vec<Draft>; 12] = [
         work_synchronized::rule,
         scheduling::rule,
@@ -66,5 +66,5 @@ pub fn diagnose_with(snapshot: &Snapshot, access: &Access) -> Vec<Finding> {
         state::rule,
         argocd::rule,
     ];
-    arrange(rules.into_iter().flat_map(|rule| rule(fleet)).collect())
+    arrange(rules.into_iter().flat_map(|rule| rule(fleet)).collect(), access)
 }

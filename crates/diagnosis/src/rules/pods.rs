@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::kubectl;
 use super::quote::Quote;
+use crate::command::{Command, KubectlVerb};
 use crate::{ClusterSnapshot, Evidence, Object};
 
 /// Reasons of every container that is about to start.
@@ -30,7 +31,8 @@ pub(super) struct Look {
 #[derive(Clone, Default)]
 pub(super) struct Image {
     pub pod: String,
-    pub pod_ref: String,
+    /// The command that describes the Pod.
+    pub look: Option<Command>,
     pub name: String,
     pub reason: String,
 }
@@ -126,7 +128,7 @@ impl Look {
             let image = [text("/image"), spec_image(pod, text("/name"))].into_iter().find(|i| !i.is_empty());
             self.image = Some(Image {
                 pod: pod.path(),
-                pod_ref: format!("kubectl --context {} describe {}", cluster.name, kubectl::reference(pod)),
+                look: Some(Command::kubectl(cluster.name.as_str(), KubectlVerb::Describe, kubectl::reference(pod))),
                 name: image.unwrap_or("(unknown)").to_owned(),
                 reason: reason.to_owned(),
             });

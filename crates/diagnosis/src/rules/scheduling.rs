@@ -32,7 +32,7 @@ fn unfulfilled(fleet: Fleet<'_>, placement: Placement<'_>, failed: &Condition) -
     let code = if unknown.is_empty() { "KF-SC-001" } else { "KF-SC-002" };
     let wanted = object.at("/spec/policy/numberOfClusters").and_then(Value::as_i64);
     let known: Vec<_> = asked.clone().filter(|n| !unknown.contains(n)).collect();
-    let narrowed = kubectl::quoted(&json!({"spec": {"policy": {"clusterNames": known}}}));
+    let narrowed = json!({"spec": {"policy": {"clusterNames": known}}}).to_string();
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(object),

@@ -68,7 +68,7 @@ fn without_run(fleet: Fleet<'_>, placement: Placement<'_>) -> Option<Draft> {
         "placement_ref": kubectl::reference(placement.object),
         "run_kind": placement.scope.run(),
         "members": waiting.iter().map(|(on, _)| on.member).collect::<Vec<_>>().join(", "),
-        "create": kubectl::create(&json!({
+        "create": kubectl::create(json!({
             "apiVersion": placement.object.at("/apiVersion"),
             "kind": placement.scope.run(),
             "metadata": match placement.object.namespace() {

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::draft::{Draft, Topic};
 use super::fleet::{CLUSTER, Fleet, PlacedOn, Placement, member_namespace, placement_of_work};
 use super::{envelope, kubectl};
-use crate::{Condition, Evidence, Object};
+use crate::command::{Command, KubectlVerb};
+use crate::{Condition, Evidence, HUB, Object};
 
 /// What keeps a Work in a namespace that is being deleted.
 const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
@@ -141,7 +142,7 @@ fn terminating(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, fai
         "held": held_refs,
         "unattended": unattended,
         "elsewhere": elsewhere(fleet, placement, on.member),
-        "member_copy": member.map(|m| kubectl::create(&copy_of_member(m))).unwrap_or_default(),
+        "member_copy": member.map(|m| kubectl::create(copy_of_member(m))),
     });
     let draft = Draft::new(
         "KF-WS-001",
@@ -176,11 +177,9 @@ fn evidence(
 }
 
 /// How the placement is told to leave the member out; empty where its policy has to be edited by hand.
-fn elsewhere(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Vec<String> {
-    let patch = |policy: &Value| {
-        let patch = kubectl::quoted(&json!({"spec": {"policy": policy}}));
-        format!("kubectl --context hub patch {} --type=merge -p {patch}", kubectl::reference(placement.object))
-    };
+fn elsewhere(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Vec<Command> {
+    let patch =
+        |policy: &Value| kubectl::patch(kubectl::reference(placement.object), &json!({"spec": {"policy": policy}}));
     let policy = placement.object.at("/spec/policy");
     let type_ = placement.object.str("/spec/policy/placementType").unwrap_or("PickAll");
     if type_ == "PickFixed" {
@@ -205,7 +204,7 @@ fn elsewhere(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Vec<St
     }
     if policy.is_some_and(|p| p.get("affinity").is_some()) {
         // A merge patch would throw away the terms that are there.
-        return vec![format!("kubectl --context hub edit {}", kubectl::reference(placement.object))];
+        return vec![Command::kubectl(HUB, KubectlVerb::Edit, kubectl::reference(placement.object))];
     }
     let key = "unavailable";
     let terms = json!([{"labelSelector": {"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}}]);
@@ -216,8 +215,9 @@ fn elsewhere(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Vec<St
     if policy.is_some_and(|p| p.get("placementType").is_some()) {
         wanted.as_object_mut().map(|w| w.remove("placementType"));
     }
-    let label = kubectl::resource(CLUSTER, "MemberCluster", None, member).replacen('/', " ", 1);
-    vec![format!("kubectl --context hub label {label} {key}=true"), patch(&wanted)]
+    let mut label = kubectl::resource(CLUSTER, "MemberCluster", None, member);
+    label.push(format!("{key}=true"));
+    vec![Command::kubectl(HUB, KubectlVerb::Label, label), patch(&wanted)]
 }
 
 /// What of a `MemberCluster` is needed to make it again.

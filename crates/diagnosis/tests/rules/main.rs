@@ -7,6 +7,7 @@ mod approval;
 mod argocd;
 mod availability;
 mod codes;
+mod commands;
 mod envelope;
 mod execution;
 mod initialization;

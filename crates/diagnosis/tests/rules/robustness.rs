@@ -11,7 +11,7 @@ use crate::shapes::{
 use crate::work_synchronized::{terminating, unsynchronized};
 
 /// One object of each kind, most of them in trouble.
-fn troubled() -> Vec<Value> {
+pub fn troubled() -> Vec<Value> {
     let started = json!([condition("Started", "True", "ClusterUpdatingStarted", "")]);
     let waiting = json!([condition("Progressing", "False", "StageUpdatingWaiting", "")]);
     let stages = json!([stage("staging", waiting, &[("member-1", started)])]);

@@ -96,7 +96,7 @@ fn another_cluster_is_offered_for_each_kind_of_policy() {
     let number = first(json!({"placementType": "PickN", "numberOfClusters": 1}));
     assert_eq!(number.len(), 2);
     assert!(
-        number[0].ends_with("label memberclusters.cluster.kubernetes-fleet.io member-1 unavailable=true"),
+        number[0].ends_with("label memberclusters.cluster.kubernetes-fleet.io/member-1 unavailable=true"),
         "{number:?}"
     );
     let affine = first(json!({"placementType": "PickAll", "affinity": {"clusterAffinity": {}}}));

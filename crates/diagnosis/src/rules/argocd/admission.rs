@@ -90,11 +90,11 @@ pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> D
 }
 
 /// What a person would look at: the object itself, or else all of its kinds.
-fn reference(what: &str, name: &str, configuration: Option<Object<'_>>) -> String {
+fn reference(what: &str, name: &str, configuration: Option<Object<'_>>) -> Vec<String> {
     match (configuration, what) {
         (Some(object), _) => crate::rules::kubectl::reference(object),
-        (None, "policy") => format!("validatingadmissionpolicies.{GROUP}/{name}"),
-        (None, _) => "validatingwebhookconfigurations,mutatingwebhookconfigurations".to_owned(),
+        (None, "policy") => vec![format!("validatingadmissionpolicies.{GROUP}/{name}")],
+        (None, _) => vec!["validatingwebhookconfigurations,mutatingwebhookconfigurations".to_owned()],
     }
 }
 
@@ -173,7 +173,7 @@ fn of_several(name: &str, failed: &[(Application<'_>, Outcome<'_>)]) -> Draft {
     let names = json!({
         "webhook": name,
         "why": why,
-        "context": destination.context(),
+        "destination_cluster": destination.cluster_name(),
         "destination": destination.name(),
         "applications": applications.join(", "),
         "configuration_ref": reference("webhook", name, configuration),

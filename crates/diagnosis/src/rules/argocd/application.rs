@@ -175,8 +175,8 @@ impl<'a> Application<'a> {
         crate::rules::fleet::subject(self.fleet, self.object, None, member.as_deref())
     }
 
-    /// How kubectl is told of it.
-    pub fn reference(self) -> String {
+    /// The words by which kubectl finds it.
+    pub fn reference(self) -> Vec<String> {
         kubectl::reference(self.object)
     }
 
@@ -237,8 +237,8 @@ impl<'a> Outcome<'a> {
         format!("{} {}", self.text("kind"), full_name(self.namespace(), self.text("name")))
     }
 
-    /// How kubectl is told of it.
-    pub fn reference(self) -> String {
+    /// The words by which kubectl finds it.
+    pub fn reference(self) -> Vec<String> {
         kubectl::resource(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
     }
 

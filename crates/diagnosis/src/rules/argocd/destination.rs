@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::command::{Command, KubectlVerb, Word};
 use crate::rules::fleet::Fleet;
 use crate::rules::quote::Quote;
 use crate::{APPLICATION, ClusterSnapshot, Object, Role, Snapshot};
@@ -36,9 +37,20 @@ impl<'a> Destination<'a> {
         named.or(text("/spec/destination/name")).or(text("/spec/destination/server")).unwrap_or("(unknown)")
     }
 
-    /// How commands call it.
-    pub fn context(self) -> &'a str {
-        self.cluster.map_or("DESTINATION", |c| c.name.as_str())
+    /// The cluster's name for commands; none for one that isn't part of the snapshot.
+    pub fn cluster_name(self) -> Option<&'a str> {
+        self.cluster.map(|c| c.name.as_str())
+    }
+
+    /// A command for it.
+    pub fn kubectl(
+        self,
+        kubectl: KubectlVerb,
+        words: impl IntoIterator<Item = String>,
+        input: Option<Value>,
+    ) -> Command {
+        let cluster = self.cluster_name().map(str::to_owned);
+        Command::Kubectl { cluster, kubectl, words: words.into_iter().map(Word::from).collect(), input }
     }
 
     /// The namespace of what doesn't say one.

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::application::{Application, Outcome};
 use super::names::{objects, sentence};
+use crate::command::KubectlVerb;
 use crate::rules::draft::Draft;
 use crate::rules::pods;
 
@@ -38,7 +39,7 @@ pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> D
         "message": sentence(first.message()),
         "ended": ended.unwrap_or_default(),
         "said": said.as_deref().map(sentence).unwrap_or_default(),
-        "logs": format!("kubectl --context {} -n {namespace} logs {pod}", destination.context()),
+        "logs": destination.kubectl(KubectlVerb::Logs, ["-n".to_owned(), namespace.to_owned(), pod], None),
     });
     application.draft("AR-SF-005", &names, evidence)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::application::{Application, Operation};
 use crate::rules::fleet::Fleet;
 use crate::rules::pods;
-use crate::{Access, ClusterSnapshot, Object, Snapshot};
+use crate::{ClusterSnapshot, Object, Snapshot};
 
 /// How many Pods' logs are asked for at most, of each cluster.
 const MOST: usize = 20;
@@ -27,8 +27,7 @@ pub struct WantedLog {
 /// in the Pods of hooks that failed, of at most 20 Pods of each cluster.
 #[must_use]
 pub fn wanted_logs(snapshot: &Snapshot) -> Vec<WantedLog> {
-    let access = Access::same_names();
-    let Some(fleet) = Fleet::of(snapshot, &access) else { return Vec::new() };
+    let Some(fleet) = Fleet::of(snapshot) else { return Vec::new() };
     let mut wanted = Vec::new();
     for application in Application::all(fleet).filter(|a| a.operation() == Operation::Failed) {
         let Some(cluster) = application.destination().cluster else { continue };

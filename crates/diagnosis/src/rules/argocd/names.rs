@@ -6,7 +6,10 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::application::{Application, Outcome};
+use crate::HUB;
+use crate::command::{ArgocdVerb, Command, KubectlVerb, Word};
 use crate::rules::kubectl;
+use crate::template::before_positional;
 
 /// How much of a message stands in a sentence; all of it is among the evidence.
 const SENTENCE: usize = 300;
@@ -16,33 +19,32 @@ pub(super) fn with(application: Application<'_>, more: &Value) -> Value {
     let destination = application.destination();
     let object = application.object;
     let name = application.full_name();
-    let patch = |patch: Value| {
-        format!("kubectl --context hub patch {} --type=merge -p {}", application.reference(), kubectl::quoted(&patch))
+    let patch = |patch: Value| kubectl::patch(application.reference(), &patch);
+    let cli = |argocd: ArgocdVerb, options: &[&str]| {
+        let words = before_positional(&name).into_iter().chain([name.as_str()]).chain(options.iter().copied());
+        Command::Argocd { argocd, words: words.map(Word::from).collect(), repeats_kubectl: true }
     };
-    let cli = |command: &str| format!("argocd app {command} # the same with the argocd CLI");
-    let annotate = format!(
-        "kubectl --context hub annotate {} argocd.argoproj.io/refresh=hard --overwrite",
-        application.reference()
-    );
+    let refresh = ["argocd.argoproj.io/refresh=hard", "--overwrite"].map(str::to_owned);
+    let annotate = Command::kubectl(HUB, KubectlVerb::Annotate, application.reference().into_iter().chain(refresh));
     let mut names = json!({
         "app": name,
         "app_ref": application.reference(),
         "app_name": object.name(),
         "app_namespace": object.namespace().unwrap_or_default(),
         "destination": destination.name(),
-        "context": destination.context(),
+        "destination_cluster": destination.cluster_name(),
         "destination_namespace": destination.namespace(),
         "revision": application.operated().join(", "),
         "source": source(application),
         "phase": application.state("phase"),
         "retrying": application.state("phase") == "Running" && application.retries() > 0,
-        "sync": [patch(sync(application, |_| true)), cli(&format!("sync {name}"))],
+        "sync": [patch(sync(application, |_| true)), cli(ArgocdVerb::AppSync, &[])],
         "terminate": [
             patch(json!({"status": {"operationState": {"phase": "Terminating"}}})),
-            cli(&format!("terminate-op {name}")),
+            cli(ArgocdVerb::AppTerminateOp, &[]),
         ],
         "adopt": [patch(sync(application, |option| !option.starts_with("FailOnSharedResource")))],
-        "hard_refresh": [annotate, cli(&format!("get {name} --hard-refresh"))],
+        "hard_refresh": [annotate, cli(ArgocdVerb::AppGet, &["--hard-refresh"])],
     });
     if let (Value::Object(names), Value::Object(more)) = (&mut names, more) {
         names.extend(more.clone());

@@ -6,8 +6,11 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::application::{Application, Outcome};
+use super::destination::Destination;
 use super::names::{objects, sentence};
+use crate::command::{Command, KubectlVerb};
 use crate::rules::draft::Draft;
+use crate::rules::kubectl;
 use crate::{Evidence, PROJECT};
 
 /// The rest of what Argo CD needs of a kind that it manages: with the verb that was refused alone, the next one would be.
@@ -76,7 +79,7 @@ pub(super) fn of_operation(application: Application<'_>) -> Option<Draft> {
     evidence.extend(object.map(|p| application.quote().field(p, "spec.destinationServiceAccounts")));
     let names = json!({
         "project": project,
-        "project_ref": format!("appprojects.argoproj.io/{project} -n {}", namespace.unwrap_or_default()),
+        "project_ref": kubectl::named(format!("appprojects.argoproj.io/{project}"), namespace),
         "side": "impersonation",
         "message": sentence(message),
         "objects": "", "user": "", "verb": "", "resource": "", "group": "", "where": "", "allow": [],
@@ -92,13 +95,13 @@ fn draft(
     evidence: Vec<Evidence>,
 ) -> Draft {
     let first = refusals[0];
-    let context = application.destination().context();
-    let mut allow: Vec<String> = refusals.iter().flat_map(|r| allow(*r, context)).collect();
+    let destination = application.destination();
+    let mut allow: Vec<Command> = refusals.iter().flat_map(|r| allow(*r, destination)).collect();
     let mut seen = std::collections::HashSet::new();
     allow.retain(|command| seen.insert(command.clone()));
     let names = json!({
         "project": application.object.str("/spec/project").unwrap_or("default"),
-        "project_ref": "",
+        "project_ref": [],
         "side": side,
         "message": "",
         "objects": objects,
@@ -113,7 +116,7 @@ fn draft(
 }
 
 /// The commands that make a role and bind it.
-fn allow(refusal: Refusal<'_>, context: &str) -> Vec<String> {
+fn allow(refusal: Refusal<'_>, destination: Destination<'_>) -> Vec<Command> {
     let (kind, namespace) = match refusal.namespace {
         Some(namespace) => ("Role", Some(namespace)),
         None => ("ClusterRole", None),
@@ -138,10 +141,8 @@ fn allow(refusal: Refusal<'_>, context: &str) -> Vec<String> {
         "roleRef": {"apiGroup": api, "kind": kind, "name": name},
         "subjects": [subject(refusal.user)],
     });
-    let apply = |object: &Value| {
-        format!("echo {} | kubectl --context {context} apply -f -", crate::rules::kubectl::quoted(object))
-    };
-    vec![apply(&role), apply(&binding)]
+    let apply = |object| destination.kubectl(KubectlVerb::Apply, ["-f".to_owned(), "-".to_owned()], Some(object));
+    vec![apply(role), apply(binding)]
 }
 
 /// A user as a binding names it; `system:serviceaccount:NAMESPACE:NAME` is a service account.

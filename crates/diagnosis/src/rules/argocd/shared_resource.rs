@@ -8,6 +8,7 @@ use serde_json::json;
 use super::application::Application;
 use super::destination::{TRACKING_ID, tracking_id};
 use crate::rules::draft::Draft;
+use crate::rules::kubectl;
 use crate::{APPLICATION, Evidence, Object};
 
 /// The condition that tells of it.
@@ -67,8 +68,8 @@ fn draft(application: Application<'_>, failed: bool) -> Draft {
         "failed": failed,
         "object": if name.is_empty() { "a resource".to_owned() } else { format!("{kind} {name}") },
         "other": if other.is_empty() { "another application" } else { other },
-        "other_ref": other_object.map(crate::rules::kubectl::reference).unwrap_or_default(),
-        "live_ref": format!("{}/{name}{}", kind.to_lowercase(), namespace.map(|n| format!(" -n {n}")).unwrap_or_default()),
+        "other_ref": other_object.map(kubectl::reference).unwrap_or_default(),
+        "live_ref": kubectl::named(format!("{}/{name}", kind.to_lowercase()), namespace),
         "tracking_id": id.unwrap_or_default(),
     });
     application.draft("AR-SF-007", &names, evidence)

@@ -91,7 +91,7 @@ fn draft(application: Application<'_>, outcomes: &[Outcome<'_>], look: &Look, is
         "message": sentence(first.message()),
         "pod": look.waiting.clone().unwrap_or_default(),
         "image": image.name,
-        "pod_ref": image.pod_ref,
+        "pod_look": image.look,
     });
     let draft = application.draft("AR-SF-006", &names, evidence);
     placement_topics(application, outcomes).into_iter().fold(draft, Draft::follows)

@@ -81,7 +81,7 @@ fn without_a_log_the_exit_code_is_told_and_how_to_read_it() {
     let snapshot = fleet(vec![failed("Sync")], job());
     assert!(cause(&snapshot).ends_with("; Pod/web/db-migrate-a ended with exit code 2."), "{}", cause(&snapshot));
     let remedy = &diagnosis::diagnose(&snapshot)[0].remedies[0];
-    assert_eq!(remedy.commands[0], "kubectl --context member-1 -n web logs job/db-migrate");
+    assert_eq!(remedy.commands[0], "kubectl --context member-1 logs -n web job/db-migrate");
     // The Job is gone, or its cluster isn't known.
     let gone = fleet(vec![failed("Sync")], vec![]);
     assert_eq!(evidence(&gone)[2], "member-1 Job/web/db-migrate metadata.name: (no such object)");

@@ -33,7 +33,7 @@ fn a_sync_that_was_to_fail_on_it_names_both_applications() {
     assert!(evidence[1].ends_with(r#"syncOptions: ["FailOnSharedResource=true"]"#), "{}", evidence[1]);
     assert!(evidence[2].ends_with(&format!("status.conditions[SharedResourceWarning]: {SHARED}")));
     assert_eq!(evidence[3], "hub Application/argocd/api status.sync.status: Synced");
-    assert!(commands(&snapshot)[0].contains("get configmap/shared -n web -o jsonpath"), "{}", commands(&snapshot)[0]);
+    assert!(commands(&snapshot)[0].contains("get configmap/shared -n web -o 'jsonpath="), "{}", commands(&snapshot)[0]);
 }
 
 #[test]
