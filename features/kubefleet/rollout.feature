@@ -47,3 +47,26 @@ Feature: A rollout doesn't get to a member
       | placement                  |
       | a cluster-scoped placement |
       | a namespaced placement     |
+
+  @KF-RO-002 @KF-AP-002
+  Scenario Outline: A member on which an object isn't applied keeps the rollout from the next one, of <placement>
+    Given "member-2" has a ConfigMap already where placement "web" will put one
+    And <placement> "web" selects "member-1" and "member-2" and applies with '{"whenToTakeOver": "Never"}'
+    And placement "web" reports
+      | on       | condition | status | reason                    |
+      | member-1 | Available | True   |                           |
+      | member-2 | Applied   | False  | NotAllWorkHaveBeenApplied |
+    When the resources of placement "web" change
+    Then placement "web" reports
+      | on       | condition      | status | reason                    | message                                              |
+      | member-1 | RolloutStarted | False  | RolloutNotStartedYet      | The rollout is being blocked by the rollout strategy |
+      | member-2 | Applied        | False  | NotAllWorkHaveBeenApplied |                                                      |
+    And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-AP-002
+    When placement "web" applies with '{"whenToTakeOver": "Always"}'
+    Then placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |

@@ -1,11 +1,13 @@
 //! Rollouts that don't get to a member's Works: overrides that fail, and limits of the placement itself.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::draft::Draft;
+use super::availability::PATIENCE;
+use super::draft::{Draft, Topic};
 use super::fleet::{Fleet, PLACEMENT, PlacedOn, Placement};
 use super::kubectl;
+use crate::Condition;
 
 /// For how long a rollout may be held back: members are updated one after the other, and each takes a moment.
 const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
@@ -64,21 +66,68 @@ fn held_back(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Op
     if fleet.now().duration_since(since) < TRANSIENT {
         return None;
     }
+    let unavailable: Vec<Unavailable<'_>> =
+        placement.clusters().filter(|other| other.member != on.member).filter_map(Unavailable::of).collect();
+    let quote = fleet.quote();
     let mut evidence = placement.symptom(fleet, on, &held);
-    evidence.push(fleet.quote().field(placement.object, "spec.strategy.rollingUpdate"));
-    evidence.push(fleet.quote().field(placement.object, "spec.policy"));
+    evidence.extend(
+        unavailable.iter().filter_map(|other| {
+            Some(quote.condition_in(placement.object, &other.on.path(), other.condition.as_ref()?))
+        }),
+    );
+    evidence.push(quote.field(placement.object, "spec.strategy.rollingUpdate"));
+    evidence.push(quote.field(placement.object, "spec.policy"));
     let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(Value::as_u64);
-    let names = json!({
-        "placement": placement.full_name(),
-        "placement_ref": kubectl::reference(placement.object),
-        "member": on.member,
-        "wanted": wanted.map(|n| n.to_string()).unwrap_or_default(),
-        "found": placement.clusters().count(),
-        "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), shown),
-    });
-    let draft = Draft::new("KF-RO-002", placement.subject(fleet, Some(on.member)), &names, evidence);
-    // Members that can't be found count as unavailable.
-    Some(draft.follows(placement.topic()))
+    let names = |is_explained: bool| {
+        json!({
+            "placement": placement.full_name(),
+            "placement_ref": kubectl::reference(placement.object),
+            "member": on.member,
+            "wanted": wanted.map(|n| n.to_string()).unwrap_or_default(),
+            "found": placement.clusters().count(),
+            "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), shown),
+            "unavailable": unavailable.iter().map(|other| other.on.member).collect::<Vec<_>>(),
+            "is_short": wanted.is_some_and(|wanted| wanted > placement.clusters().count() as u64),
+            "is_explained": is_explained,
+        })
+    };
+    let draft = Draft::new("KF-RO-002", placement.subject(fleet, Some(on.member)), &names(false), evidence)
+        .told_when_explained(&names(true))
+        // Members that can't be found count as unavailable.
+        .follows(placement.topic());
+    let others = placement.clusters().filter(|other| other.member != on.member);
+    let draft = others.fold(draft, |draft, other| draft.follows(placement.on(other.member)));
+    let draft = unavailable.iter().fold(draft, |draft, other| draft.follows(Topic::Member(other.on.member.to_owned())));
+    // A rollout that is on its way elsewhere goes on by itself.
+    let is_on_its_way = unavailable.iter().any(|other| other.is_young(fleet));
+    Some(if is_on_its_way { draft.only_as_consequence() } else { draft })
+}
+
+/// A member to which the placement is rolled out and on which it isn't available.
+struct Unavailable<'a> {
+    on: PlacedOn<'a>,
+    /// The first condition behind the rollout that isn't True; none where there is none yet.
+    condition: Option<Condition>,
+    /// When the rollout or that condition came to be.
+    since: Option<Timestamp>,
+}
+
+impl<'a> Unavailable<'a> {
+    fn of(on: PlacedOn<'a>) -> Option<Self> {
+        let started = on.condition("RolloutStarted").filter(|c| c.status == "True")?;
+        if on.condition("Available").is_some_and(|c| c.status == "True") {
+            return None;
+        }
+        let behind = ["Overridden", "WorkSynchronized", "Applied", "Available"];
+        let condition = behind.into_iter().filter_map(|type_| on.condition(type_)).find(|c| c.status != "True");
+        let since = condition.as_ref().map_or(started.last_transition_time, |c| c.last_transition_time);
+        Some(Self { on, condition, since })
+    }
+
+    /// Whether it may still become available without anybody's help.
+    fn is_young(&self, fleet: Fleet<'_>) -> bool {
+        self.since.is_some_and(|since| fleet.now().duration_since(since) <= PATIENCE)
+    }
 }
 
 fn shown(value: &Value) -> String {

@@ -43,8 +43,8 @@ fn a_rollout_that_its_own_limits_hold_back_is_found_after_a_moment() {
     let cause = diagnosis::diagnose(&hub(vec![held_back()]))[0].cause.clone();
     assert_eq!(
         cause,
-        "Placement web doesn't roll out to member-1, because it may have 25% unavailable at most of 3 members, of which 1 were \
-         found; those that weren't count as unavailable."
+        "Placement web isn't rolled out to member-1, because no more than 25% of its members may be unavailable at a time. It \
+         asks for 3 members and 1 was found; members that are missing count as unavailable."
     );
     let mut young = held_back();
     let there = &mut young["status"]["placementStatuses"][0]["conditions"][0];
@@ -67,4 +67,124 @@ fn members_that_are_missing_are_the_root() {
 fn a_healthy_placement_and_an_older_generation_say_nothing() {
     in_both_scopes(&[green("web", &["member-1"])], &[]);
     in_both_scopes(&[with(held_back(), "/metadata/generation", 2)], &[]);
+}
+
+/// A placement on both members, held back on member-1; on member-2 it is rolled out and has these conditions as well.
+fn held_back_by(there: Vec<Value>, failed: Value) -> Value {
+    let mut placement = green("web", &["member-1", "member-2"]);
+    let reason = "RolloutNotStartedYet";
+    let top = condition("ClusterResourcePlacementRolloutStarted", "False", reason, "");
+    let text = "The rollout is being blocked by the rollout strategy";
+    placement["status"]["conditions"] = json!([top]);
+    let statuses = &mut placement["status"]["placementStatuses"];
+    statuses[0]["conditions"] = json!([condition("RolloutStarted", "False", reason, text)]);
+    let mut conditions = vec![condition("RolloutStarted", "True", "RolloutStarted", "")];
+    conditions.extend(there);
+    statuses[1]["conditions"] = conditions.into();
+    statuses[1]["failedPlacements"] = failed;
+    placement
+}
+
+fn not_applied(reason: &str, message: &str) -> Value {
+    let there = condition("Applied", "False", "NotAllWorkHaveBeenApplied", "");
+    let failed = json!([{
+        "version": "v1", "kind": "ConfigMap", "namespace": "web-app", "name": "settings",
+        "condition": condition("Applied", "False", reason, message),
+    }]);
+    held_back_by(vec![condition("WorkSynchronized", "True", "AllWorkSynced", ""), there], failed)
+}
+
+/// All commands and actions of the consequence.
+fn advice(snapshot: &diagnosis::Snapshot) -> String {
+    let findings = diagnosis::diagnose(snapshot);
+    let held = findings.iter().flat_map(diagnosis::Finding::flatten).find(|f| f.code.0 == "KF-RO-002").unwrap();
+    let texts = held.remedies.iter().flat_map(|r| r.commands.iter().chain([&r.action, &r.expect]));
+    texts.cloned().collect::<Vec<_>>().join("\n")
+}
+
+fn assert_limits_stay(snapshot: &diagnosis::Snapshot) {
+    let advice = advice(snapshot);
+    for loosening in ["maxUnavailable", "kubectl --context hub edit", "kubectl --context hub patch", "more members"] {
+        assert!(!advice.contains(loosening), "{advice}");
+    }
+}
+
+#[test]
+fn an_object_that_is_not_taken_over_on_another_member_holds_the_rollout_back() {
+    let placement = not_applied("NotTakenOver", "takeover is needed");
+    let expected =
+        ["KF-AP-002 {c}ResourcePlacement/{ns}web (member-2)", "  KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
+    in_both_scopes(&[placement.clone()], &expected);
+    assert_limits_stay(&hub(vec![placement.clone()]));
+    let held = &diagnosis::diagnose(&hub(vec![placement]))[0].consequences[0];
+    assert!(held.cause.ends_with("member-2 is not available."), "{}", held.cause);
+    assert!(held.remedies[0].action.contains("Fix the cause"), "{}", held.remedies[0].action);
+    let quoted = held.evidence.iter().find(|e| e.path.contains("member-2")).unwrap();
+    assert_eq!(quoted.value, "Applied=False NotAllWorkHaveBeenApplied");
+}
+
+#[test]
+fn an_object_that_another_member_refuses_holds_the_rollout_back() {
+    let message = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no";
+    let placement = not_applied("ManifestApplyFailed", message);
+    let expected =
+        ["KF-AP-009 {c}ResourcePlacement/{ns}web (member-2)", "  KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
+    in_both_scopes(&[placement.clone()], &expected);
+    assert_limits_stay(&hub(vec![placement]));
+}
+
+/// What is applied on member-2 and unavailable since a time.
+fn unavailable(since: &str) -> Value {
+    let there = at(since, condition("Available", "False", "NotAllWorkAreAvailable", ""));
+    held_back_by(vec![condition("Applied", "True", "AllWorkHaveBeenApplied", ""), there], json!([]))
+}
+
+#[test]
+fn what_is_unavailable_on_another_member_holds_the_rollout_back() {
+    let placement = unavailable("2026-01-08T11:50:00Z");
+    let expected =
+        ["KF-AV-003 {c}ResourcePlacement/{ns}web (member-2)", "  KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
+    in_both_scopes(&[placement.clone()], &expected);
+    assert_limits_stay(&hub(vec![placement]));
+}
+
+#[test]
+fn a_rollout_that_is_still_on_its_way_on_another_member_is_no_failure() {
+    in_both_scopes(&[unavailable("2026-01-08T11:59:00Z")], &[]);
+    let just_begun = held_back_by(vec![], json!([]));
+    in_both_scopes(&[just_begun], &[]);
+}
+
+#[test]
+fn a_member_that_is_unavailable_for_no_known_reason_is_named_and_the_limits_stay() {
+    let there = at("2026-01-08T11:50:00Z", condition("Available", "Unknown", "", ""));
+    let placement = held_back_by(vec![there], json!([]));
+    in_both_scopes(&[placement.clone()], &["KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"]);
+    assert_limits_stay(&hub(vec![placement.clone()]));
+    assert!(advice(&hub(vec![placement])).contains("why member-2 is not available"));
+}
+
+#[test]
+fn a_silent_member_holds_the_rollout_back() {
+    let there = vec![
+        condition("WorkSynchronized", "True", "AllWorkSynced", ""),
+        condition("Applied", "False", "ApplyInProgress", ""),
+    ];
+    let placement = held_back_by(there, json!([]));
+    let heartbeat = json!([{"type": "MemberAgent", "lastReceivedHeartbeat": "2026-01-08T11:50:00Z"}]);
+    let silent = with(member_cluster("member-2"), "/status/agentStatus", heartbeat);
+    let expected = [
+        "KF-MC-001 MemberCluster/member-2",
+        "  KF-AP-001 {c}ResourcePlacement/{ns}web (member-2)",
+        "    KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)",
+    ];
+    in_both_scopes(&[silent.clone(), member_cluster("member-1"), placement.clone()], &expected);
+    assert_limits_stay(&hub(vec![silent, member_cluster("member-1"), placement]));
+}
+
+#[test]
+fn where_nothing_else_has_failed_the_limits_may_be_changed() {
+    let advice = advice(&hub(vec![held_back()]));
+    assert!(advice.contains(r#"{"rollingUpdate":{"maxUnavailable":"50%"}}"#), "{advice}");
+    assert!(advice.contains("kubectl --context hub edit"), "{advice}");
 }
