@@ -123,7 +123,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::command::{Command, Word};
+    use crate::command::{Command, Effect, Word};
+    use crate::template::CommandTemplate;
 
     #[test]
     fn every_entry_renders_with_its_example() {
@@ -134,7 +135,8 @@ mod tests {
             assert!(!entry.evidence.is_empty(), "{} has no evidence to look for", entry.code);
             for remedy in &texts.remedies {
                 assert!(!remedy.expect.is_empty(), "{}: {} doesn't say what to expect", entry.code, remedy.action);
-                for text in remedy.commands.iter().chain([&remedy.action, &remedy.expect]) {
+                let texts = remedy.commands.iter().chain([&remedy.action, &remedy.expect]).chain(&remedy.data_loss);
+                for text in texts {
                     assert!(!text.contains("{{") && !text.contains("  "), "{}: {text}", entry.code);
                 }
             }
@@ -162,6 +164,47 @@ mod tests {
     fn an_entry_is_found_whatever_the_case() {
         assert_eq!(entry("kf-ws-001").unwrap().code.0, "KF-WS-001");
         assert!(entry("KF-WS-999").is_none());
+    }
+
+    /// What the commands of a remedy do, whatever their conditions are; none where the example has no command for it.
+    fn effect(entry: &Entry, remedy: &RemedyTemplate) -> Option<Effect> {
+        let names = Names::new(&entry.example);
+        let effects = remedy.commands.iter().flat_map(|command| names.effects(command).unwrap());
+        effects.max()
+    }
+
+    #[test]
+    fn remedies_that_only_read_come_first() {
+        for entry in catalogue() {
+            let effects: Vec<Effect> = entry.remedies.iter().filter_map(|remedy| effect(entry, remedy)).collect();
+            let reading = effects.iter().take_while(|effect| **effect == Effect::Reads).count();
+            assert!(effects[reading..].iter().all(|e| *e > Effect::Reads), "{}: {effects:?}", entry.code);
+        }
+    }
+
+    #[test]
+    fn a_remedy_that_loses_data_is_neither_the_first_nor_the_only_one() {
+        for entry in catalogue() {
+            assert!(entry.remedies[0].data_loss.is_none(), "{}", entry.code);
+        }
+    }
+
+    #[test]
+    fn a_remedy_that_deletes_says_what_else_goes() {
+        // Nothing goes with a run, a request or a Work that isn't applied.
+        let alone = ["{{run_ref}}", "{{other_ref}}", "{{request_ref}}"];
+        for (entry, remedy) in catalogue().iter().flat_map(|entry| entry.remedies.iter().map(move |r| (entry, r))) {
+            let deletes_more = |command: &CommandTemplate| match command {
+                CommandTemplate::Kubectl { kubectl, each, .. } => {
+                    let is_surplus = each.as_deref() == Some("surplus");
+                    kubectl.effect() == Effect::Destroys && !is_surplus && !alone.contains(&kubectl.words()[0].as_str())
+                }
+                CommandTemplate::Argocd { argocd, .. } => argocd.effect() == Effect::Destroys,
+                CommandTemplate::Built { .. } => false,
+            };
+            let deletes = remedy.commands.iter().any(deletes_more);
+            assert!(!deletes || remedy.data_loss.is_some(), "{}: {}", entry.code, remedy.action);
+        }
     }
 
     /// Names that would do harm if a shell took them for more than a word.

@@ -11,6 +11,8 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 use serde::Deserialize;
 use serde_json::Map;
 
+#[cfg(test)]
+use crate::command::Effect;
 use crate::command::{ArgocdVerb, Command, KubectlVerb, Word};
 use crate::{Access, Remedy};
 
@@ -74,6 +76,19 @@ pub enum CommandTemplate {
 pub struct CommandLine {
     verb: KubectlVerb,
     words: Vec<String>,
+}
+
+#[cfg(test)]
+impl CommandLine {
+    /// What the subcommand does to objects.
+    pub fn effect(&self) -> Effect {
+        self.verb.effect()
+    }
+
+    /// The arguments, with placeholders.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
 }
 
 /// A line of the catalogue that isn't a command.
@@ -183,6 +198,16 @@ impl<'a> Names<'a> {
             }
             CommandTemplate::Built { built, .. } => self.built(built),
         }
+    }
+
+    /// What the commands do that a template stands for, whatever its condition is.
+    #[cfg(test)]
+    pub fn effects(&self, template: &CommandTemplate) -> Result<Vec<Effect>, minijinja::Error> {
+        Ok(match template {
+            CommandTemplate::Kubectl { kubectl, .. } => vec![kubectl.effect()],
+            CommandTemplate::Argocd { argocd, .. } => vec![argocd.effect()],
+            CommandTemplate::Built { built, .. } => self.built(built)?.iter().map(Command::effect).collect(),
+        })
     }
 
     fn holds(&self, expression: Option<&str>) -> Result<bool, minijinja::Error> {

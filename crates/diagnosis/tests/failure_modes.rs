@@ -16,7 +16,11 @@ const INTRODUCTION: &str = "\
 What `fleetdrill diagnose` can find, by failure code. Codes are stable: a failure keeps its code in all versions of
 fleetdrill, of KubeFleet and of Argo CD. In a real finding the names of your own objects stand where this page has those of an
 example (placement `web`, run `web-1`, application `web`, member `member-1`). Commands are for a kubeconfig with the contexts
-`hub` and one per member.
+`hub` and one per member; those of a real finding name your contexts and your kubeconfig, and have variables such as
+`${HUB_CONTEXT:?}` where fleetdrill doesn't know them.
+
+Remedies that only read come before those that change something. One that destroys more than the object that it speaks of says
+so under \"Loss of data\".
 
 A *failure* makes `fleetdrill diagnose` exit with 1. A *notice* tells of something that waits for you; it doesn't.
 \"Provoked by\" names the features that induce the failure on real controllers.
@@ -75,6 +79,9 @@ fn section(page: &mut String, entry: &Entry) {
     page.push_str("\nRemedies:\n\n");
     for (number, remedy) in texts.remedies.iter().enumerate() {
         let _ = writeln!(page, "{}. {}", number + 1, prose(&remedy.action));
+        if let Some(loss) = &remedy.data_loss {
+            let _ = writeln!(page, "\n   **Loss of data:** {}", prose(loss));
+        }
         if !remedy.commands.is_empty() {
             let _ = writeln!(page, "\n   ```sh\n   {}\n   ```", remedy.commands.join("\n   "));
         }

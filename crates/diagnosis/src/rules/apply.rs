@@ -11,7 +11,7 @@ use super::draft::{Draft, Topic};
 use super::fleet::{Fleet, PlacedOn, Placement, full_name};
 use super::kubectl;
 use super::quote::Quote;
-use crate::{Condition, Evidence, conditions};
+use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, conditions};
 
 /// For how long applying may fail without being a failure, where the reason may pass: a namespace may come a moment later.
 const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
@@ -110,11 +110,11 @@ fn draft(
     if matches!(code, "KF-AP-002" | "KF-AP-003" | "KF-AP-004") && strategy.is_some() {
         evidence.push(quote.field(placement.object, "spec.strategy.applyStrategy"));
     }
-    let owners: Vec<String> = fleet
+    let owners: Vec<Placement<'_>> = fleet
         .placements()
         .filter(|other| code == "KF-AP-003" && !same(*other, placement) && places_one_of(*other, failed))
-        .map(Placement::full_name)
         .collect();
+    let namespaces_there = failed.iter().filter(|f| f.text("group").is_empty() && f.text("kind") == "Namespace");
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
@@ -122,11 +122,25 @@ fn draft(
         "objects": failed.iter().map(Failed::object).collect::<Vec<_>>().join(", "),
         "refs": failed.iter().map(Failed::reference).collect::<Vec<_>>(),
         "namespaces": namespaces(failed),
-        "owners": owners.join(", "),
+        "owners": owners.iter().map(|owner| owner.full_name()).collect::<Vec<_>>().join(", "),
+        "owner_refs": owners.iter().map(|owner| kubectl::reference(owner.object)).collect::<Vec<_>>(),
+        "contents": namespaces_there.map(|f| contents(fleet, on.member, f.text("name"))).collect::<Vec<_>>(),
+        "has_definition": failed.iter().any(|f| f.text("kind") == "CustomResourceDefinition"),
+        "read_kinds": MEMBER_KINDS.iter().map(|kind| kind.kind).collect::<Vec<_>>().join(", "),
         "message": failed.first().map(|f| f.condition.message.clone()).unwrap_or_default(),
     });
     let draft = Draft::new(code, placement.subject(fleet, Some(on.member)), &names, evidence);
     draft.about(placement.on(on.member)).follows(Topic::Member(on.member.to_owned()))
+}
+
+/// What the snapshot has in a namespace of a member; Pods are left out, which come and go with their workloads.
+fn contents(fleet: Fleet<'_>, member: &str, namespace: &str) -> Value {
+    let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.unreachable.is_none());
+    let objects = cluster.into_iter().flat_map(ClusterSnapshot::objects);
+    let there = objects.filter(|o| o.namespace() == Some(namespace) && o.kind() != "Pod");
+    let mut names: Vec<String> = there.map(|o| format!("{} {}", o.kind(), o.name())).collect();
+    names.sort();
+    json!({"namespace": namespace, "is_read": cluster.is_some(), "objects": names.join(", ")})
 }
 
 /// What differs in an object, field by field.

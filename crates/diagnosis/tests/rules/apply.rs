@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::shapes::{NOW, at, condition, found, green, hub, in_both_scopes, with};
+use crate::shapes::{NOW, at, condition, found, green, hub, hub_and_member, in_both_scopes, with};
 
 /// An object that isn't applied, as placements list it.
 fn failed(kind: &str, reason: &str, message: &str) -> Value {
@@ -87,7 +87,7 @@ fn objects_with_one_reason_make_one_finding_and_those_with_two_make_two() {
         findings[0].cause.starts_with("ConfigMap web-app/settings, Secret web-app/settings of placement web isn't")
     );
     assert_eq!(
-        findings[0].remedies[1].commands,
+        findings[0].remedies[2].commands,
         [
             "kubectl --context member-1 delete configmaps/settings -n web-app",
             "kubectl --context member-1 delete secrets/settings -n web-app",
@@ -138,4 +138,47 @@ fn a_healthy_placement_and_an_older_generation_say_nothing() {
     in_both_scopes(&[green("web", &["member-1"])], &[]);
     let old = with(not_applied("web", json!([failed("ConfigMap", "NotTakenOver", "m")])), "/metadata/generation", 2);
     in_both_scopes(&[old], &[]);
+}
+
+/// A placement whose namespace exists on member-1 already.
+fn namespace_not_taken_over() -> Value {
+    let mut object = failed("Namespace", "NotTakenOver", "m");
+    object["name"] = "inv".into();
+    object.as_object_mut().unwrap().remove("namespace");
+    not_applied("web", json!([object]))
+}
+
+/// The remedy that deletes.
+fn deletion(snapshot: &diagnosis::Snapshot) -> diagnosis::Remedy {
+    let remedies = diagnosis::diagnose(snapshot)[0].remedies.clone();
+    let deletes = |remedy: &&diagnosis::Remedy| remedy.commands.iter().any(|command| command.contains(" delete "));
+    assert!(!deletes(&&remedies[0]), "the first remedy deletes");
+    remedies.iter().find(deletes).unwrap().clone()
+}
+
+#[test]
+fn what_else_goes_with_a_namespace_is_told() {
+    let there = |api: &str, kind: &str, namespace: &str| json!({"apiVersion": api, "kind": kind, "metadata": {"name": "api", "namespace": namespace}});
+    let member = vec![
+        there("v1", "Service", "inv"),
+        there("apps/v1", "Deployment", "inv"),
+        there("v1", "Pod", "inv"),
+        there("apps/v1", "StatefulSet", "other"),
+    ];
+    let remedy = deletion(&hub_and_member(vec![namespace_not_taken_over()], "member-1", member));
+    assert_eq!(remedy.commands, ["kubectl --context member-1 delete namespaces/inv"]);
+    let loss = remedy.data_loss.unwrap();
+    let expected = "With namespace inv everything in it is deleted, at least Deployment api, Service api; fleetdrill reads no other \
+                    kinds there than Deployment, StatefulSet, DaemonSet, Pod, Service.";
+    assert!(loss.ends_with(expected), "{loss}");
+}
+
+#[test]
+fn a_namespace_that_was_not_read_is_said_to_be() {
+    let unread = deletion(&hub(vec![namespace_not_taken_over()])).data_loss.unwrap();
+    assert!(unread.ends_with("everything in it is deleted; fleetdrill couldn't read what is there."), "{unread}");
+    let empty = deletion(&hub_and_member(vec![namespace_not_taken_over()], "member-1", vec![])).data_loss.unwrap();
+    assert!(empty.contains("fleetdrill has found nothing there, but reads no other kinds"), "{empty}");
+    let settings = deletion(&hub(vec![not_applied("web", json!([failed("ConfigMap", "NotTakenOver", "m")]))]));
+    assert!(!settings.data_loss.unwrap().contains("namespace"));
 }

@@ -63,8 +63,8 @@ fn the_trail_leads_to_the_pod_on_the_member() {
     let findings = diagnosis::diagnose(&fleet(JUST_NOW, "InvalidImageName"));
     assert_eq!(
         findings[0].cause,
-        "Deployment apps/web of placement web isn't available on member-1, because Pod/apps/web-578cf755cd-rz2f4 has an \
-         image name that is invalid: nginx:::no."
+        "Deployment apps/web of placement web isn't available on member-1, because the image name of \
+         Pod/apps/web-578cf755cd-rz2f4 is invalid: nginx:::no."
     );
     let trail: Vec<_> =
         findings[0].evidence.iter().map(|e| (e.cluster.as_str(), e.object.as_str(), e.path.as_str())).collect();

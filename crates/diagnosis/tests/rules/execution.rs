@@ -116,7 +116,7 @@ fn v0_14_0_leaves_progressing_true_and_the_index_out_of_the_status() {
 fn the_other_run_is_named_even_when_it_is_gone_or_has_finished_since() {
     for runs in [vec![preempted(PREEMPTED[1])], vec![preempted(PREEMPTED[1]), other(OTHER_STARTED, Some(LATER))]] {
         let findings = diagnosis::diagnose(&hub(fleet(&runs, taken_binding("updateRun"))));
-        assert!(findings[0].cause.starts_with("Update run second began to update member-1"), "{}", findings[0].cause);
+        assert!(findings[0].cause.starts_with("Update run second started to update member-1"), "{}", findings[0].cause);
         assert!(findings[0].evidence.iter().any(|e| e.value.ends_with("updateRun: second")));
     }
 }
@@ -220,8 +220,8 @@ fn a_run_of_an_older_version_that_recorded_no_apply_strategy_is_told_from_a_chan
         findings[0].cause.clone()
     };
     let unrecorded = with(run.clone(), "/status/appliedStrategy", Value::Null);
-    assert!(cause(&unrecorded, Value::Null).contains("began under an older KubeFleet"));
-    assert!(cause(&unrecorded, json!({"type": "ClientSideApply"})).contains("began under an older KubeFleet"));
+    assert!(cause(&unrecorded, Value::Null).contains("started by an older KubeFleet"));
+    assert!(cause(&unrecorded, json!({"type": "ClientSideApply"})).contains("started by an older KubeFleet"));
     // On the older version itself: one that recorded nothing, because there was nothing then.
     assert!(cause(&unrecorded, json!({"whenToApply": "IfNotDrifted"})).contains("was changed while"));
     let recorded = with(run, "/status/appliedStrategy", json!({"type": "ClientSideApply"}));

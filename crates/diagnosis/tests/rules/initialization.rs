@@ -172,7 +172,7 @@ fn a_strategy_that_was_there_is_told_from_one_that_was_not() {
         assert_eq!(findings[0].code.to_string(), "KF-UR-014");
         findings[0].cause.clone()
     };
-    assert!(cause("2026-01-08T11:00:01Z").contains("hadn't heard of it yet"));
+    assert!(cause("2026-01-08T11:00:01Z").contains("informer cache didn't have it yet"));
     assert!(cause("2026-01-08T11:00:02Z").contains("didn't exist when the run was initialized"));
 }
 
@@ -250,5 +250,8 @@ fn a_run_that_was_made_too_early_is_told_so() {
     assert!(cause("1", "no scheduled or to-be-deleted bindings found").ends_with("was initialized; it has now."));
     let external =
         cause("1", "parent placement does not have an external rollout strategy, current strategy: RollingUpdate");
-    assert!(external.ends_with("wasn't left to update runs (External) when the run was initialized."), "{external}");
+    assert!(
+        external.ends_with("wasn't rolled out by update runs (External) when the run was initialized."),
+        "{external}"
+    );
 }

@@ -14,7 +14,7 @@ fn too_few_clusters_are_found_in_both_scopes() {
     let objects = [member_cluster("member-1"), unfulfilled(policy, &[("member-1", json!([]))])];
     in_both_scopes(&objects, &["KF-SC-001 {c}ResourcePlacement/{ns}web"]);
     let cause = diagnosis::diagnose(&crate::shapes::hub(objects.to_vec()))[0].cause.clone();
-    assert_eq!(cause, "Placement web asks for 3 clusters and only 1 could be found.");
+    assert_eq!(cause, "Placement web asks for 3 clusters, and only 1 could be found.");
 }
 
 #[test]

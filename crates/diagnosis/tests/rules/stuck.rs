@@ -98,7 +98,7 @@ fn the_image_is_the_root_and_the_run_hangs_under_it() {
     );
     let findings = diagnosis::diagnose(&snapshot);
     let run = &findings[0].consequences[0];
-    assert!(run.cause.ends_with("held up by Deployment apps/web (ErrImagePull)."), "{}", run.cause);
+    assert!(run.cause.ends_with("because of Deployment apps/web (ErrImagePull)."), "{}", run.cause);
     assert_eq!(run.evidence.last().unwrap().cluster, "member-1");
 }
 

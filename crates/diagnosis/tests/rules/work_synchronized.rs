@@ -80,7 +80,7 @@ fn a_namespace_that_nobody_works_on_has_a_remedy_of_its_own() {
     let bare = with(deleted(member_namespace("member-1")), "/status", json!({"phase": "Terminating"}));
     let objects = vec![member_cluster("member-1"), bare, work("member-1", "base"), unsynchronized(TERMINATING[0])];
     let findings = diagnosis::diagnose(&hub(objects));
-    assert!(findings[0].remedies[1].action.contains("namespace controller"), "{:?}", findings[0].remedies[1]);
+    assert!(findings[0].remedies[0].action.contains("namespace controller"), "{:?}", findings[0].remedies[0]);
     assert!(findings[0].data_loss.as_deref().unwrap().starts_with("Once the namespace controller"));
 }
 

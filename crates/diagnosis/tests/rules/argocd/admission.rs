@@ -66,9 +66,9 @@ fn a_webhook_that_is_down_is_another_thing() {
     let one = failing("web", refused("Deployment", "api", DOWN));
     let snapshot = fleet(vec![one], vec![webhook()]);
     assert_eq!(found(&snapshot), ["AR-SF-004 Application/argocd/web (member-1)"]);
-    assert!(cause(&snapshot).contains("Admission webhook validate.kyverno.svc couldn't be asked: failed to call"));
+    assert!(cause(&snapshot).contains("Admission webhook validate.kyverno.svc couldn't be called: failed to call"));
     let remedies = &diagnosis::diagnose(&snapshot)[0].remedies;
-    assert!(remedies[0].action.starts_with("Bring the webhook's service back"), "{}", remedies[0].action);
+    assert!(remedies[0].action.starts_with("Repair the webhook's service"), "{}", remedies[0].action);
 }
 
 #[test]

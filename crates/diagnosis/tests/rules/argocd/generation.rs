@@ -42,7 +42,7 @@ fn the_repo_servers_own_words_are_the_cause() {
 fn what_git_is_at_fault_for_stays_so_when_it_is_told_from_memory() {
     let snapshot = alone(broken(&format!("Manifest generation error (cached): {KUSTOMIZE}")));
     assert_eq!(found(&snapshot), ["AR-SF-001 Application/argocd/web"]);
-    assert!(cause(&snapshot).contains("It says so from memory"), "{}", cause(&snapshot));
+    assert!(cause(&snapshot).contains("This is the cached error of an earlier attempt"), "{}", cause(&snapshot));
 }
 
 #[test]

@@ -105,10 +105,10 @@ fn a_definition_that_came_later_only_needs_a_sync() {
     let with_crd =
         |made: &str| fleet(vec![without_crd(text)], vec![with(crd.clone(), "/metadata/creationTimestamp", made)]);
     let later = with_crd("2026-01-08T11:59:30Z");
-    assert!(cause(&later).ends_with("Its CustomResourceDefinition was made after that."), "{}", cause(&later));
+    assert!(cause(&later).ends_with("Its CustomResourceDefinition was created after that."), "{}", cause(&later));
     let action = |s: &diagnosis::Snapshot| diagnosis::diagnose(s)[0].remedies[0].action.clone();
     assert!(action(&later).starts_with("Sync again"), "{}", action(&later));
-    assert!(action(&with_crd("2026-01-07T00:00:00Z")).starts_with("Install"));
+    assert!(action(&with_crd("2026-01-07T00:00:00Z")).starts_with("Put the CustomResourceDefinition"));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn what_somebody_ended_is_a_notice() {
     let ended = alone(operated(application("web"), operation("Failed", "Operation terminated", resources)));
     assert_eq!(found(&ended), ["AR-SF-013 Application/argocd/web"]);
     assert!(!diagnosis::diagnose(&ended)[0].is_failure());
-    assert!(cause(&ended).starts_with("The apply was ended before it was through"), "{}", cause(&ended));
+    assert!(cause(&ended).starts_with("The apply was terminated before it was complete"), "{}", cause(&ended));
 }
 
 #[test]

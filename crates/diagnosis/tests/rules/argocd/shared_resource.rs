@@ -26,7 +26,8 @@ fn a_sync_that_was_to_fail_on_it_names_both_applications() {
     assert_eq!(found(&snapshot), ["AR-SF-007 Application/argocd/web (member-1)"]);
     assert_eq!(
         cause(&snapshot),
-        "The apply failed: application argocd/web is not to share resources, and ConfigMap shared on member-1 is api's, too."
+        "The apply failed: application argocd/web must not share resources (FailOnSharedResource), and ConfigMap shared on \
+         member-1 belongs to api, too."
     );
     let evidence = evidence(&snapshot);
     assert!(evidence[0].ends_with(&format!("status.operationState: Failed: Shared resource found: {SHARED}")));
