@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::credentials::CredentialError;
 use crate::machine::OPEN_FILES;
 use crate::provider::Ability;
 
@@ -69,6 +70,15 @@ pub enum ClusterError {
         /// Why.
         #[source]
         source: Box<kube::Error>,
+    },
+    /// The credentials of a kubeconfig can't be had or used.
+    #[error("failed to get credentials for {cluster}: {source}")]
+    Credentials {
+        /// The cluster's name.
+        cluster: String,
+        /// Why.
+        #[source]
+        source: Box<CredentialError>,
     },
     /// A kubeconfig that can't be used.
     #[error("failed to use the kubeconfig of {cluster}")]
@@ -174,6 +184,7 @@ impl ClusterError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => Some(DISK_FULL.into()),
+            Self::Credentials { source, .. } => source.hint(),
             Self::Io { .. } => Some("set FLEETDRILL_STATE_DIR to a directory that you may write to".into()),
             Self::Died { log, .. } | Self::NotReady { log, .. } => log_hint(log),
             Self::Keeper(why) if why.contains("SUN_LEN") => {

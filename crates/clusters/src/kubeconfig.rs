@@ -6,6 +6,7 @@ use kube::config::{
 };
 use kube::{Client, Config};
 
+use crate::credentials;
 use crate::error::ClusterError;
 
 /// How to reach a cluster as its administrator.
@@ -80,7 +81,8 @@ pub async fn client(config: Kubeconfig, context: &str) -> Result<Client, Cluster
     let config = Config::from_custom_kubeconfig(config, &options)
         .await
         .map_err(|e| ClusterError::Kubeconfig { cluster: context.to_owned(), source: Box::new(e) })?;
-    Client::try_from(config).map_err(|e| ClusterError::Api { cluster: context.to_owned(), source: Box::new(e) })
+    let client = credentials::client(config).await;
+    client.map_err(|e| ClusterError::Credentials { cluster: context.to_owned(), source: Box::new(e) })
 }
 
 /// Standard base64 with padding, as kubeconfigs and `HUB_CERTIFICATE_AUTHORITY` want it.

@@ -7,6 +7,7 @@
 
 pub mod cluster;
 mod control_plane;
+pub mod credentials;
 pub mod docker;
 pub mod error;
 pub mod existing;

@@ -1,0 +1,235 @@
+//! Clients for users of a kubeconfig, whose credentials may come from a program: an exec credential plugin such as kubelogin.
+//!
+//! kube runs such a program while it makes the client, and blocks until the program has ended.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use kube::client::AuthError;
+use kube::config::{ExecConfig, ExecInteractiveMode};
+use kube::{Client, Config};
+use rustix::process::{Pid, Signal, kill_process};
+use thiserror::Error;
+use tokio::sync::oneshot;
+
+/// How long a credential plugin may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a credential plugin may take that can ask somebody at a terminal.
+const LIMIT_AT_TERMINAL: Duration = Duration::from_secs(180);
+
+/// A client that couldn't be made.
+#[derive(Debug, Error)]
+pub enum CredentialError {
+    /// The credential plugin can't be started.
+    #[error("failed to start the credential plugin `{program}`: {source}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// What the kubeconfig says about getting it.
+        install_hint: Option<String>,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The credential plugin ended with an error.
+    #[error("the credential plugin `{program}` ended with an error ({status}){}", after_colon(said))]
+    Ended {
+        /// The program.
+        program: String,
+        /// How the program ended.
+        status: ExitStatus,
+        /// The last line that the program wrote to stderr; empty where stderr is the user's own.
+        said: String,
+    },
+    /// The credential plugin didn't end in time.
+    #[error("the credential plugin `{program}` didn't end within {seconds} s")]
+    TimedOut {
+        /// The program.
+        program: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// What the credential plugin printed are no credentials.
+    #[error("the credential plugin `{program}` gave no credentials: {why}")]
+    Unusable {
+        /// The program.
+        program: String,
+        /// Why.
+        why: String,
+    },
+    /// The client couldn't be made, for another reason.
+    #[error(transparent)]
+    Client(Box<kube::Error>),
+}
+
+impl CredentialError {
+    /// What to do about it, where something can be said.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotStarted { install_hint: Some(hint), .. } => Some(hint.clone()),
+            Self::NotStarted { program, .. } => {
+                Some(format!("install {program}, or put the directory that it is in into PATH"))
+            }
+            Self::Ended { .. } | Self::TimedOut { .. } | Self::Unusable { .. } => {
+                Some("log in first; kubectl auth whoami with the same context shows whether it works".into())
+            }
+            Self::Client(_) => None,
+        }
+    }
+
+    fn of(error: kube::Error, exec: Option<&ExecConfig>) -> Self {
+        let Some(exec) = exec else { return Self::Client(Box::new(error)) };
+        let program = exec.command.clone().unwrap_or_default();
+        match error {
+            kube::Error::Auth(AuthError::AuthExecStart(source)) => {
+                Self::NotStarted { program, install_hint: exec.install_hint.clone(), source }
+            }
+            kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => {
+                let said = String::from_utf8_lossy(&out.stderr);
+                let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned();
+                Self::Ended { program, status: out.status, said }
+            }
+            kube::Error::Auth(error) => Self::Unusable { program, why: error.to_string() },
+            error => Self::Client(Box::new(error)),
+        }
+    }
+}
+
+fn after_colon(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(": {said}") }
+}
+
+/// A client for a configuration.
+///
+/// A credential plugin that doesn't end in time is killed, on Linux; elsewhere it is left to itself.
+///
+/// # Errors
+/// When the credentials can't be had or used.
+pub async fn client(config: Config) -> Result<Client, CredentialError> {
+    let exec = config.auth_info.exec.clone();
+    let limit = limit(exec.as_ref(), std::io::stdin().is_terminal());
+    client_within(config, exec, limit).await
+}
+
+fn limit(exec: Option<&ExecConfig>, has_terminal: bool) -> Duration {
+    let may_ask = exec.is_some_and(|exec| exec.interactive_mode != Some(ExecInteractiveMode::Never));
+    if may_ask && has_terminal { LIMIT_AT_TERMINAL } else { LIMIT }
+}
+
+async fn client_within(config: Config, exec: Option<ExecConfig>, limit: Duration) -> Result<Client, CredentialError> {
+    let Some(exec) = exec else { return Client::try_from(config).map_err(|error| CredentialError::of(error, None)) };
+    let program = exec.command.clone().unwrap_or_default();
+    let (made, client) = oneshot::channel();
+    let (began, thread) = oneshot::channel();
+    let runtime = tokio::runtime::Handle::current();
+    // A thread of its own: the runtime would wait for one of its blocking threads when the process ends.
+    let spawned = std::thread::Builder::new().name("credentials".into()).spawn(move || {
+        let _entered = runtime.enter();
+        // Its directory in /proc, where there is such a thing. Whoever waited may have given up.
+        let _ = began.send(std::fs::read_link("/proc/thread-self").ok());
+        let _ = made.send(Client::try_from(config));
+    });
+    if let Err(source) = spawned {
+        return Err(CredentialError::NotStarted { program, install_hint: None, source });
+    }
+    let Ok(answer) = tokio::time::timeout(limit, client).await else {
+        if let Ok(Some(thread)) = thread.await {
+            kill_children(&PathBuf::from("/proc").join(thread));
+        }
+        return Err(CredentialError::TimedOut { program, seconds: limit.as_secs() });
+    };
+    match answer {
+        Ok(made) => made.map_err(|error| CredentialError::of(error, Some(&exec))),
+        Err(_) => Err(CredentialError::Unusable { program, why: "the thread that ran it has ended".into() }),
+    }
+}
+
+/// Kills the processes that a thread has started.
+fn kill_children(thread: &std::path::Path) {
+    let children = std::fs::read_to_string(thread.join("children")).unwrap_or_default();
+    let ids = children.split_whitespace().filter_map(|id| id.parse().ok()).filter_map(Pid::from_raw);
+    for id in ids {
+        // One that has ended by now needs no signal.
+        let _ = kill_process(id, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plugin(command: &str, args: &[&str]) -> (Config, ExecConfig) {
+        let mut exec: ExecConfig = serde_json::from_value(serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "command": command, "args": args, "interactiveMode": "Never",
+        }))
+        .expect("a plugin");
+        exec.install_hint = Some("get it from example.com".into());
+        let mut config = Config::new("https://127.0.0.1:1".parse().expect("an address"));
+        config.auth_info.exec = Some(exec.clone());
+        (config, exec)
+    }
+
+    async fn refused(command: &str, args: &[&str], limit: Duration) -> CredentialError {
+        let (config, exec) = plugin(command, args);
+        match client_within(config, Some(exec), limit).await {
+            Ok(_) => panic!("{command} gives no credentials"),
+            Err(error) => error,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_plugin_without_credentials_is_named() {
+        for (command, args, expected) in [
+            (
+                "no-such-kubelogin",
+                &[][..],
+                "failed to start the credential plugin `no-such-kubelogin`: No such file or directory (os error 2)",
+            ),
+            ("/bin/false", &[], "the credential plugin `/bin/false` ended with an error (exit status: 1)"),
+            (
+                "sh",
+                &["-c", "echo not logged in >&2; exit 3"],
+                "the credential plugin `sh` ended with an error (exit status: 3): not logged in",
+            ),
+        ] {
+            let error = refused(command, args, LIMIT).await;
+            assert_eq!(error.to_string(), expected);
+            assert!(error.hint().is_some(), "{error}");
+        }
+        let error = refused("echo", &["hello"], LIMIT).await.to_string();
+        assert!(error.starts_with("the credential plugin `echo` gave no credentials: "), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_plugin_that_hangs_is_killed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let pipe = dir.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .expect("a pipe");
+        let script = format!("exec sleep 3600 > '{}'", pipe.display());
+        let reader = std::thread::spawn(move || std::fs::read_to_string(pipe).expect("read"));
+        let error = refused("sh", &["-c", &script], Duration::from_secs(1)).await;
+        assert_eq!(error.to_string(), "the credential plugin `sh` didn't end within 1 s");
+        // The pipe ends when nobody has it open any more.
+        assert_eq!(reader.join().expect("it ended"), "");
+    }
+
+    #[test]
+    fn whoever_can_be_asked_has_more_time() {
+        let (_, mut exec) = plugin("kubelogin", &[]);
+        assert_eq!(limit(Some(&exec), true), LIMIT);
+        exec.interactive_mode = Some(ExecInteractiveMode::IfAvailable);
+        assert_eq!(limit(Some(&exec), true), LIMIT_AT_TERMINAL);
+        assert_eq!(limit(Some(&exec), false), LIMIT);
+    }
+}
