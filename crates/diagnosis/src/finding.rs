@@ -113,8 +113,8 @@ pub struct Finding {
     pub code: Code,
     /// The failure in a few words, from the catalogue.
     pub title: String,
-    /// How much it weighs; a failure where it isn't said.
-    #[serde(skip_serializing_if = "Severity::is_failure", default)]
+    /// How much it weighs. Files of fleetdrill 0.1.0 leave it out where it is a failure.
+    #[serde(default)]
     pub severity: Severity,
     /// The object that has failed.
     pub subject: Subject,

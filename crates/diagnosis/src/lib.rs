@@ -23,4 +23,4 @@ pub use finding::{Code, Evidence, Finding, Remedy, Severity, Subject};
 pub use kinds::{APPLICATION, DESTINATION_KINDS, HUB_KINDS, Kind, MEMBER_KINDS, PROJECT};
 pub use object::{Condition, Object, conditions};
 pub use rules::{PATIENCE, WantedLog, diagnose, diagnose_with, hub_is_destination, wanted_logs};
-pub use snapshot::{ClusterSnapshot, PodLog, Role, Snapshot};
+pub use snapshot::{ClusterSnapshot, PodLog, Role, Snapshot, UnreadKind, UnreadReason};

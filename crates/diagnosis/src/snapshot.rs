@@ -34,6 +34,49 @@ pub struct ClusterSnapshot {
     /// Why nothing could be read, when nothing could.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unreachable: Option<String>,
+    /// Kinds that were asked for and not given, when others were.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unread: Vec<UnreadKind>,
+}
+
+/// A kind whose objects the cluster didn't give.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadKind {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The plural, as in URLs, e.g. `serviceaccounts`.
+    pub resource: String,
+    /// Why the objects weren't given.
+    pub reason: UnreadReason,
+    /// The API server's own words, or the client's.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub message: String,
+}
+
+/// Why a cluster didn't give the objects of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnreadReason {
+    /// The credentials may not list them.
+    Forbidden,
+    /// The API server doesn't know the kind: there can be no objects of it.
+    NotServed,
+    /// The request failed in another way.
+    Failed,
+}
+
+impl UnreadKind {
+    /// Whether objects of the kind may exist all the same.
+    #[must_use]
+    pub fn may_have_objects(&self) -> bool {
+        self.reason != UnreadReason::NotServed
+    }
+
+    /// The resource with its group as kubectl writes it, e.g. `applications.argoproj.io`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        if self.group.is_empty() { self.resource.clone() } else { format!("{}.{}", self.resource, self.group) }
+    }
 }
 
 /// The end of a container's log.
@@ -73,6 +116,12 @@ impl Snapshot {
 }
 
 impl ClusterSnapshot {
+    /// Whether all that was asked for could be read.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.unreachable.is_none() && !self.unread.iter().any(UnreadKind::may_have_objects)
+    }
+
     /// All objects, in the order in which they were read.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
         self.objects.iter().map(Object::new)

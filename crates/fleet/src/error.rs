@@ -21,6 +21,15 @@ pub enum FleetError {
         #[source]
         source: Box<kube::Error>,
     },
+    /// The hub didn't give what a diagnosis can't do without.
+    #[error("failed to list on the hub what a diagnosis can't do without: {}", resources.join(", "))]
+    Unlisted {
+        /// The plurals of the kinds.
+        resources: Vec<String>,
+        /// Why the hub didn't give the first of them.
+        #[source]
+        source: Box<FleetError>,
+    },
     /// A manifest or a file of KubeFleet could not be read.
     #[error("failed to read {what}: {why}")]
     Unreadable {
@@ -111,6 +120,7 @@ impl FleetError {
             Self::OtherArgoCd => {
                 Some("delete the namespace if nothing of it is needed, or use a fleet of another name".into())
             }
+            Self::Unlisted { .. } | Self::Api { .. } if self.is_refused() => Some(READER_HINT.into()),
             _ => None,
         }
     }
@@ -133,6 +143,12 @@ impl FleetError {
         move |source| Self::Api { cluster, action, source: Box::new(source) }
     }
 
+    /// Whether an API server refused the credentials, or what they ask for.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.status().is_some_and(|status| [401, 403].contains(&status.code))
+    }
+
     /// The API server's refusal, when it was one.
     #[must_use]
     pub fn status(&self) -> Option<&kube::core::Status> {
@@ -141,10 +157,15 @@ impl FleetError {
                 kube::Error::Api(status) => Some(status),
                 _ => None,
             },
+            Self::Unlisted { source, .. } => source.status(),
             _ => None,
         }
     }
 }
+
+/// What to do about credentials that are refused.
+pub const READER_HINT: &str = "check the context's user (kubectl auth whoami) and its rights: the role in docs/own-fleet.md is \
+    enough for `fleetdrill diagnose` and `collect`";
 
 /// An error with all its causes on one line. Of an API server's refusal, its message.
 #[must_use]
@@ -153,7 +174,7 @@ pub fn in_full(error: &(dyn std::error::Error + 'static)) -> String {
     let mut next = Some(error);
     while let Some(error) = next {
         let refusal = refusal(error);
-        let said = refusal.map_or_else(|| error.to_string(), |status| status.message.clone());
+        let said = message(error);
         if text.is_empty() {
             text = said;
         } else if !text.contains(&said) {
@@ -162,6 +183,12 @@ pub fn in_full(error: &(dyn std::error::Error + 'static)) -> String {
         next = if refusal.is_some() { None } else { error.source() };
     }
     text
+}
+
+/// An error's own words without its causes. Of an API server's refusal, the server's message.
+#[must_use]
+pub fn message(error: &(dyn std::error::Error + 'static)) -> String {
+    refusal(error).map_or_else(|| error.to_string(), |status| status.message.clone())
 }
 
 /// kube's own text of a refusal has the whole status in it, twice.

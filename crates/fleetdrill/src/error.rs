@@ -84,6 +84,8 @@ impl CommandError {
                 | ToolchainError::BadCrds { .. },
             ) => Exit::Usage,
             Self::Fleet(FleetError::Existing(error)) if !error.is_environment() => Exit::Usage,
+            // Whoever names a kubeconfig names credentials, too.
+            Self::Fleet(error) if error.is_refused() => Exit::Usage,
             Self::Toolchain(_) | Self::Fleet(_) | Self::Stdout(_) | Self::Environment { .. } => Exit::Environment,
         }
     }

@@ -6,6 +6,7 @@
 //! | 1 | a scenario failed, a finding was made, or an upgrade breaks something that its baseline doesn't have |
 //! | 2 | wrong usage or input |
 //! | 3 | the environment is at fault: a component can't be had, a cluster didn't start or died |
+//! | 4 | no failure was found, but not everything could be read |
 //! | 130 | interrupted, after cleaning up |
 
 use std::process::ExitCode;
@@ -21,6 +22,8 @@ pub enum Exit {
     Usage,
     /// The environment is at fault.
     Environment,
+    /// No failure was found, but not everything could be read that should have been.
+    Incomplete,
     /// Interrupted, after cleaning up.
     Interrupted,
 }
@@ -32,6 +35,7 @@ impl From<Exit> for ExitCode {
             Exit::Found => 1,
             Exit::Usage => 2,
             Exit::Environment => 3,
+            Exit::Incomplete => 4,
             Exit::Interrupted => 130,
         })
     }

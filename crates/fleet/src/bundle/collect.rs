@@ -15,9 +15,9 @@ use tokio::time::timeout;
 use super::logs::{self, Log, Logs};
 use super::manifest::{Missing, lacking};
 use super::redact::Redactor;
-use crate::error::in_full;
+use crate::error::{FleetError, in_full};
 use crate::fleet::Fleet;
-use crate::kinds::EVENT;
+use crate::kinds::{EVENT, Kind};
 use crate::snapshot::{Asked, Taken, is_needed, list, take_what_can_be_had};
 use crate::start::HUB;
 
@@ -80,16 +80,7 @@ impl Bundle {
         let taking = take_what_can_be_had(&source.hub, &source.members, &redactor);
         let taken = timeout(limit, taking).await.unwrap_or_else(|_| nothing(source, limit));
         let snapshot = taken.snapshot;
-        let mut missing: Vec<Missing> = Vec::new();
-        // A hub that gave nothing says so itself.
-        if snapshot.hub().is_some_and(|hub| hub.unreachable.is_none()) {
-            missing.extend(taken.missing.iter().map(|(kind, error)| Missing {
-                cluster: Some(HUB.to_owned()),
-                what: kind.plural.to_owned(),
-                why: in_full(error),
-                needed: is_needed(*kind, error),
-            }));
-        }
+        let mut missing = unread(&snapshot, &taken.missing);
         let members = source.members.iter().map(|(name, member)| (name.as_str(), &member.client));
         let clients = std::iter::once((HUB, &source.hub.client)).chain(members);
         let clients = clients.zip(&snapshot.clusters).filter(|(_, cluster)| cluster.unreachable.is_none());
@@ -121,6 +112,21 @@ impl Bundle {
     }
 }
 
+/// The lists that clusters didn't give, as the bundle's table of contents says it. `of_hub` are the hub's with their errors.
+fn unread(snapshot: &Snapshot, of_hub: &[(Kind, FleetError)]) -> Vec<Missing> {
+    let needed: Vec<&str> =
+        of_hub.iter().filter(|(kind, error)| is_needed(*kind, error)).map(|(kind, _)| kind.plural).collect();
+    let lists = snapshot.clusters.iter().flat_map(|cluster| cluster.unread.iter().map(move |unread| (cluster, unread)));
+    let lists = lists.filter(|(_, unread)| unread.may_have_objects());
+    let missing = lists.map(|(cluster, unread)| Missing {
+        cluster: Some(cluster.name.clone()),
+        what: unread.resource.clone(),
+        why: unread.message.clone(),
+        needed: cluster.role == Role::Hub && needed.contains(&unread.resource.as_str()),
+    });
+    missing.collect()
+}
+
 fn no_answer(limit: Duration) -> String {
     format!("no answer within {} s", limit.as_secs())
 }
@@ -134,6 +140,7 @@ fn nothing(source: &Source, limit: Duration) -> Taken {
         objects: Vec::new(),
         logs: Vec::new(),
         unreachable: Some(no_answer(limit)),
+        unread: Vec::new(),
     };
     let members = source.members.keys().map(|name| cluster(name, Role::Member));
     let clusters = std::iter::once(cluster(HUB, Role::Hub)).chain(members).collect();
@@ -146,7 +153,7 @@ async fn events(clients: &[(&str, &Client)], redactor: &Redactor) -> (BTreeMap<S
     for (name, list) in join_all(lists).await {
         let cluster = name.to_owned();
         match list {
-            Ok(list) => drop(events.insert(cluster, list)),
+            Ok(list) => drop(events.insert(cluster, list.unwrap_or_default())),
             Err(error) => missing.push(Missing {
                 cluster: Some(cluster),
                 what: EVENT.plural.to_owned(),

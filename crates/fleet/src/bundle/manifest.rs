@@ -1,6 +1,6 @@
 //! `bundle.json`: what a bundle contains, and what it doesn't.
 
-use diagnosis::{Role, Snapshot};
+use diagnosis::{Role, Snapshot, UnreadKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,9 @@ pub struct ClusterEntry {
     /// Why nothing could be read, when nothing could.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unreachable: Option<String>,
+    /// Kinds that were asked for and not given, when others were. Bundles of fleetdrill 0.1.0 have none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unread: Vec<UnreadKind>,
 }
 
 /// A log in a bundle.

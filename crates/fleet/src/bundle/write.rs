@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, PodLog};
+use diagnosis::{ClusterSnapshot, PodLog, UnreadKind};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -66,6 +66,7 @@ impl Bundle {
                 objects: objects.len(),
                 events: events.map_or(0, Vec::len),
                 unreachable: cluster.unreachable.as_deref().map(|why| redactor.text(why).into_owned()),
+                unread: cluster.unread.iter().map(|kind| unread_without_secrets(kind, &redactor)).collect(),
                 directory: directory.clone(),
             });
             contents.push((file::of_cluster(&directory, file::OBJECTS), json(&objects)));
@@ -111,6 +112,10 @@ fn objects(cluster: &ClusterSnapshot, redactor: &Redactor) -> Vec<Value> {
         of_core && matches!(object.get("kind").and_then(Value::as_str), Some("Secret" | "ConfigMap"))
     };
     cluster.objects.iter().filter(|o| !is_secret(o)).map(|object| redacted(object, redactor)).collect()
+}
+
+fn unread_without_secrets(kind: &UnreadKind, redactor: &Redactor) -> UnreadKind {
+    UnreadKind { message: redactor.text(&kind.message).into_owned(), ..kind.clone() }
 }
 
 fn without_secrets(log: &PodLog, redactor: &Redactor) -> PodLog {

@@ -1,5 +1,7 @@
 //! Why scenarios can't run on a fleet that exists already.
 
+use std::collections::BTreeMap;
+
 use thiserror::Error;
 
 use super::DISPOSABLE;
@@ -46,12 +48,12 @@ pub enum ExistingError {
         clusters: Vec<String>,
     },
     /// Scenarios would be refused.
-    #[error("rights are missing on {cluster}: {}", rights.join(", "))]
+    #[error("rights are missing on {cluster}:{}", lines(rights))]
     Rights {
         /// The cluster's name in the fleet.
         cluster: String,
-        /// Verbs and resources.
-        rights: Vec<String>,
+        /// The verbs that are refused, by resource with its group.
+        rights: BTreeMap<String, Vec<&'static str>>,
     },
     /// Another run uses the fleet.
     #[error("run {run} uses MemberCluster/{member}, or has died and left its annotation")]
@@ -92,7 +94,11 @@ impl ExistingError {
                 "if nothing in them is needed, mark each: kubectl --context CONTEXT label namespace kube-system \
                  {DISPOSABLE}=true; `fleetdrill diagnose` and `collect` need no mark, they only read"
             ),
-            Self::Rights { .. } => "use contexts of an administrator of each cluster".into(),
+            Self::Rights { .. } => {
+                "use contexts of an administrator of each cluster: scenarios make and delete objects; to \
+                 read only, the role in docs/own-fleet.md is enough (fleetdrill diagnose, collect)"
+                    .into()
+            }
             Self::Busy { run, .. } => {
                 format!("wait for it, or if it has died: fleetdrill down --run {run}, with the same contexts")
             }
@@ -103,6 +109,13 @@ impl ExistingError {
     }
 }
 
+/// One line for each resource: `configmaps: create, patch`.
+fn lines(rights: &BTreeMap<String, Vec<&'static str>>) -> String {
+    let lines: Vec<String> =
+        rights.iter().map(|(resource, verbs)| format!("\n{resource}: {}", verbs.join(", "))).collect();
+    lines.concat()
+}
+
 fn joined_ones(joined: &[String]) -> String {
     if joined.is_empty() { "none has".to_owned() } else { format!("these have: {}", joined.join(", ")) }
 }
@@ -110,4 +123,20 @@ fn joined_ones(joined: &[String]) -> String {
 fn are(clusters: &[String]) -> String {
     let verb = if clusters.len() == 1 { "is" } else { "are" };
     format!("{} {verb}", clusters.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_rights_have_a_line_for_each_kind() {
+        let rights = [("configmaps", vec!["create", "patch"]), ("works.placement.kubernetes-fleet.io", vec!["delete"])];
+        let rights = rights.map(|(resource, verbs)| (resource.to_owned(), verbs)).into();
+        let error = ExistingError::Rights { cluster: "hub".into(), rights };
+        assert_eq!(
+            error.to_string(),
+            "rights are missing on hub:\nconfigmaps: create, patch\nworks.placement.kubernetes-fleet.io: delete"
+        );
+    }
 }

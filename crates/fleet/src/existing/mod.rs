@@ -23,7 +23,7 @@ use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
 pub use self::error::ExistingError;
-pub use self::sweep::{Swept, sweep};
+pub use self::sweep::{Swept, UnseenKind, sweep};
 use crate::Fleet;
 use crate::agents::Agents;
 use crate::capability::Capabilities;

@@ -1,5 +1,7 @@
 //! Whether scenarios may do what they do.
 
+use std::collections::BTreeMap;
+
 use clusters::cluster::Cluster;
 use futures::StreamExt as _;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
@@ -60,13 +62,17 @@ async fn of_cluster(cluster: &Cluster, kinds: &[Kind]) -> Result<(), FleetError>
         .map(async |(verb, kind)| {
             let allowed = may(cluster, verb, kind.group, kind.plural).await?;
             let group = if kind.group.is_empty() { String::new() } else { format!(".{}", kind.group) };
-            Ok::<_, FleetError>((!allowed).then(|| format!("{verb} {}{group}", kind.plural)))
+            Ok::<_, FleetError>((!allowed).then(|| (format!("{}{group}", kind.plural), verb)))
         })
         .buffered(AT_ONCE)
         .collect()
         .await;
-    let missing: Vec<Option<String>> = answers.into_iter().collect::<Result<_, _>>()?;
-    let rights: Vec<String> = missing.into_iter().flatten().collect();
+    let mut rights: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for answer in answers {
+        if let Some((resource, verb)) = answer? {
+            rights.entry(resource).or_default().push(verb);
+        }
+    }
     if rights.is_empty() { Ok(()) } else { Err(ExistingError::Rights { cluster: cluster.name.clone(), rights }.into()) }
 }
 

@@ -88,8 +88,17 @@ impl Labelled {
 pub struct Swept {
     /// How many objects there were.
     pub objects: usize,
-    /// Kinds that may not be listed, with their cluster: of these something may be left.
-    pub unseen: BTreeSet<String>,
+    /// Kinds that may not be listed: of these something may be left.
+    pub unseen: BTreeSet<UnseenKind>,
+}
+
+/// A kind that the credentials may not list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnseenKind {
+    /// The cluster's name in the fleet.
+    pub cluster: String,
+    /// The plural of the kind, with its group.
+    pub resource: String,
 }
 
 /// Removes what a run has made on these clusters, the hub first, and gives its MemberClusters back as they were. Again on what is
@@ -142,7 +151,7 @@ async fn labelled(
     cluster: &Cluster,
     kinds: &[ApiResource],
     run: &str,
-    unseen: &mut BTreeSet<String>,
+    unseen: &mut BTreeSet<UnseenKind>,
 ) -> Result<Vec<Labelled>, FleetError> {
     let params = ListParams::default().labels(&format!("{RUN_LABEL}={run}"));
     let lists: Vec<_> = futures::stream::iter(kinds)
@@ -162,13 +171,16 @@ async fn labelled(
     let mut labelled = Vec::new();
     for list in lists {
         let (resource, objects) = list?;
-        match objects {
-            Some(objects) => labelled.extend(objects.into_iter().map(|object| {
-                let (cluster, resource) = (cluster.clone(), resource.clone());
-                Labelled { cluster, resource, object }
-            })),
-            None => drop(unseen.insert(format!("{} on {}", resource.plural, cluster.name))),
-        }
+        let Some(objects) = objects else {
+            let group = if resource.group.is_empty() { String::new() } else { format!(".{}", resource.group) };
+            let resource = format!("{}{group}", resource.plural);
+            unseen.insert(UnseenKind { cluster: cluster.name.clone(), resource });
+            continue;
+        };
+        labelled.extend(objects.into_iter().map(|object| {
+            let (cluster, resource) = (cluster.clone(), resource.clone());
+            Labelled { cluster, resource, object }
+        }));
     }
     Ok(labelled)
 }

@@ -6,7 +6,7 @@ use diagnosis::{ClusterSnapshot, Role, Snapshot};
 use futures::future::join_all;
 
 use super::logs;
-use super::take::{Asked, addressed, objects};
+use super::take::{Asked, addressed, lists};
 use crate::bundle::Redactor;
 
 /// Adds it to a snapshot: projects, what the destinations have, and the logs of what failed there.
@@ -17,18 +17,20 @@ pub(super) async fn add(snapshot: &mut Snapshot, hub: &Asked, members: &BTreeMap
         return;
     }
     let hub_is_destination = diagnosis::hub_is_destination(snapshot);
-    let lists = snapshot.clusters.iter_mut().map(|cluster| async move {
+    let additions = snapshot.clusters.iter_mut().map(|cluster| async move {
         if let Some(asked) = asked(cluster, hub, members) {
             add_objects(cluster, asked, hub_is_destination, redactor).await;
         }
     });
-    join_all(lists).await;
+    join_all(additions).await;
     let wanted = diagnosis::wanted_logs(snapshot);
     let wanted = &wanted;
     let logs = snapshot.clusters.iter_mut().map(|cluster| async move {
         if let Some(asked) = asked(cluster, hub, members) {
             let of_it = wanted.iter().filter(|log| log.cluster == cluster.name);
-            cluster.logs = logs::ends(&asked.client, of_it, redactor).await;
+            let (logs, unread) = logs::ends(&asked.client, of_it, redactor).await;
+            cluster.logs = logs;
+            cluster.unread.extend(unread);
         }
     });
     join_all(logs).await;
@@ -49,9 +51,7 @@ async fn add_objects(cluster: &mut ClusterSnapshot, asked: &Asked, hub_is_destin
     let workloads = if is_hub && hub_is_destination { diagnosis::MEMBER_KINDS } else { &[] };
     let destination = if is_hub && !hub_is_destination { &[] } else { diagnosis::DESTINATION_KINDS };
     let kinds = [project, workloads, destination].into_iter().flat_map(addressed);
-    let (objects, missing) = objects(&cluster.name, &asked.client, kinds, redactor).await;
-    for (kind, error) in missing {
-        tracing::debug!(cluster = cluster.name, kind = kind.plural, %error, "not read");
-    }
-    cluster.objects.extend(objects);
+    let lists = lists(&cluster.name, &asked.client, kinds, redactor).await;
+    cluster.unread.extend(lists.unread());
+    cluster.objects.extend(lists.objects);
 }

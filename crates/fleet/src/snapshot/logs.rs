@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use diagnosis::{PodLog, WantedLog};
+use diagnosis::{PodLog, UnreadKind, UnreadReason, WantedLog};
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
@@ -21,29 +21,43 @@ const CHARACTERS: usize = 4000;
 /// read the log.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// The ends of some logs of a cluster, without secrets. What can't be read is left out.
+/// The ends of some logs of a cluster, without secrets, and the refusal where the credentials may not read logs. Other logs that
+/// can't be read are left out.
 pub(super) async fn ends<'a>(
     client: &Client,
     wanted: impl Iterator<Item = &'a WantedLog>,
     redactor: &Redactor,
-) -> Vec<PodLog> {
+) -> (Vec<PodLog>, Option<UnreadKind>) {
     let reads = wanted.map(|log| async move {
         let api: Api<Pod> = Api::namespaced(client.clone(), &log.namespace);
         let container = Some(log.container.clone());
         let asked = LogParams { container, tail_lines: Some(LINES), ..LogParams::default() };
         match timeout(LIMIT, api.logs(&log.pod, &asked)).await {
-            Ok(Ok(text)) => Some(log_of(log, &redactor.text(&text))),
+            Ok(Ok(text)) => Ok(Some(log_of(log, &redactor.text(&text)))),
+            Ok(Err(kube::Error::Api(status))) if status.code == 403 => Err(UnreadKind {
+                group: String::new(),
+                resource: "pods/log".to_owned(),
+                reason: UnreadReason::Forbidden,
+                message: status.message.clone(),
+            }),
             Ok(Err(error)) => {
                 tracing::debug!(?log, %error, "no log");
-                None
+                Ok(None)
             }
             Err(_) => {
                 tracing::debug!(?log, "no log: no answer within {} s", LIMIT.as_secs());
-                None
+                Ok(None)
             }
         }
     });
-    join_all(reads).await.into_iter().flatten().collect()
+    let (mut logs, mut unread) = (Vec::new(), None);
+    for read in join_all(reads).await {
+        match read {
+            Ok(log) => logs.extend(log),
+            Err(refusal) => unread = Some(refusal),
+        }
+    }
+    (logs, unread)
 }
 
 fn log_of(log: &WantedLog, text: &str) -> PodLog {

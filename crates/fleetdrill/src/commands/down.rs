@@ -1,9 +1,12 @@
 //! `fleetdrill down`.
 
+use std::collections::BTreeMap;
+
 use clusters::error::ClusterError;
 use clusters::keeper::Keeper;
 use clusters::stderr_line;
 use clusters::{docker, kind, state_dir};
+use fleet::existing::{Swept, UnseenKind};
 use fleet::{HUB, existing};
 
 use super::target::contexts;
@@ -70,13 +73,49 @@ async fn sweep(run: &str, given: &Contexts) -> Result<Exit, CommandError> {
         clusters.push(contexts.cluster(member).await?);
     }
     let swept = existing::sweep(&clusters, run).await?;
-    match swept.objects {
-        0 => stderr_line!("run {run} has left nothing"),
-        n => stderr_line!("{n} objects of run {run} removed"),
+    stderr_line!("{}", outcome(run, &swept));
+    if swept.unseen.is_empty() {
+        return Ok(Exit::Fine);
     }
-    if !swept.unseen.is_empty() {
-        let unseen: Vec<String> = swept.unseen.into_iter().collect();
-        stderr_line!("not seen, because these credentials may not list them: {}", unseen.join(", "));
+    stderr_line!("warning: what may not be listed can't be removed either. These kinds weren't looked at:");
+    for (cluster, kinds) in by_cluster(&swept) {
+        stderr_line!("  on {cluster}: {}", kinds.join(", "));
     }
-    Ok(Exit::Fine)
+    stderr_line!("\nhint: use contexts of an administrator of each cluster");
+    Ok(Exit::Incomplete)
+}
+
+/// What a sweep came to, in a sentence.
+fn outcome(run: &str, swept: &Swept) -> String {
+    match (swept.objects, swept.unseen.is_empty()) {
+        (0, true) => format!("run {run} has left nothing"),
+        (0, false) => format!("nothing of run {run} is among what these credentials may list"),
+        (n, true) => format!("{n} objects of run {run} removed"),
+        (n, false) => format!("{n} objects of run {run} removed; there may be more"),
+    }
+}
+
+fn by_cluster(swept: &Swept) -> BTreeMap<&str, Vec<&str>> {
+    let mut clusters: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for UnseenKind { cluster, resource } in &swept.unseen {
+        clusters.entry(cluster).or_default().push(resource);
+    }
+    clusters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_said_to_be_left_only_by_who_could_look() {
+        let unseen = |cluster: &str, resource: &str| UnseenKind { cluster: cluster.into(), resource: resource.into() };
+        let mut swept = Swept::default();
+        assert_eq!(outcome("xyz", &swept), "run xyz has left nothing");
+        swept.unseen = [unseen("hub", "pods"), unseen("hub", "secrets"), unseen("east", "pods")].into();
+        assert_eq!(outcome("xyz", &swept), "nothing of run xyz is among what these credentials may list");
+        assert_eq!(by_cluster(&swept), [("hub", vec!["pods", "secrets"]), ("east", vec!["pods"])].into());
+        swept.objects = 3;
+        assert_eq!(outcome("xyz", &swept), "3 objects of run xyz removed; there may be more");
+    }
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use fleet::error::message;
 use owo_colors::OwoColorize;
 
 use super::clean;
@@ -11,7 +12,7 @@ use super::style::{ERROR, HINT};
 
 /// Prints an error with its causes and a hint to stderr. Where stderr can't be written to, nothing happens: there is
 /// nowhere left to say so.
-pub fn print_error(err: &dyn Error, hint: Option<&str>) {
+pub fn print_error(err: &(dyn Error + 'static), hint: Option<&str>) {
     let _ = anstream::stderr().write_all(error_text(err, hint).as_bytes());
 }
 
@@ -19,12 +20,13 @@ pub fn print_error(err: &dyn Error, hint: Option<&str>) {
 ///
 /// A cause that its effect already quotes is left out: many libraries' messages contain their source's.
 #[must_use]
-pub fn error_text(err: &dyn Error, hint: Option<&str>) -> String {
-    let mut shown = err.to_string();
+pub fn error_text(err: &(dyn Error + 'static), hint: Option<&str>) -> String {
+    let mut shown = message(err);
     let mut text = format!("{} {}\n", "error:".style(ERROR), indent_rest(&shown, 2));
     let mut next = err.source();
     while let Some(cause) = next {
-        let message = cause.to_string();
+        // An API server's refusal in its own words: kube's have all fields of the status in them.
+        let message = message(cause);
         if !shown.contains(message.trim()) {
             let _ = writeln!(text, "  {} {}", "caused by:".style(ERROR), indent_rest(&message, 4));
             shown = message;
@@ -54,7 +56,7 @@ mod tests {
         source: Option<Box<Layer>>,
     }
 
-    fn plain(err: &dyn Error, hint: Option<&str>) -> String {
+    fn plain(err: &(dyn Error + 'static), hint: Option<&str>) -> String {
         anstream::adapter::strip_str(&error_text(err, hint)).to_string()
     }
 
@@ -71,6 +73,13 @@ mod tests {
 
         hint: another run may hold the port: `fleetdrill status` lists them
         ");
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_the_api_server_s_words() {
+        let status = kube::core::Status::failure("works is forbidden", "Forbidden").with_code(403);
+        let error = fleet::FleetError::api("hub", "list works")(kube::Error::Api(status.boxed()));
+        assert_eq!(plain(&error, None), "error: failed to list works on hub\n  caused by: works is forbidden\n");
     }
 
     #[test]
