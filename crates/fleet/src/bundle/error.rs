@@ -43,6 +43,16 @@ pub enum BundleError {
         /// What is missing.
         why: String,
     },
+    /// It is larger than may be read.
+    #[error("{} is too large: {what}", path.display())]
+    TooLarge {
+        /// The bundle.
+        path: PathBuf,
+        /// What there is too much of.
+        what: String,
+        /// The limit from which all others follow, in MiB.
+        mebibytes: u64,
+    },
     /// What a diagnosis needs couldn't be read when it was taken.
     #[error("{} can't be diagnosed: when it was taken, {what} couldn't be read: {why}", path.display())]
     Incomplete {
@@ -78,6 +88,10 @@ impl BundleError {
             Self::Newer { fleetdrill, .. } => {
                 Some(format!("fleetdrill {fleetdrill} wrote it: use that version or a newer one"))
             }
+            Self::TooLarge { mebibytes, .. } => Some(format!(
+                "if it comes from somebody you trust, raise the limit of {mebibytes} MiB: --from-limit MIB, or \
+                 FLEETDRILL_FROM_LIMIT; reading takes up to five times as much memory"
+            )),
             Self::Truncated { .. } => Some("copy it again, or collect a new one".into()),
             Self::Incomplete { .. } => {
                 Some("collect a new one when that can be read; what else this one has can be looked at as it is".into())

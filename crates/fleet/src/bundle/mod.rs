@@ -16,6 +16,7 @@
 
 mod collect;
 mod error;
+mod limit;
 mod logs;
 mod manifest;
 mod read;
@@ -24,6 +25,7 @@ mod write;
 
 pub use self::collect::{Bundle, Source};
 pub use self::error::BundleError;
+pub use self::limit::SizeLimit;
 pub use self::logs::Log;
 pub use self::manifest::{ClusterEntry, LogEntry, Manifest, Missing, SCHEMA};
 pub use self::read::Saved;

@@ -1,21 +1,21 @@
 //! Reading what a diagnosis needs from a bundle.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, Snapshot};
+use diagnosis::{ClusterSnapshot, Role, Snapshot, UnreadKind, UnreadReason};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::BundleError;
 use super::file;
-use super::manifest::{ClusterEntry, KIND, Manifest, SCHEMA, lacking};
+use super::limit::{Budget, CappedReader, SizeLimit};
+use super::manifest::{ClusterEntry, KIND, Manifest, Missing, SCHEMA, lacking};
 
-/// How much an archive may unpack to, in bytes. What is larger was made to fill the memory.
-const LIMIT: u64 = 4 << 30;
+use crate::kinds;
 
 /// What a bundle says to the diagnosis.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,10 +40,12 @@ impl Saved {
     /// Reads a directory or a `.tar.gz` file. This blocks.
     ///
     /// # Errors
-    /// When it is no bundle, a newer fleetdrill wrote it, or something of it is missing.
-    pub fn read(path: &Path) -> Result<Self, BundleError> {
-        let files = Files::open(path)?;
-        let text = files.get(file::MANIFEST)?.ok_or_else(|| not_a_bundle(path, "it has no bundle.json"))?;
+    /// When it is no bundle, a newer fleetdrill wrote it, something of it is missing, or it is larger than the limit.
+    pub fn read(path: &Path, limit: SizeLimit) -> Result<Self, BundleError> {
+        let budget = &mut Budget::new(path, limit);
+        let mut files = Files::open(path, budget)?;
+        let text = files.take(file::MANIFEST, budget)?.ok_or_else(|| not_a_bundle(path, "it has no bundle.json"))?;
+        budget.count_values(&text)?;
         let header: Header = parsed(path, file::MANIFEST, &text)?;
         if header.bundle != KIND {
             return Err(not_a_bundle(path, "its bundle.json is another program's"));
@@ -53,8 +55,11 @@ impl Saved {
             return Err(BundleError::Newer { path: path.to_owned(), schema, fleetdrill });
         }
         let manifest: Manifest = parsed(path, file::MANIFEST, &text)?;
-        let clusters = manifest.clusters.iter().map(|entry| cluster(path, &files, entry));
-        let clusters = clusters.collect::<Result<_, _>>()?;
+        apart(path, &manifest.clusters)?;
+        let mut clusters = Vec::new();
+        for entry in &manifest.clusters {
+            clusters.push(cluster(path, &mut files, entry, &manifest.missing, budget)?);
+        }
         let snapshot = Snapshot { taken_at: manifest.taken_at, clusters };
         Ok(Self { manifest, snapshot, path: path.to_owned() })
     }
@@ -75,23 +80,67 @@ impl Saved {
     }
 }
 
-fn cluster(path: &Path, files: &Files, entry: &ClusterEntry) -> Result<ClusterSnapshot, BundleError> {
+/// Sees that there is one hub, and that no two clusters have a name or a directory in common.
+fn apart(path: &Path, clusters: &[ClusterEntry]) -> Result<(), BundleError> {
+    let hubs = clusters.iter().filter(|cluster| cluster.role == Role::Hub).count();
+    if hubs > 1 {
+        return Err(not_a_bundle(path, &format!("it has {hubs} hubs")));
+    }
+    let (mut names, mut directories) = (BTreeSet::new(), BTreeSet::new());
+    for ClusterEntry { name, directory, .. } in clusters {
+        if !names.insert(name) {
+            return Err(not_a_bundle(path, &format!("it has two clusters of the name `{name}`")));
+        }
+        if !directories.insert(directory) {
+            return Err(not_a_bundle(path, &format!("two of its clusters have the directory `{directory}`")));
+        }
+    }
+    Ok(())
+}
+
+fn cluster(
+    path: &Path,
+    files: &mut Files,
+    entry: &ClusterEntry,
+    missing: &[Missing],
+    budget: &mut Budget,
+) -> Result<ClusterSnapshot, BundleError> {
     // A bundle comes from elsewhere; it must not make us read outside of it.
     let mut parts = Path::new(&entry.directory).components();
     if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
         return Err(not_a_bundle(path, &format!("`{}` is no cluster's directory", entry.directory)));
     }
     let file = file::of_cluster(&entry.directory, file::OBJECTS);
-    let text = files.get(&file)?.ok_or_else(|| truncated(path, format!("{file} is missing")))?;
+    let text = files.take(&file, budget)?.ok_or_else(|| truncated(path, format!("{file} is missing")))?;
+    budget.count_values(&text)?;
     let objects: Vec<_> = parsed(path, &file, &text)?;
+    budget.count_objects(objects.len())?;
     if objects.len() != entry.objects {
         return Err(truncated(path, format!("{file} has {} objects instead of {}", objects.len(), entry.objects)));
     }
     // Bundles of an older fleetdrill have none, and whoever passes one on may take them out.
     let file = file::of_cluster(&entry.directory, file::LOGS);
-    let logs = files.get(&file)?.map(|text| parsed(path, &file, &text)).transpose()?.unwrap_or_default();
-    let ClusterEntry { name, role, server, unreachable, .. } = entry.clone();
-    Ok(ClusterSnapshot { name, role, server, objects, logs, unreachable })
+    let logs = files.take(&file, budget)?.map(|text| parsed(path, &file, &text)).transpose()?.unwrap_or_default();
+    let ClusterEntry { name, role, server, unreachable, mut unread, .. } = entry.clone();
+    if unread.is_empty() {
+        unread = missing.iter().filter_map(|missing| unread_of_old(missing, &name)).collect();
+    }
+    Ok(ClusterSnapshot { name, role, server, objects, logs, unreachable, unread })
+}
+
+/// A list that fleetdrill 0.1.0 said of the bundle, not of the cluster. That version kept no reason apart from the words.
+fn unread_of_old(missing: &Missing, cluster: &str) -> Option<UnreadKind> {
+    if missing.cluster.as_deref() != Some(cluster) {
+        return None;
+    }
+    let known = diagnosis::HUB_KINDS.iter().filter_map(|kind| kinds::find(kind.group, kind.kind));
+    let kind = known.into_iter().find(|kind| kind.plural == missing.what)?;
+    Some(UnreadKind {
+        group: kind.group.to_owned(),
+        resource: kind.plural.to_owned(),
+        reason: UnreadReason::Failed,
+        message: missing.why.clone(),
+    })
 }
 
 fn parsed<T: DeserializeOwned>(path: &Path, file: &str, text: &[u8]) -> Result<T, BundleError> {
@@ -120,7 +169,7 @@ enum Files {
 }
 
 impl Files {
-    fn open(path: &Path) -> Result<Self, BundleError> {
+    fn open(path: &Path, budget: &mut Budget) -> Result<Self, BundleError> {
         let unread = |source| BundleError::Read { path: path.to_owned(), source };
         if fs::metadata(path).map_err(unread)?.is_dir() {
             return Ok(Self::Directory(path.to_owned()));
@@ -132,26 +181,31 @@ impl Files {
         let mut magic = Vec::new();
         file.by_ref().take(2).read_to_end(&mut magic).map_err(unread)?;
         match magic[..] {
-            [0x1f, 0x8b] => Self::unpacked(io::Cursor::new(magic).chain(file)).map_err(|error| match error.kind() {
-                ErrorKind::UnexpectedEof => truncated(path, "the archive ends too early".into()),
-                ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-                    truncated(path, format!("the archive is damaged: {error}"))
-                }
-                ErrorKind::Other => not_a_bundle(path, &error.to_string()),
-                _ => unread(error),
-            }),
+            [0x1f, 0x8b] => {
+                Self::unpacked(io::Cursor::new(magic).chain(file), budget).map_err(|error| match error.kind() {
+                    ErrorKind::FileTooLarge => budget.exceeded(),
+                    ErrorKind::UnexpectedEof => truncated(path, "the archive ends too early".into()),
+                    ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+                        truncated(path, format!("the archive is damaged: {error}"))
+                    }
+                    ErrorKind::Other => not_a_bundle(path, &error.to_string()),
+                    _ => unread(error),
+                })
+            }
             [] => Err(truncated(path, "it is empty".into())),
             _ => Err(not_a_bundle(path, "it is neither a directory nor a .tar.gz file")),
         }
     }
 
-    fn unpacked(file: impl Read) -> io::Result<Self> {
-        let mut archive = tar::Archive::new(GzDecoder::new(file).take(LIMIT));
+    fn unpacked(file: impl Read, budget: &mut Budget) -> io::Result<Self> {
+        let mut archive = tar::Archive::new(CappedReader::new(GzDecoder::new(file), budget.of_archive()));
         let mut files = BTreeMap::new();
         for entry in archive.entries()? {
             let mut entry = entry?;
             let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
             if [file::MANIFEST, file::OBJECTS, file::LOGS].iter().any(|needed| name.ends_with(needed)) {
+                // What an entry says of its size is known before its content is read.
+                budget.take(entry.size())?;
                 let mut bytes = Vec::new();
                 entry.read_to_end(&mut bytes)?;
                 files.insert(name, bytes);
@@ -166,14 +220,25 @@ impl Files {
         Ok(Self::Archive(files.collect()))
     }
 
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, BundleError> {
+    /// Takes a file out.
+    fn take(&mut self, name: &str, budget: &mut Budget) -> Result<Option<Vec<u8>>, BundleError> {
         match self {
-            Self::Directory(dir) => match fs::read(dir.join(name)) {
-                Ok(bytes) => Ok(Some(bytes)),
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-                Err(source) => Err(BundleError::Read { path: dir.join(name), source }),
-            },
-            Self::Archive(files) => Ok(files.get(name).cloned()),
+            Self::Directory(dir) => {
+                let path = dir.join(name);
+                let unread = |source| BundleError::Read { path: path.clone(), source };
+                let file = match File::open(&path) {
+                    Ok(file) => file,
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                    Err(source) => return Err(unread(source)),
+                };
+                let size = file.metadata().map_err(unread)?.len();
+                budget.take(size).map_err(|_| budget.exceeded())?;
+                let mut bytes = Vec::new();
+                // It may have grown since.
+                file.take(size).read_to_end(&mut bytes).map_err(unread)?;
+                Ok(Some(bytes))
+            }
+            Self::Archive(files) => Ok(files.remove(name)),
         }
     }
 }

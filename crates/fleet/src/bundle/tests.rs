@@ -1,10 +1,11 @@
 //! What is written can be read again, and what can't be read is said.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, PodLog, Role, Snapshot};
+use diagnosis::{ClusterSnapshot, PodLog, Role, Snapshot, UnreadKind, UnreadReason};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -24,6 +25,7 @@ fn bundle() -> Bundle {
         objects,
         logs: Vec::new(),
         unreachable: unreachable.map(Into::into),
+        unread: Vec::new(),
     };
     let text = format!("got {JWT}\nmigration 0042 failed\n");
     let log = PodLog { namespace: "web".into(), pod: "migrate-x7k2p".into(), container: "migrate".into(), text };
@@ -81,14 +83,14 @@ fn expected() -> Snapshot {
 #[test]
 fn a_directory_is_read_as_it_was_written() {
     let (_dir, path) = written("b");
-    let saved = Saved::read(&path).unwrap();
+    let saved = Saved::read(&path, SizeLimit::default()).unwrap();
     assert_eq!(saved.snapshot, expected());
     assert_eq!(saved.manifest.about.as_deref(), Some("a scenario"));
     assert_eq!(saved.manifest.missing, bundle().missing);
     saved.check().unwrap();
     let directories: Vec<_> = saved.manifest.clusters.iter().map(|c| c.directory.as_str()).collect();
     assert_eq!(directories, ["hub", "east", "Hub-2"]);
-    assert_eq!(Saved::read(&path.join("bundle.json")).unwrap().snapshot, saved.snapshot);
+    assert_eq!(Saved::read(&path.join("bundle.json"), SizeLimit::default()).unwrap().snapshot, saved.snapshot);
 }
 
 #[test]
@@ -96,7 +98,7 @@ fn an_archive_is_read_as_it_was_written() {
     for name in ["b.tar.gz", "B.TGZ"] {
         let (_dir, path) = written(name);
         assert!(path.is_file());
-        assert_eq!(Saved::read(&path).unwrap().snapshot, expected());
+        assert_eq!(Saved::read(&path, SizeLimit::default()).unwrap().snapshot, expected());
     }
 }
 
@@ -133,7 +135,7 @@ fn nothing_is_overwritten_and_nothing_half_done_is_left() {
 #[test]
 fn what_is_no_bundle_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = |path: &Path| Saved::read(path).unwrap_err();
+    let refused = |path: &Path| Saved::read(path, SizeLimit::default()).unwrap_err();
     assert!(matches!(refused(&dir.path().join("nothing")), BundleError::Read { .. }));
     assert!(matches!(refused(dir.path()), BundleError::NotABundle { .. }));
     let file = dir.path().join("file");
@@ -150,7 +152,7 @@ fn what_is_no_bundle_is_refused() {
 fn a_newer_format_is_named() {
     let (_dir, path) = written("b");
     edit(&path.join("bundle.json"), |m| *m = json!({"bundle": "fleetdrill", "schema": 2, "fleetdrill": "9.0.0"}));
-    let error = Saved::read(&path).unwrap_err();
+    let error = Saved::read(&path, SizeLimit::default()).unwrap_err();
     assert!(matches!(&error, BundleError::Newer { schema: 2, fleetdrill, .. } if fleetdrill == "9.0.0"), "{error:?}");
     assert!(error.hint().unwrap().contains("9.0.0"));
 }
@@ -161,7 +163,7 @@ fn what_is_cut_short_is_noticed() {
         let bytes = fs::read(path).unwrap();
         fs::write(path, &bytes[..at.min(bytes.len())]).unwrap();
     };
-    let is_truncated = |path: &Path| match Saved::read(path) {
+    let is_truncated = |path: &Path| match Saved::read(path, SizeLimit::default()) {
         Err(BundleError::Truncated { .. }) => {}
         other => panic!("{other:?}"),
     };
@@ -189,9 +191,9 @@ fn logs_may_be_taken_out_by_whoever_passes_it_on() {
     let (_dir, path) = written("b");
     fs::remove_dir_all(path.join("logs")).unwrap();
     fs::remove_file(path.join("clusters/hub/events.json")).unwrap();
-    assert_eq!(Saved::read(&path).unwrap().snapshot, expected());
+    assert_eq!(Saved::read(&path, SizeLimit::default()).unwrap().snapshot, expected());
     fs::remove_file(path.join("clusters/east/logs.json")).unwrap();
-    assert_eq!(Saved::read(&path).unwrap().snapshot.clusters[1].logs, []);
+    assert_eq!(Saved::read(&path, SizeLimit::default()).unwrap().snapshot.clusters[1].logs, []);
 }
 
 #[test]
@@ -199,7 +201,7 @@ fn a_bundle_of_an_older_fleetdrill_has_neither_addresses_nor_logs() {
     let (_dir, path) = written("b");
     edit(&path.join("bundle.json"), |m| drop(m["clusters"][1].as_object_mut().unwrap().remove("server")));
     fs::remove_file(path.join("clusters/east/logs.json")).unwrap();
-    let east = &Saved::read(&path).unwrap().snapshot.clusters[1];
+    let east = &Saved::read(&path, SizeLimit::default()).unwrap().snapshot.clusters[1];
     assert_eq!((&east.server, east.logs.len(), east.objects.len()), (&None, 0, 1));
 }
 
@@ -214,7 +216,53 @@ fn without_the_hub_there_is_no_diagnosis() {
     for (name, bundle, what) in [("c", without, "the hub"), ("d", lacking, "the hub's works")] {
         let path = dir.path().join(name);
         bundle.write(&path).unwrap();
-        let error = Saved::read(&path).unwrap().check().unwrap_err();
+        let error = Saved::read(&path, SizeLimit::default()).unwrap().check().unwrap_err();
         assert!(matches!(&error, BundleError::Incomplete { what: w, .. } if w == what), "{error:?}");
     }
+}
+
+#[test]
+fn kinds_that_were_not_read_are_kept_with_the_reason() {
+    let kind = UnreadKind {
+        group: "argoproj.io".into(),
+        resource: "applications".into(),
+        reason: UnreadReason::NotServed,
+        message: format!("got {JWT}"),
+    };
+    let (dir, mut bundle) = (tempfile::tempdir().unwrap(), bundle());
+    bundle.snapshot.clusters[1].unread = vec![kind.clone()];
+    let path = dir.path().join("b");
+    bundle.write(&path).unwrap();
+    let read = Saved::read(&path, SizeLimit::default()).unwrap().snapshot;
+    assert_eq!(read.clusters[1].unread, [UnreadKind { message: format!("got {REMOVED}"), ..kind }]);
+
+    // Of fleetdrill 0.1.0 there are only its words.
+    edit(&path.join("bundle.json"), |manifest| {
+        manifest["clusters"][1].as_object_mut().unwrap().remove("unread");
+        let refused = json!({"cluster": "hub", "what": "roles", "why": "roles is forbidden"});
+        manifest["missing"] = json!([refused, {"cluster": "hub", "what": "events", "why": "no"}]);
+    });
+    let read = Saved::read(&path, SizeLimit::default()).unwrap().snapshot;
+    let unread: Vec<_> = read.clusters[0].unread.iter().map(|kind| (kind.full_name(), kind.reason)).collect();
+    assert_eq!(unread, [("roles.rbac.authorization.k8s.io".to_owned(), UnreadReason::Failed)]);
+    assert_eq!(read.clusters[1].unread, []);
+}
+
+#[test]
+fn a_file_of_an_archive_is_refused_by_the_size_that_it_claims() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("b.tar.gz");
+    let encoder = flate2::write::GzEncoder::new(fs::File::create(&path).unwrap(), flate2::Compression::fast());
+    let mut header = tar::Header::new_gnu();
+    header.set_path("b/clusters/hub/objects.json").unwrap();
+    header.set_size(1 << 30);
+    header.set_cksum();
+    let mut archive = tar::Builder::new(encoder);
+    archive.get_mut().write_all(header.as_bytes()).unwrap();
+    archive.into_inner().unwrap().finish().unwrap();
+    let error = Saved::read(&path, SizeLimit::default()).unwrap_err();
+    assert!(matches!(error, BundleError::TooLarge { mebibytes: 256, .. }), "{error:?}");
+    // Allowed that much, it turns out to be cut short.
+    let error = Saved::read(&path, SizeLimit::of_mebibytes(2048)).unwrap_err();
+    assert!(matches!(error, BundleError::Truncated { .. }), "{error:?}");
 }
