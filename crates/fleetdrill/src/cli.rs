@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clusters::kind;
 
+use fleet::bundle::SizeLimit;
 use fleet::upgrade::Order;
 use strum::IntoEnumIterator;
 
@@ -20,7 +21,8 @@ use crate::train::exercise::Level;
     version,
     max_term_width = 100,
     after_help = "Exit codes: 0 fine; 1 a scenario failed or a finding was made; \
-2 wrong usage or input; 3 the environment is at fault; 130 interrupted, after cleaning up."
+2 wrong usage or input; 3 the environment is at fault; 4 nothing was found, but not everything could be read; \
+130 interrupted, after cleaning up."
 )]
 pub struct Cli {
     /// What to do.
@@ -89,6 +91,7 @@ impl Scenarios {
 
 /// `fleetdrill run`.
 #[derive(Debug, Args)]
+#[command(mut_arg("members", |arg| arg.value_name("N|PATTERN").help(MEMBERS_OF_RUN)))]
 pub struct Run {
     /// The scenarios.
     #[command(flatten)]
@@ -108,9 +111,6 @@ pub struct Run {
     /// The contexts of a fleet that exists already.
     #[command(flatten)]
     pub contexts: Contexts,
-    /// How many members the fleet has
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_MEMBERS)))]
-    pub members: u8,
     /// How many scenarios run at the same time; 32 by default, on real nodes (--provider kind) eight for each processor, two of them with nodes of their own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub jobs: Option<u8>,
@@ -141,6 +141,20 @@ pub struct Run {
     /// Use only ASCII characters
     #[arg(long)]
     pub ascii: bool,
+}
+
+const MEMBERS_OF_RUN: &str = "How many members the fleet has, 3 by default; with --provider existing, the members: all contexts \
+    that match a pattern, each by its context's name, e.g. 'aks-*'";
+
+impl Run {
+    /// How many members a new fleet gets.
+    #[must_use]
+    pub fn member_count(&self) -> u8 {
+        match self.contexts.members {
+            Some(Members::Count(count)) => count,
+            Some(Members::Pattern(_)) | None => 3,
+        }
+    }
 }
 
 /// `fleetdrill upgrade`.
@@ -274,8 +288,8 @@ pub struct Down {
 /// `fleetdrill diagnose`.
 #[derive(Debug, Args)]
 pub struct Diagnose {
-    /// One object, e.g. `clusterresourceplacement/web`, `csur/release-7`, `sur/apps/release-7` or `application/web`; all by
-    /// default
+    /// One object, e.g. `clusterresourceplacement/web`, `csur/release-7`, `sur/apps/release-7`, `membercluster/east` or
+    /// `application/web`; all by default
     #[arg(value_name = "KIND/NAME")]
     pub object: Option<String>,
     /// The object's namespace; any by default
@@ -285,18 +299,58 @@ pub struct Diagnose {
     #[command(flatten)]
     pub target: Target,
     /// A bundle that `fleetdrill collect` or a failed scenario left, instead of a fleet
-    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["fleet", "kubeconfig", "hub", "member"])]
+    #[arg(
+        long,
+        value_name = "BUNDLE",
+        conflicts_with_all = ["fleet", "kubeconfig", "hub", "member", "members_from", "members"]
+    )]
     pub from: Option<PathBuf>,
+    /// How large the files of a bundle may be together, in MiB; reading takes up to five times as much memory
+    #[arg(
+        long,
+        value_name = "MIB",
+        env = "FLEETDRILL_FROM_LIMIT",
+        hide_env_values = true,
+        default_value_t = SizeLimit::DEFAULT_MEBIBYTES
+    )]
+    pub from_limit: u64,
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
-    pub output: Format,
+    pub output: DiagnoseFormat,
+    /// What ends the command with another exit code than 0; several, separated by commas
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "failure,incomplete")]
+    pub fail_on: Vec<FailOn>,
+}
+
+/// How a diagnosis comes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiagnoseFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+    /// For a ticket
+    Markdown,
+}
+
+/// What ends `fleetdrill diagnose` with another exit code than 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A notice or a failure was found: exit code 1
+    Notice,
+    /// A failure was found: exit code 1
+    Failure,
+    /// Not everything could be read: exit code 4, unless it is 1 already
+    Incomplete,
 }
 
 /// Which fleet a command reads.
 #[derive(Debug, Args)]
 pub struct Target {
-    /// A fleet that `fleetdrill up` made; the default without --kubeconfig or --hub
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "hub", "member"])]
+    /// A fleet that `fleetdrill up` made; without it, and without contexts, the fleet that is up here, unless KUBECONFIG is set
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "hub", "member", "members_from", "members"])]
     pub fleet: Option<String>,
     /// Its contexts.
     #[command(flatten)]
@@ -312,16 +366,52 @@ pub struct Contexts {
     /// The hub's context; the current one by default
     #[arg(long, value_name = "CONTEXT")]
     pub hub: Option<String>,
-    /// A member's context, by the name of its MemberCluster; may be given several times
-    #[arg(long, value_name = "NAME=CONTEXT")]
+    /// A member by the name of its MemberCluster, with its context where that has another name; may be given several times
+    #[arg(long, value_name = "NAME[=CONTEXT]")]
     pub member: Vec<String>,
+    /// A file with members, one NAME or NAME=CONTEXT on a line; # begins a comment
+    #[arg(long, value_name = "FILE")]
+    pub members_from: Option<PathBuf>,
+    /// All contexts but the hub's that match a pattern, each a member by its context's name, e.g. 'aks-*'
+    #[arg(long, value_name = "PATTERN")]
+    pub members: Option<Members>,
+}
+
+/// What `--members` says: how many members to make, or which contexts are members'.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// How many, 1 to [`MOST_MEMBERS`].
+    Count(u8),
+    /// A pattern that contexts' names match.
+    Pattern(String),
+}
+
+impl std::str::FromStr for Members {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<u64>() {
+            Ok(count) => match u8::try_from(count).ok().filter(|count| (1..=MOST_MEMBERS).contains(count)) {
+                Some(count) => Ok(Self::Count(count)),
+                None => Err(format!("{count} is not in 1..={MOST_MEMBERS}")),
+            },
+            Err(_) => Ok(Self::Pattern(text.to_owned())),
+        }
+    }
 }
 
 impl Contexts {
     /// Whether none of them was given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.kubeconfig.is_none() && self.hub.is_none() && self.member.is_empty()
+        self.kubeconfig.is_none() && self.hub.is_none() && !self.names_members()
+    }
+
+    /// Whether members were given in any way.
+    #[must_use]
+    pub fn names_members(&self) -> bool {
+        let pattern = matches!(self.members, Some(Members::Pattern(_)));
+        !self.member.is_empty() || self.members_from.is_some() || pattern
     }
 }
 

@@ -1,13 +1,14 @@
 //! `fleetdrill collect`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clusters::stderr_line;
 use diagnosis::Role;
-use fleet::bundle::{Bundle, BundleError, Missing};
+use fleet::bundle::{Bundle, BundleError, Missing, is_archive};
 
 use super::progress::Progress;
-use super::target::{self, Whole};
+use super::target::{self, Whole, unusable};
 use crate::cli::Collect;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -17,18 +18,20 @@ use crate::output::data;
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) async fn collect(args: &Collect) -> Result<Exit, CommandError> {
-    if let Some(path) = args.output.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
+    if let Some(path) = &args.output {
         // Before the fleet is read for nothing.
-        return Err(BundleError::Exists(path.clone()).into());
+        check_output(path)?;
     }
-    let progress = Progress::stderr();
-    progress.say("reading the fleet");
     let reached = target::reach(&args.target, Whole::NotRequired).await?;
+    let progress = Progress::stderr();
+    progress.wait_for("reading the fleet");
     if !reached.keeps_logs() {
         // Without the hub nothing is left to collect; of a fleet that is up here the logs are.
         reached.hub.check().await?;
     }
-    let bundle = Bundle::collect(&reached.source(), LIMIT).await;
+    let source = reached.source();
+    let (bundle, identities) = futures::join!(Bundle::collect(&source, LIMIT), reached.identities());
+    reached.check_identities(&identities, &bundle.snapshot)?;
     let path = args.output.clone().unwrap_or_else(|| bundle.default_name());
     progress.say(&format!("writing {}", path.display()));
     bundle.write(&path)?;
@@ -37,6 +40,37 @@ pub(super) async fn collect(args: &Collect) -> Result<Exit, CommandError> {
     data::print_text(&format!("{}\n", path.display()));
     Ok(Exit::Fine)
 }
+
+/// Sees that a bundle can be written there, and that the name doesn't look like something else than a directory or a `.tar.gz`
+/// file.
+fn check_output(path: &Path) -> Result<(), CommandError> {
+    if path.symlink_metadata().is_ok() {
+        return Err(BundleError::Exists(path.to_owned()).into());
+    }
+    let shown = path.display();
+    let name = path.as_os_str().to_string_lossy().to_lowercase();
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+    if FORMATS.contains(&name.as_str()) {
+        let hint = format!(
+            "-o takes a path here: a directory, or a file that ends with .tar.gz; for a directory: -o ./{shown}"
+        );
+        return Err(unusable(&format!("`{shown}` is a format, and a bundle has only one"), Some(&hint)));
+    }
+    if OTHER_ENDINGS.contains(&ending.as_str()) && !is_archive(path) {
+        let hint = "a bundle is a directory, or a file that ends with .tar.gz or .tgz";
+        return Err(unusable(
+            &format!("a bundle can't be written as `{shown}`: .{ending} isn't supported"),
+            Some(hint),
+        ));
+    }
+    Ok(())
+}
+
+/// What other commands' `-o` takes.
+const FORMATS: [&str; 5] = ["text", "json", "yaml", "yml", "markdown"];
+
+/// Endings of files that a bundle isn't.
+const OTHER_ENDINGS: [&str; 10] = ["zip", "tar", "gz", "bz2", "xz", "zst", "7z", "json", "yaml", "yml"];
 
 /// What is in it, and what isn't.
 fn say(bundle: &Bundle) {
@@ -64,5 +98,28 @@ fn say(bundle: &Bundle) {
         let of = missing.cluster.as_ref().map(|cluster| format!(" of {cluster}")).unwrap_or_default();
         let loss = if missing.needed { ", and nothing can be diagnosed without them" } else { "" };
         stderr_line!("warning: {}{of} couldn't be read{loss}: {}", whats.join(", "), missing.why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_look_like_something_else_are_refused() {
+        for (path, expected) in [
+            ("json", Some("`json` is a format, and a bundle has only one")),
+            ("YAML", Some("`YAML` is a format, and a bundle has only one")),
+            ("x.zip", Some("a bundle can't be written as `x.zip`: .zip isn't supported")),
+            ("/nowhere/x.tar", Some("a bundle can't be written as `/nowhere/x.tar`: .tar isn't supported")),
+            ("x.json", Some("a bundle can't be written as `x.json`: .json isn't supported")),
+            ("./json", None),
+            ("x.tar.gz", None),
+            ("x.TGZ", None),
+            ("prod-2026.11", None),
+        ] {
+            let refused = check_output(Path::new(path)).err().map(|error| error.to_string());
+            assert_eq!(refused.as_deref(), expected, "{path}");
+        }
     }
 }

@@ -130,7 +130,7 @@ impl Ground {
         match &self.place {
             Place::Up(fleet) => fleet.members().await.len(),
             Place::Existing(found) => found.members(),
-            Place::New(_) => usize::from(args.members),
+            Place::New(_) => usize::from(args.member_count()),
         }
     }
 
@@ -150,7 +150,8 @@ impl Ground {
                 self.versions.clone_from(&components.versions);
                 phase("starting the fleet");
                 let started = Instant::now();
-                let options = components.options(format!("run-{id}"), usize::from(args.members), Program::this()?);
+                let options =
+                    components.options(format!("run-{id}"), usize::from(args.member_count()), Program::this()?);
                 let fleet = Fleet::create(options, Arc::new(move |stage| phase(&stage_text(&stage)))).await?;
                 self.seconds = started.elapsed().as_secs_f64();
                 self.place = Place::Up(fleet);
@@ -210,7 +211,7 @@ fn check(args: &Run) -> Result<(), CommandError> {
             "--fleet and --argocd go with --provider local only",
             "a run with --provider docker or kind makes a fleet of its own; Argo CD runs on local fleets only",
         ),
-        Provider::Existing if args.contexts.hub.is_none() || args.contexts.member.is_empty() => {
+        Provider::Existing if args.contexts.hub.is_none() || !args.contexts.names_members() => {
             let hint = format!("scenarios break things on purpose, so nothing is guessed: {contexts}");
             usage("--provider existing needs the contexts of the hub and of one member at least", &hint)
         }

@@ -41,6 +41,13 @@ impl Progress {
         }
     }
 
+    /// Something that the last line on stderr has said already: only a terminal shows it.
+    pub fn wait_for(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text.to_owned());
+        }
+    }
+
     /// The toolchain's progress. Off a terminal, one line per program and then one every 15 s.
     pub fn build(&self, event: &BuildEvent) {
         let text = event.to_string();

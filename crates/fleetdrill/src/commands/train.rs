@@ -108,7 +108,7 @@ async fn start(args: TrainStart) -> Result<Exit, CommandError> {
         Some(_) => {
             return Err(usage("--kubeconfig, --hub and --member are for a fleet that exists already".into(), EXISTING));
         }
-        None if args.contexts.hub.is_none() || args.contexts.member.is_empty() => {
+        None if args.contexts.hub.is_none() || !args.contexts.names_members() => {
             return Err(usage(
                 "--provider existing needs the contexts of the hub and of one member at least".into(),
                 EXISTING,

@@ -6,30 +6,19 @@ use owo_colors::OwoColorize;
 use super::Page;
 use super::style::{BOLD, ERROR, HINT, PLAIN, WARNING};
 
-/// What is said when there is no finding.
-pub const NOTHING_FOUND: &str = "nothing found: the conditions show no failure that fleetdrill knows";
-
 /// Columns that a list's number takes: what belongs to an item stands this far to the right.
 pub(super) const NUMBER: usize = 4;
 
-/// The findings as text with colours, wrapped to a width; one line when there are none.
-///
-/// Each finding stands before those that it explains.
-#[must_use]
-pub fn render(findings: &[Finding], width: usize) -> String {
-    let mut page = Page::new(width);
-    if findings.is_empty() {
-        page.text(NOTHING_FOUND);
-    }
+/// All findings, numbered where there are several. Each stands before those that it explains.
+pub fn write_all(page: &mut Page, findings: &[Finding]) {
     for (number, finding) in findings.iter().enumerate() {
         page.blank();
         if findings.len() > 1 {
-            heading(&mut page, &format!("finding {} of {}", number + 1, findings.len()));
+            heading(page, &format!("finding {} of {}", number + 1, findings.len()));
             page.blank();
         }
-        write(&mut page, finding);
+        write(page, finding);
     }
-    page.finish()
 }
 
 /// One finding with everything in it and, to the right, those that it explains.
@@ -133,7 +122,9 @@ mod tests {
     use crate::reporter::fixture;
 
     fn plain(findings: &[Finding]) -> String {
-        anstream::adapter::strip_str(&render(findings, WIDTH)).to_string()
+        let mut page = Page::new(WIDTH);
+        write_all(&mut page, findings);
+        anstream::adapter::strip_str(&page.finish()).to_string()
     }
 
     #[test]
@@ -146,11 +137,6 @@ mod tests {
         let mut root = fixture::member_namespace_finding();
         root.consequences.push(fixture::stale_approval_finding());
         insta::assert_snapshot!(plain(&[root, fixture::stale_approval_finding()]));
-    }
-
-    #[test]
-    fn a_healthy_fleet_is_one_line() {
-        assert_eq!(plain(&[]), format!("{NOTHING_FOUND}\n"));
     }
 
     #[test]

@@ -6,11 +6,13 @@
 pub mod brief;
 pub mod coverage;
 pub mod data;
+pub mod diagnosis;
 pub mod drift;
 pub mod error;
 pub mod explained;
 pub mod findings;
 pub mod log;
+pub mod markdown;
 mod page;
 mod said;
 pub mod stdout;
@@ -18,5 +20,5 @@ pub mod style;
 pub mod training;
 
 pub use error::print_error;
-pub use page::{Page, clean, shorten};
+pub use page::{Page, clean, clean_line, shorten};
 pub use said::Said;

@@ -184,6 +184,12 @@ pub fn clean(text: &str) -> String {
         .to_owned()
 }
 
+/// Text from elsewhere on one line, [clean]ed.
+#[must_use]
+pub fn clean_line(text: &str) -> String {
+    clean(text).replace('\n', " ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,6 +36,7 @@ fn bundle() -> Bundle {
         objects,
         logs: Vec::new(),
         unreachable: None,
+        unread: Vec::new(),
     };
     Bundle {
         fleet: "prod".into(),
@@ -65,13 +66,16 @@ fn from(place: &Place, path: impl AsRef<Path>, more: &[&str]) -> Said {
 #[test]
 fn a_bundle_is_diagnosed_like_the_fleet_it_was_taken_from() {
     let place = Place::new();
-    let expected = serde_json::to_value(diagnosis::diagnose(&bundle().snapshot)).expect("JSON");
+    let found = diagnosis::diagnose_with(&bundle().snapshot, &diagnosis::Access::unknown());
+    let expected = serde_json::to_value(found).expect("JSON");
     assert_eq!(expected[0]["code"], "KF-WS-001");
     for name in ["b", "b.tar.gz"] {
         let path = written(&place, name, &bundle());
         let said = from(&place, &path, &["-o", "json"]);
         said.expect(1, &["reading a bundle of fleet prod, taken at 2026-11-21T02:11:00Z", "it was taken for: a look"]);
-        assert_eq!(serde_json::from_str::<Value>(&said.stdout).expect("JSON"), expected);
+        let report: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        assert_eq!((&report["source"], &report["fleet"]), (&json!("bundle"), &json!("prod")));
+        assert_eq!(report["findings"], expected);
         let said = from(&place, &path, &["crp/web"]);
         assert!(said.expect(1, &[]).stdout.contains("KF-WS-001: "), "{}", said.stdout);
         from(&place, &path, &["crp/other"]).expect(2, &["there is no crp/other on the hub"]);
@@ -123,6 +127,7 @@ fn an_application_is_diagnosed_from_a_bundle_with_the_logs_that_are_in_it() {
     unread.snapshot.clusters[1].unreachable = Some("connection refused".into());
     let path = written(&place, "c", &unread);
     from(&place, path, &["app/web"]).expect(1, &["warning: member-1 can't be read", "connection refused"]);
+    from(&place, place.path("c"), &["app/web", "--fail-on", "notice"]).expect(1, &[]);
 }
 
 #[test]
@@ -150,6 +155,46 @@ fn what_is_no_whole_bundle_is_named() {
     from(&place, path, &[]).expect(2, &["can't be diagnosed", "the hub's works couldn't be read: works is forbidden"]);
 
     from(&place, dir, &["--fleet", "default"]).expect(2, &["cannot be used with"]);
+}
+
+#[test]
+fn a_bundle_of_a_stranger_cannot_steer_the_terminal_or_fill_the_memory() {
+    let place = Place::new();
+    let mut steering = bundle();
+    steering.fleet = "prod\u{1b}]0;owned\u{7}\u{1b}[31m".into();
+    steering.about = Some("a\u{1b}[2Jlook\nerror: no".into());
+    let path = written(&place, "steering", &steering);
+    let said = from(&place, &path, &[]);
+    said.expect(1, &["reading a bundle of fleet prod, taken at", "it was taken for: alook error: no\n"]);
+    assert!(!format!("{}{}", said.stderr, said.stdout).contains('\u{1b}'), "{said:?}");
+
+    let mut large = bundle();
+    let filler = "x".repeat(2 << 20);
+    large.snapshot.clusters[1].objects.push(json!({"kind": "Pod", "metadata": {"name": "large"}, "data": filler}));
+    for name in ["large", "large.tar.gz"] {
+        let path = written(&place, name, &large);
+        from(&place, &path, &["--from-limit", "1"])
+            .expect(2, &["is too large: its files have more than 1 MiB", "--from-limit MIB", "FLEETDRILL_FROM_LIMIT"]);
+        from(&place, &path, &["--from-limit", "3"]).expect(1, &[]);
+    }
+
+    for (name, change, expected) in [
+        ("hubs", "\"role\": \"member\"", "\"role\": \"hub\""),
+        ("names", "\"name\": \"member-1\"", "\"name\": \"hub\""),
+        ("directories", "\"directory\": \"member-1\"", "\"directory\": \"hub\""),
+    ] {
+        let path = PathBuf::from(written(&place, name, &bundle()));
+        let manifest = path.join("bundle.json");
+        let text = std::fs::read_to_string(&manifest).expect("read");
+        assert!(text.contains(change), "{text}");
+        std::fs::write(&manifest, text.replace(change, expected)).expect("written");
+        let said = match name {
+            "hubs" => "it has 2 hubs",
+            "names" => "it has two clusters of the name `hub`",
+            _ => "two of its clusters have the directory `hub`",
+        };
+        from(&place, &path, &[]).expect(2, &["is no bundle", said]);
+    }
 }
 
 #[test]
@@ -185,7 +230,7 @@ pub fn of_a_fleet(place: &Place, name: &str) {
     let path = place.path(&format!("{name}-bundle"));
     let text = path.display().to_string();
     let said = place.run(["collect", "--fleet", name, "-o", &text]);
-    assert_eq!(said.expect(0, &["reading the fleet", "logs"]).stdout, format!("{text}\n"));
+    assert_eq!(said.expect(0, &[&format!("reading fleet {name}"), "logs"]).stdout, format!("{text}\n"));
     let fleet = place.state().join(name);
     let tokens = std::fs::read_dir(&fleet).expect("the fleet's directory").flatten().map(|entry| entry.path());
     let tokens = tokens.filter(|path| path.extension().is_some_and(|e| e == "token"));
@@ -200,7 +245,24 @@ pub fn of_a_fleet(place: &Place, name: &str) {
     }
     let live = place.run(["diagnose", "--fleet", name, "-o", "json"]);
     let saved = from(place, path, &["-o", "json"]);
-    assert_eq!((live.code, &live.stdout), (saved.code, &saved.stdout), "{}", saved.stderr);
+    assert_eq!((live.code, of_findings(&live)), (saved.code, of_findings(&saved)), "{}", saved.stderr);
+}
+
+/// What a diagnosis found, without its commands: contexts are known of a fleet and not of its bundle.
+fn of_findings(said: &Said) -> Value {
+    fn without_commands(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.shift_remove("commands");
+                fields.values_mut().for_each(without_commands);
+            }
+            Value::Array(items) => items.iter_mut().for_each(without_commands),
+            _ => {}
+        }
+    }
+    let mut report: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    without_commands(&mut report["findings"]);
+    report["findings"].take()
 }
 
 /// The one bundle that a run has left in its directory, and what the diagnosis says of it.

@@ -3,7 +3,10 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use crate::place::Place;
+use serde_json::{Value, json};
+
+use crate::api::{FakeApi, member, system};
+use crate::place::{Place, Said};
 
 fn kubeconfig(place: &Place, server: &str) -> String {
     let text = format!(
@@ -38,7 +41,7 @@ fn no_such_context() {
         .expect(2, &["the kubeconfig has no context `near`", hint]);
     place
         .run(["diagnose", "--kubeconfig", &file, "--hub", "far-hub", "--member", "east"])
-        .expect(2, &["`east` is no member", "NAME=CONTEXT"]);
+        .expect(2, &["--member east: the kubeconfig has no context `east`", "NAME=CONTEXT"]);
     place
         .run(["diagnose", "--kubeconfig", &file, "--hub", "far-hub", "--member", "east=near"])
         .expect(2, &["the kubeconfig has no context `near`"]);
@@ -90,7 +93,7 @@ fn a_cluster_that_is_no_hub() {
     let place = Place::new();
     for (status, code, part) in [
         ("404 Not Found", 2, "is no KubeFleet hub"),
-        ("401 Unauthorized", 2, "refuses these credentials (401)"),
+        ("401 Unauthorized", 2, "refuses these credentials (401): they aren't valid, or no longer"),
         ("403 Forbidden", 2, "refuses these credentials (403)"),
         ("500 Internal Server Error", 3, "answers with an error (500"),
     ] {
@@ -98,4 +101,142 @@ fn a_cluster_that_is_no_hub() {
         let file = kubeconfig(&place, &address);
         place.run(["diagnose", "--kubeconfig", &file, "--hub", "far-hub"]).expect(code, &[part, &address]);
     }
+}
+
+const MEMBERS: &str = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters";
+const NAMESPACES: &str = "/api/v1/namespaces";
+const APPLIED_WORKS: &str = "/apis/placement.kubernetes-fleet.io/v1beta1/appliedworks";
+
+/// A kubeconfig with a context for each address.
+fn contexts(place: &Place, addresses: &[(&str, &str)]) -> String {
+    let clusters = addresses.iter().map(|(name, server)| json!({"name": name, "cluster": {"server": server}}));
+    let contexts = addresses.iter().map(|(name, _)| json!({"name": name, "context": {"cluster": name, "user": "me"}}));
+    let config = json!({"apiVersion": "v1", "kind": "Config", "users": [{"name": "me", "user": {"token": "t"}}],
+        "clusters": clusters.collect::<Vec<_>>(), "contexts": contexts.collect::<Vec<_>>()});
+    place.write("kubeconfig", &config.to_string())
+}
+
+fn diagnose(place: &Place, file: &str, more: &[&str]) -> Said {
+    place.run(["diagnose", "--kubeconfig", file, "--hub", "prod-hub"].iter().chain(more))
+}
+
+#[test]
+fn what_could_not_be_read_has_an_exit_code_of_its_own() {
+    let place = Place::new();
+    let hub = FakeApi::default()
+        .has(MEMBERS, &[member("east"), member("west")])
+        .refuses("/api/v1/serviceaccounts", 403)
+        .knows("/api/v1", &["serviceaccounts"])
+        .refuses("/apis/argoproj.io/v1alpha1/applications", 403)
+        .knows("/apis/argoproj.io/v1alpha1", &[]);
+    let east = FakeApi::default().refuses("/api/v1/pods", 403);
+    let (hub, east) = (hub.start(), east.start());
+    let file = contexts(&place, &[("prod-hub", &hub), ("east", &east), ("aks-west", "http://127.0.0.1:1")]);
+    let both = ["--member", "east", "--member", "west=aks-west"];
+
+    let said = diagnose(&place, &file, &both);
+    said.expect(4, &[&format!("reading hub prod-hub ({hub})"), "warning: west can't be read", "Connection refused"]);
+    for part in [
+        "nothing found in 0 placements, 0 runs, 2 members (1 read)\n",
+        "not read on hub: these credentials may not list serviceaccounts\n",
+        "not there on hub: the API server doesn't know applications.argoproj.io\n",
+        "not read on east: these credentials may not list pods\n",
+        "not read: west, nothing of it: ",
+    ] {
+        assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
+    }
+
+    let said = diagnose(&place, &file, &[&both[..], &["-o", "json"]].concat());
+    let report: Value = serde_json::from_str(&said.expect(4, &[]).stdout).expect("JSON");
+    assert_eq!(
+        (&report["schema"], &report["fleet"], &report["source"]),
+        (&json!(1), &json!("prod-hub"), &json!("live"))
+    );
+    assert_eq!(report["complete"], false);
+    let read: Vec<_> =
+        report["clusters"].as_array().expect("a list").iter().map(|c| (&c["name"], &c["read"])).collect();
+    assert_eq!(read, [(&json!("hub"), &json!(true)), (&json!("east"), &json!(true)), (&json!("west"), &json!(false))]);
+    let unread = |cluster: usize| -> Vec<String> {
+        let unread = report["clusters"][cluster]["unread"].as_array().expect("a list");
+        unread.iter().map(|kind| format!("{} {}", kind["kind"], kind["reason"]).replace('"', "")).collect()
+    };
+    assert_eq!(unread(0), ["applications.argoproj.io not-served", "serviceaccounts forbidden"]);
+    assert_eq!(unread(1), ["pods forbidden"]);
+    assert_eq!(report["clusters"][2]["context"], "aks-west");
+
+    // Who doesn't want to know isn't told by the code.
+    diagnose(&place, &file, &[&both[..], &["--fail-on", "failure"]].concat()).expect(0, &[]);
+    let markdown = diagnose(&place, &file, &[&both[..], &["-o", "markdown"]].concat()).expect(4, &[]).stdout.clone();
+    assert!(markdown.starts_with("## fleetdrill: prod-hub\n"), "{markdown}");
+}
+
+#[test]
+fn a_list_of_the_hub_that_is_needed_is_no_gap_but_an_error() {
+    let place = Place::new();
+    let works = "/apis/placement.kubernetes-fleet.io/v1beta1/works";
+    for (code, parts) in [
+        (403, ["what a diagnosis can't do without: works", "caused by: works is refused", "docs/own-fleet.md"]),
+        (401, ["what a diagnosis can't do without: works", "caused by: works is refused", "docs/own-fleet.md"]),
+    ] {
+        let hub =
+            FakeApi::default().refuses(works, code).knows("/apis/placement.kubernetes-fleet.io/v1beta1", &["works"]);
+        let file = contexts(&place, &[("prod-hub", &hub.start())]);
+        let said = diagnose(&place, &file, &[]);
+        said.expect(2, &parts);
+        assert!(!said.stderr.contains("Status {"), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn contexts_that_lead_elsewhere_are_refused() {
+    let place = Place::new();
+    let hub =
+        FakeApi::default().has(MEMBERS, &[member("east"), member("west")]).has(NAMESPACES, &[system("a")]).start();
+    let works = |from: &str| json!({"metadata": {"name": "w"}, "spec": {"workName": "w", "workNamespace": from}});
+    let east =
+        FakeApi::default().has(NAMESPACES, &[system("b")]).has(APPLIED_WORKS, &[works("fleet-member-east")]).start();
+    let west =
+        FakeApi::default().has(NAMESPACES, &[system("c")]).has(APPLIED_WORKS, &[works("fleet-member-west")]).start();
+    // Another address of the hub.
+    let other = FakeApi::default().has(NAMESPACES, &[system("a")]).start();
+    let addresses =
+        [("prod-hub", &*hub), ("same-hub", &*hub), ("other-hub", &*other), ("aks-east", &*east), ("aks-west", &*west)];
+    let file = contexts(&place, &addresses);
+    diagnose(&place, &file, &["--member", "east=aks-east", "--member", "west=aks-west"]).expect(0, &[]);
+    for (members, expected) in [
+        (&["east=same-hub"][..], "context `same-hub`, given for east, has the API server of hub"),
+        (&["east=other-hub"], "east (context `other-hub`) and hub (context `prod-hub`) are the same cluster"),
+        (&["member-9=aks-east"], "there is no MemberCluster `member-9` on the hub"),
+        (&["east=aks-west", "west=aks-east"], "context `aks-west` is given for east and leads to west"),
+    ] {
+        let members: Vec<&str> = members.iter().flat_map(|member| ["--member", member]).collect();
+        diagnose(&place, &file, &members).expect(2, &[expected, "hint: "]);
+        let collect = ["collect", "--kubeconfig", &file, "--hub", "prod-hub", "-o", "bundle"];
+        place.run(collect.iter().chain(&members)).expect(2, &[expected]);
+        assert!(!place.path("bundle").exists());
+    }
+}
+
+#[test]
+fn a_credential_plugin_that_is_missing_or_fails_is_named() {
+    let place = Place::new();
+    let with = |command: &str| {
+        let text = std::fs::read_to_string(kubeconfig(&place, "http://127.0.0.1:1")).expect("read");
+        let exec = format!(
+            "exec: {{apiVersion: client.authentication.k8s.io/v1, command: {command}, interactiveMode: Never}}"
+        );
+        let file = place.write("exec.yaml", &text.replace("token: secret-token", &exec));
+        place.run(["diagnose", "--kubeconfig", &file, "--hub", "far-hub"])
+    };
+    with("no-such-kubelogin")
+        .expect(3, &["failed to start the credential plugin `no-such-kubelogin`: No such file", "hint: "]);
+    let said = with("/bin/false");
+    said.expect(3, &["the credential plugin `/bin/false` ended with an error (exit status: 1)"]);
+    assert!(!said.stderr.contains("Output {"), "{}", said.stderr);
+}
+
+#[test]
+fn a_hub_without_a_kubeconfig() {
+    let place = Place::new();
+    place.run(["diagnose", "--hub", "prod-hub"]).expect(2, &["there is no usable kubeconfig", "--kubeconfig FILE"]);
 }

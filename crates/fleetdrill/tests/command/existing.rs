@@ -222,7 +222,11 @@ fn it_is_read_with_the_documented_role(place: &Place, theirs: &Theirs) {
     let run = ["run", &feature, "--provider", "existing", "--kubefleet", VERSION];
     place
         .run(run.iter().chain(&options))
-        .expect(2, &["rights are missing on hub", "create clusterresourceplacements."]);
+        .expect(2, &["rights are missing on hub", "clusterresourceplacements.placement.kubernetes-fleet.io: create, "]);
+    // What may not be listed isn't said to be gone.
+    let said = place.run(["down", "--run", "xyz"].iter().chain(&options));
+    said.expect(4, &["nothing of run xyz is among what these credentials may list", "  on member-1: ", "secrets"]);
+    assert!(!said.stderr.contains("has left nothing"), "{}", said.stderr);
 }
 
 fn what_is_not_to_be_broken_is_refused(place: &Place, theirs: &Theirs) {
@@ -239,7 +243,7 @@ fn what_is_not_to_be_broken_is_refused(place: &Place, theirs: &Theirs) {
     place.run(theirs.train("half-a-release")).expect(2, &["member-1 is not marked as disposable", "kubectl"]);
     theirs.patch(&theirs.member, "v1/Namespace", "kube-system", &unmark("yes".into()));
     refused(&["--hub", "hub", "--member", "member-1=member-1"], &["member-1 is not marked as disposable"]);
-    refused(&["--hub", "hub", "--member", "member-1=hub"], &["hub and member-1 are the same cluster"]);
+    refused(&["--hub", "hub", "--member", "member-1=hub"], &["--member member-1=hub: context `hub` is the hub's"]);
     refused(&["--hub", "member-1", "--member", "member-1=hub"], &["leads to no KubeFleet hub", "memberclusters."]);
     refused(&["--hub", "hub", "--member", "east=member-1"], &["MemberCluster/east has not joined", "member-1"]);
     refused(&["--hub", "hub", "--member", "member-1=nowhere"], &["no context `nowhere`", "hub, member-1"]);

@@ -5,6 +5,7 @@
 //! [`pods`], [`argocd`], [`run`] and [`upgrade`] start fleets, one at a time. Every test has a state directory of its own, so that fleets of others are
 //! neither seen nor harmed, and leaves no process behind even when it fails.
 
+mod api;
 mod argocd;
 mod bundle;
 mod cache;
