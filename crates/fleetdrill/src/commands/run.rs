@@ -49,7 +49,7 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
         () = interrupts.next() => return Ok(Exit::Interrupted),
     };
     if ground.is_new() {
-        enough_members(&suite, args.members)?;
+        enough_members(&suite, args.member_count())?;
     }
     let version = ground.version().to_owned();
     let order = order(&suite);
