@@ -52,13 +52,12 @@ fn advice(change: &Change, to: &str) -> (String, String) {
             ("take what would be lost out of the upgrade's way, or be ready to make it again".to_owned(), is)
         }
         (_, When::After) => (
-            "write runbooks anew that say what doesn't happen so any more".to_owned(),
+            "rewrite the runbooks that describe what no longer happens".to_owned(),
             format!("on {to} {}", change.title()),
         ),
-        _ if change.codes.is_empty() => (
-            "let what is under way end first, where its remedy doesn't repair it afterwards".to_owned(),
-            change.title(),
-        ),
+        _ if change.codes.is_empty() => {
+            ("let what is under way end first: its remedy doesn't work after the upgrade".to_owned(), change.title())
+        }
         _ => {
             let codes: Vec<&str> = change.codes.iter().map(String::as_str).collect();
             let title = |code: &&str| diagnosis::entry(code).map(|entry| format!("{code} {}", entry.title));

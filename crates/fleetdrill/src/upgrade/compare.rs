@@ -64,7 +64,8 @@ pub(super) fn told(story: &Story<'_>) -> String {
     match record.outcome {
         Outcome::Passed => "passed".to_owned(),
         Outcome::NotRun => format!("not run: {}", record.reason.as_deref().unwrap_or("it was not started")),
-        Outcome::Failed | Outcome::Interrupted => format!("failed: {}", story.failure().unwrap_or_default()),
+        Outcome::Interrupted => format!("interrupted: {}", story.failure().unwrap_or_default()),
+        Outcome::Failed => format!("failed: {}", story.failure().unwrap_or_default()),
     }
 }
 

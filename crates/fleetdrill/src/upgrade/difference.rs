@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use fleet::upgrade::Order;
 use serde::Serialize;
+use steps::record::Outcome;
 use strum::Display;
 
 /// How much a difference matters.
@@ -32,6 +33,40 @@ pub enum When {
     /// In scenarios that were in the middle of things when the fleet went back.
     #[strum(serialize = "on the way back")]
     Back,
+}
+
+/// How a scenario ended on the version before, without an upgrade: what a scenario in flight is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeBefore {
+    /// It passed.
+    Passed,
+    /// It failed.
+    Failed,
+    /// It was not run, or not to its end: `--only in-flight`, or a scenario that the version before can't run.
+    NotTried,
+}
+
+impl OutcomeBefore {
+    /// The outcome of a scenario in the run before; none where that run hasn't the scenario.
+    #[must_use]
+    pub fn of(outcome: Option<Outcome>) -> Self {
+        match outcome {
+            Some(Outcome::Passed) => Self::Passed,
+            Some(Outcome::Failed) => Self::Failed,
+            Some(Outcome::NotRun | Outcome::Interrupted) | None => Self::NotTried,
+        }
+    }
+
+    /// The outcome in words, for reports.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Passed => "passed without an upgrade",
+            Self::Failed => "failed without an upgrade as well",
+            Self::NotTried => "not tried without an upgrade",
+        }
+    }
 }
 
 /// What differs.
@@ -76,6 +111,9 @@ pub struct Difference {
     pub scenario: Option<String>,
     /// What it is about: an object and a condition's type, a failure code, what was waited for. Names stand as `{run}`.
     pub about: String,
+    /// How the scenario ended without an upgrade, where a scenario in flight fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<OutcomeBefore>,
     /// What was seen before; none if there was nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
@@ -93,6 +131,8 @@ pub(super) struct Found {
     pub(super) verdict: Verdict,
     pub(super) kind: Kind,
     pub(super) about: String,
+    /// How the scenario ended without an upgrade, where a scenario in flight fails.
+    pub(super) before: Option<OutcomeBefore>,
     pub(super) was: Option<String>,
     pub(super) is: Option<String>,
     /// What tells it from others of its kind that are about the same.
@@ -111,7 +151,7 @@ impl Found {
         is: Option<String>,
     ) -> Self {
         let key = [&was, &is].map(|text| text.as_deref().unwrap_or("nothing")).join(" -> ");
-        Self { verdict, kind, about: about.into(), was, is, key, codes: BTreeSet::new() }
+        Self { verdict, kind, about: about.into(), before: None, was, is, key, codes: BTreeSet::new() }
     }
 
     /// One that is the same whatever its texts say besides this.
@@ -120,9 +160,16 @@ impl Found {
         self
     }
 
+    /// Sets what a scenario in flight is compared with, and the text that says so.
+    pub(super) fn compared_with(mut self, before: OutcomeBefore) -> Self {
+        self.before = Some(before);
+        self.was = Some(before.text().to_owned());
+        self
+    }
+
     /// In a scenario, or in none, in an order.
     pub(super) fn seen(self, scenario: Option<(&str, &str)>, when: When, order: Order) -> Difference {
-        let Self { verdict, kind, about, was, is, key, codes } = self;
+        let Self { verdict, kind, about, before, was, is, key, codes } = self;
         let (file, name) = scenario.unzip();
         let place = scenario.map_or("the upgrade".to_owned(), |(file, name)| format!("{file}: {name}"));
         Difference {
@@ -135,6 +182,7 @@ impl Found {
             file: file.map(str::to_owned),
             scenario: name.map(str::to_owned),
             about,
+            before,
             was,
             is,
             codes,

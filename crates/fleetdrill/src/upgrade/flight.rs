@@ -9,8 +9,8 @@ use diagnosis::Finding;
 use jiff::{SignedDuration, Timestamp};
 use steps::record::{Entry, Phase, What};
 
-use super::compare::{codes, condition};
-use super::difference::{Found, Kind, Verdict};
+use super::compare::{codes, condition, told};
+use super::difference::{Found, Kind, OutcomeBefore, Verdict};
 use super::record::Passage;
 use super::story::{Place, Said, Span, Story};
 
@@ -41,13 +41,29 @@ impl Moments {
     }
 }
 
+/// The same scenario without an upgrade under it, on each version on which it was started.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PeacefulStories<'s, 'a> {
+    /// On the version before.
+    pub(super) before: Option<&'s Story<'a>>,
+    /// On the upgraded fleet.
+    pub(super) after: Option<&'s Story<'a>>,
+}
+
+impl<'s, 'a> PeacefulStories<'s, 'a> {
+    /// Those that there are.
+    fn all(self) -> impl Iterator<Item = &'s Story<'a>> {
+        [self.before, self.after].into_iter().flatten()
+    }
+}
+
 /// What a scenario shows that was in flight, besides what it shows on either version without an upgrade.
-pub(super) fn differences(story: &Story<'_>, passage: &Passage, known: &[&Story<'_>]) -> Vec<Found> {
+pub(super) fn differences(story: &Story<'_>, passage: &Passage, known: PeacefulStories<'_, '_>) -> Vec<Found> {
     if !story.was_run() {
         return Vec::new();
     }
-    let passed_before = known.first().is_some_and(|before| before.passed());
-    let mut outcome = outcome(story, passage, passed_before);
+    let before = OutcomeBefore::of(known.before.map(|before| before.record.outcome));
+    let mut outcome = outcome(story, passage, before);
     let mut found = losses(story);
     if let Some(moments) = Moments::of(story, passage) {
         let findings = findings(story, &moments, known);
@@ -65,10 +81,15 @@ pub(super) fn differences(story: &Story<'_>, passage: &Passage, known: &[&Story<
     outcome.into_iter().chain(found).collect()
 }
 
-fn outcome(story: &Story<'_>, passage: &Passage, passed_before: bool) -> Option<Found> {
-    let failure = story.failure()?;
+/// How a scenario in flight failed. It breaks unless the scenario is known to fail without an upgrade: what wasn't tried without
+/// one, or failed only in flight, is the operator's to look at.
+fn outcome(story: &Story<'_>, passage: &Passage, before: OutcomeBefore) -> Option<Found> {
+    story.failure()?;
     let step = story.last_step().unwrap_or_default();
-    let breaks = if passed_before { Verdict::Breaks } else { Verdict::Differs };
+    let breaks = match before {
+        OutcomeBefore::Passed | OutcomeBefore::NotTried => Verdict::Breaks,
+        OutcomeBefore::Failed => Verdict::Differs,
+    };
     let (verdict, about) = match (story.upgraded(Phase::After), story.upgraded(Phase::Skew)) {
         // Why the upgrade failed is said once.
         (None, _) if passage.error.is_some() => return None,
@@ -76,9 +97,9 @@ fn outcome(story: &Story<'_>, passage: &Passage, passed_before: bool) -> Option<
         (None, Some(_)) => (breaks, "while hub and members run different versions"),
         (None, None) => (Verdict::Differs, "it came not as far as the upgrade"),
     };
-    let was = if passed_before { "passed without an upgrade" } else { "failed without an upgrade as well" };
-    let is = format!("failed: {failure}");
-    Some(Found::new(verdict, Kind::Outcome, about, Some(was.into()), Some(is)).keyed(format!("fails at: {step}")))
+    let is = Some(told(story));
+    let found = Found::new(verdict, Kind::Outcome, about, None, is).keyed(format!("fails at: {step}"));
+    Some(found.compared_with(before))
 }
 
 /// What isn't on members any more. A finding that was made before the upgrade may have foretold it: then the fault did it.
@@ -115,9 +136,9 @@ fn diagnosed(story: &Story<'_>, at: Timestamp) -> BTreeMap<String, String> {
     codes(findings.into_iter().flatten().flat_map(Finding::flatten))
 }
 
-fn findings(story: &Story<'_>, moments: &Moments, known: &[&Story<'_>]) -> Vec<Found> {
+fn findings(story: &Story<'_>, moments: &Moments, known: PeacefulStories<'_, '_>) -> Vec<Found> {
     let (was, is) = (diagnosed(story, moments.before), diagnosed(story, moments.after));
-    let elsewhere: BTreeMap<String, String> = known.iter().flat_map(|story| codes(story.findings())).collect();
+    let elsewhere: BTreeMap<String, String> = known.all().flat_map(|story| codes(story.findings())).collect();
     let gone = was.iter().filter(|(about, _)| !is.contains_key(*about));
     let gone = gone.map(|(about, told)| Found::new(Verdict::Differs, Kind::Finding, about, Some(told.clone()), None));
     let new = is.iter().filter(|(about, _)| !was.contains_key(*about) && !elsewhere.contains_key(*about));
@@ -130,8 +151,8 @@ fn standing<'s>(story: &'s Story<'_>, at: Timestamp) -> impl Iterator<Item = &'s
     story.spans.iter().filter(move |span| span.stood(at))
 }
 
-fn conditions(story: &Story<'_>, moments: &Moments, known: &[&Story<'_>]) -> Vec<Found> {
-    let mut elsewhere: BTreeSet<(&Place, &Said)> = known.iter().flat_map(|story| story.ever()).collect();
+fn conditions(story: &Story<'_>, moments: &Moments, known: PeacefulStories<'_, '_>) -> Vec<Found> {
+    let mut elsewhere: BTreeSet<(&Place, &Said)> = known.all().flat_map(Story::ever).collect();
     elsewhere.extend(standing(story, moments.before).map(|span| (&span.place, &span.said)));
     let mut found = BTreeMap::new();
     let mut say = |span: &Span<'_>, is: &Said| {

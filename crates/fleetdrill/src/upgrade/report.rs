@@ -9,8 +9,8 @@ use steps::record::{Outcome, ScenarioRecord};
 use super::action::{Action, actions};
 use super::baseline::Baseline;
 use super::compare::{self, Which, by_name};
-use super::difference::{Difference, Found, Kind, Verdict, When, merged};
-use super::flight;
+use super::difference::{Difference, Found, Kind, OutcomeBefore, Verdict, When, merged};
+use super::flight::{self, PeacefulStories};
 use super::record::{OrderRecord, Passage, UpgradeRecord};
 use super::story::Story;
 use crate::exit::Exit;
@@ -49,6 +49,10 @@ pub struct Counts {
     pub differs: usize,
     /// Scenarios without a difference, or with one that harms nobody.
     pub safe: usize,
+    /// Scenarios that no order of upgrade has run, in flight or afterwards: nothing is known of them.
+    pub not_tried: usize,
+    /// Scenarios that break in flight and have nothing to be compared with: they weren't tried without an upgrade.
+    pub without_comparison: usize,
     /// Differences that the baseline has.
     pub accepted: usize,
 }
@@ -66,6 +70,9 @@ pub struct Change {
     pub kind: Kind,
     /// What they are about; several where several objects say the same.
     pub about: Vec<String>,
+    /// How the scenarios ended without an upgrade, where scenarios in flight fail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<OutcomeBefore>,
     /// What was seen before.
     pub was: Option<String>,
     /// What was seen instead.
@@ -131,6 +138,14 @@ pub struct Cell {
     pub verdict: Option<Verdict>,
 }
 
+impl Row {
+    /// Whether an upgrade was under the scenario, or before it.
+    fn was_tried(&self) -> bool {
+        let cells = self.orders.iter().flat_map(|cells| [cells.forth, cells.after, cells.back]);
+        cells.filter_map(|cell| cell.outcome).any(|outcome| outcome != Outcome::NotRun)
+    }
+}
+
 impl Report {
     /// What a record shows.
     #[must_use]
@@ -189,8 +204,8 @@ fn of_order(record: &UpgradeRecord, order: &OrderRecord) -> Vec<Difference> {
         all.extend(failed(passage).map(|found| found.seen(None, when, order.order)));
         for (which, scenario) in by_name(&passage.scenarios) {
             let story = Story::of(scenario, &passage.id);
-            let known: Vec<&Story<'_>> = [&before, &after].iter().filter_map(|known| known.get(&which)).collect();
-            let found = flight::differences(&story, passage, &known);
+            let known = PeacefulStories { before: before.get(&which), after: after.get(&which) };
+            let found = flight::differences(&story, passage, known);
             let seen = found.into_iter().map(|f| f.seen(Some((&scenario.file, &scenario.scenario)), when, order.order));
             all.extend(seen);
         }
@@ -217,7 +232,8 @@ fn changes<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> Vec<Cha
     for d in differences {
         // An object's place says little where the texts are the same; a code or a wait is all there is.
         let same = if d.kind == Kind::Condition { condition_of(&d.about) } else { d.about.as_str() };
-        let index = *at.entry((d.verdict, d.accepted, d.when, d.kind, same, &d.was, &d.is)).or_insert(all.len());
+        let index =
+            *at.entry((d.verdict, d.accepted, d.when, d.kind, same, d.before, &d.was, &d.is)).or_insert(all.len());
         if index == all.len() {
             all.push(Change {
                 verdict: d.verdict,
@@ -225,6 +241,7 @@ fn changes<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> Vec<Cha
                 when: d.when,
                 kind: d.kind,
                 about: Vec::new(),
+                before: d.before,
                 was: d.was.clone(),
                 is: d.is.clone(),
                 orders: BTreeSet::new(),
@@ -309,6 +326,10 @@ fn matrix<'a>(record: &'a UpgradeRecord, differences: &[Difference]) -> Vec<Row>
 
 fn counts(matrix: &[Row], differences: &[Difference]) -> Counts {
     let mut counts = Counts { accepted: differences.iter().filter(|d| d.accepted).count(), ..Counts::default() };
+    let uncompared = differences
+        .iter()
+        .filter(|d| !d.accepted && d.verdict == Verdict::Breaks && d.before == Some(OutcomeBefore::NotTried));
+    counts.without_comparison = uncompared.map(|d| (&d.file, &d.scenario)).collect::<BTreeSet<_>>().len();
     let mut weightiest = BTreeMap::<(&str, &str), Verdict>::new();
     for d in differences.iter().filter(|d| !d.accepted) {
         let (Some(file), Some(scenario)) = (&d.file, &d.scenario) else { continue };
@@ -319,7 +340,9 @@ fn counts(matrix: &[Row], differences: &[Difference]) -> Counts {
         match weightiest.get(&(row.file.as_str(), row.scenario.as_str())) {
             Some(Verdict::Breaks) => counts.breaks += 1,
             Some(Verdict::Differs) => counts.differs += 1,
-            Some(Verdict::Safe) | None => counts.safe += 1,
+            Some(Verdict::Safe) => counts.safe += 1,
+            None if row.was_tried() => counts.safe += 1,
+            None => counts.not_tried += 1,
         }
     }
     counts
@@ -333,9 +356,9 @@ fn runbooks(record: &UpgradeRecord, differences: &[Difference]) -> Vec<Runbook> 
         let reason = match (d.kind, d.when) {
             (Kind::Condition, _) => "conditions say something else",
             (Kind::Finding, _) => "the diagnosis finds something else",
-            (Kind::Outcome, When::After) => "what it describes doesn't happen so any more",
-            (Kind::Outcome, _) => "its remedy doesn't repair what an upgrade met",
-            (Kind::Loss, _) => "something is lost when an upgrade meets it",
+            (Kind::Outcome, When::After) => "what it describes no longer happens like this",
+            (Kind::Outcome, _) => "its remedy doesn't work where an upgrade came in between",
+            (Kind::Loss, _) => "something is lost where an upgrade came in between",
             (Kind::Timing | Kind::Upgrade, _) => continue,
         };
         why.entry((file, scenario)).or_default().insert(reason);

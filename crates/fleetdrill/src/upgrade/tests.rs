@@ -4,7 +4,7 @@ use steps::record::Outcome;
 
 use super::baseline::Baseline;
 use super::compare;
-use super::difference::{Kind, Verdict, When};
+use super::difference::{Kind, OutcomeBefore, Verdict, When};
 use super::fixture::{old, record, scenario};
 use super::record::UpgradeRecord;
 use super::report::Report;
@@ -106,17 +106,81 @@ fn one_that_ended_early_says_so_in_all_reports() {
 
 #[test]
 fn what_was_only_in_flight_has_all_reports_too() {
-    let mut in_flight = record();
-    in_flight.before.scenarios.clear();
-    for order in &mut in_flight.orders {
-        order.after = None;
-    }
+    let mut in_flight = only_in_flight();
     let report = Report::of(&in_flight, &Baseline::default());
     assert!(report.matrix.iter().all(|row| row.before.is_none()) && !report.matrix.is_empty());
     let seen = in_flight.orders[0].forth.scenarios[0].scenario.clone();
     assert!(html::render(&in_flight, &report).unwrap().contains(&seen));
     in_flight.orders.clear();
     html::render(&in_flight, &Report::of(&in_flight, &Baseline::default())).unwrap();
+}
+
+/// The record of `--only in-flight`: no run before the upgrade, none after it.
+fn only_in_flight() -> UpgradeRecord {
+    let mut record = record();
+    record.before.scenarios.clear();
+    for order in &mut record.orders {
+        order.after = None;
+    }
+    record
+}
+
+/// What a report says of the scenario that fails in flight.
+fn failed_in_flight(record: &UpgradeRecord) -> (Verdict, Option<OutcomeBefore>, Option<String>) {
+    let report = Report::of(record, &Baseline::default());
+    let mut failed = report.differences.into_iter().filter(|d| d.when == When::Forth && d.kind == Kind::Outcome);
+    let failed = failed.next().expect("a scenario fails in flight");
+    (failed.verdict, failed.before, failed.was)
+}
+
+#[test]
+fn a_scenario_that_was_not_tried_without_an_upgrade_is_not_said_to_fail_without_one() {
+    let not_tried = (Verdict::Breaks, Some(OutcomeBefore::NotTried), Some("not tried without an upgrade".to_owned()));
+    assert_eq!(failed_in_flight(&only_in_flight()), not_tried);
+
+    let mut not_run = record();
+    for scenario in &mut not_run.before.scenarios {
+        scenario.outcome = Outcome::NotRun;
+    }
+    assert_eq!(failed_in_flight(&not_run), not_tried, "the run after the upgrade is no run without one");
+}
+
+#[test]
+fn a_scenario_in_flight_is_compared_with_the_run_before_the_upgrade() {
+    let (verdict, before, was) = failed_in_flight(&record());
+    assert_eq!((verdict, before), (Verdict::Breaks, Some(OutcomeBefore::Passed)));
+    assert_eq!(was.as_deref(), Some("passed without an upgrade"));
+
+    let mut failed = record();
+    for scenario in &mut failed.before.scenarios {
+        scenario.outcome = Outcome::Failed;
+    }
+    let (verdict, before, was) = failed_in_flight(&failed);
+    assert_eq!((verdict, before), (Verdict::Differs, Some(OutcomeBefore::Failed)));
+    assert_eq!(was.as_deref(), Some("failed without an upgrade as well"));
+}
+
+#[test]
+fn only_in_flight_says_in_all_reports_what_was_not_tried() {
+    let record = only_in_flight();
+    let report = Report::of(&record, &Baseline::default());
+    assert_eq!((report.counts.breaks, report.counts.without_comparison, report.exit()), (1, 1, Exit::Found));
+    let text = anstream::adapter::strip_str(&text::render(&report, Look::default())).to_string();
+    let (html, json) = (html::render(&record, &report).unwrap(), json::render(&record, &report).unwrap());
+    for (report, not_tried) in [(&text, "was: not tried without"), (&html, ">not tried<"), (&json, "\"not_tried\"")] {
+        assert!(report.contains(not_tried) && !report.contains("failed without"), "{report}");
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_scenario_that_no_upgrade_has_met_is_not_called_safe() {
+    let mut record = only_in_flight();
+    for scenario in &mut record.orders[0].forth.scenarios {
+        *scenario = super::fixture::scenario(&scenario.scenario, Outcome::NotRun, Vec::new());
+    }
+    let counts = Report::of(&record, &Baseline::default()).counts;
+    assert_eq!((counts.safe, counts.not_tried), (0, record.orders[0].forth.scenarios.len()));
 }
 
 #[test]

@@ -137,9 +137,10 @@ impl Change {
             Kind::Upgrade => "the upgrade fails".to_owned(),
             Kind::Finding => about,
             Kind::Loss => format!("lost on a member: {about}"),
-            Kind::Outcome if self.when == When::After => "a scenario ends otherwise".to_owned(),
+            Kind::Outcome if self.when == When::After => "a scenario ends differently".to_owned(),
             Kind::Outcome => format!("a scenario in flight fails: {about}"),
-            Kind::Timing => format!("takes another time: {about}"),
+            Kind::Timing if self.verdict == Verdict::Safe => format!("takes less time: {about}"),
+            Kind::Timing => format!("takes longer: {about}"),
             Kind::Condition => {
                 let (mut objects, condition) = (Vec::new(), self.about[0].rsplit_once(": ").map_or("", |(_, c)| c));
                 for object in self.about.iter().filter_map(|about| Some(about.rsplit_once(": ")?.0)) {
@@ -162,13 +163,24 @@ impl Report {
             0 => String::new(),
             n => format!("; {n} differences are in the baseline"),
         };
-        format!(
-            "of {} scenarios {} break, {} differ, {} are safe{accepted}",
+        let mut text = format!(
+            "of {} scenarios {} break, {} differ, {} are safe",
             self.matrix.len(),
             counts.breaks,
             counts.differs,
             counts.safe
-        )
+        );
+        if counts.not_tried > 0 {
+            text.push_str(&format!(", {} were not tried", counts.not_tried));
+        }
+        text.push_str(&accepted);
+        if counts.without_comparison > 0 {
+            text.push_str(&format!(
+                "; {} of those that break were not tried without an upgrade",
+                counts.without_comparison
+            ));
+        }
+        text
     }
 }
 
