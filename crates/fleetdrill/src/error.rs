@@ -80,6 +80,7 @@ impl CommandError {
                 | ToolchainError::UnknownProgram { .. }
                 | ToolchainError::IsPinned { .. }
                 | ToolchainError::BadName { .. }
+                | ToolchainError::BadSource { .. }
                 | ToolchainError::DoesNotStart { .. }
                 | ToolchainError::BadCrds { .. },
             ) => Exit::Usage,

@@ -38,7 +38,8 @@ impl Toolchain {
     /// CRDs. What was added before under the same version is replaced. Nothing changes if anything is wrong.
     ///
     /// # Errors
-    /// [`ToolchainError::IsPinned`], [`ToolchainError::DoesNotStart`], [`ToolchainError::BadCrds`], and whatever
+    /// [`ToolchainError::IsPinned`], [`ToolchainError::BadSource`], [`ToolchainError::DoesNotStart`], [`ToolchainError::BadCrds`], and
+    /// whatever
     /// can go wrong with files.
     pub async fn add(&self, addition: &Addition, progress: Progress<'_>) -> Result<Installed, ToolchainError> {
         let definition = self.definitions().component(&addition.component)?;
@@ -81,13 +82,14 @@ fn copy(addition: &Addition, to: &Path, slot: &Slot) -> Result<Manifest, Toolcha
     for (name, path) in &addition.programs {
         let copy = bin.join(name);
         // Opened first, so that a missing program isn't taken for trouble with the cache.
-        fs::File::open(path).map_err(|error| ToolchainError::io("read", path, error))?;
+        check_source(path, fs::Metadata::is_file, "it is not a file")?;
         let failed = |error| ToolchainError::io("write", &copy, error);
         fs::copy(path, &copy).map_err(failed)?;
         fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).map_err(failed)?;
         manifest.files.insert(format!("bin/{name}"), Checksum::of(&copy).map_err(failed)?);
     }
     if let Some(crds) = &addition.crds {
+        check_source(crds, fs::Metadata::is_dir, "it is not a directory")?;
         let folder = to.join("crds");
         let names = copy_yaml(crds, &folder)?;
         if names.is_empty() {
@@ -102,6 +104,17 @@ fn copy(addition: &Addition, to: &Path, slot: &Slot) -> Result<Manifest, Toolcha
     }
     manifest.write(to)?;
     Ok(manifest)
+}
+
+/// Checks that what the user wants to add can be read and is of the right kind, a file or a directory.
+fn check_source(path: &Path, is_right: fn(&fs::Metadata) -> bool, otherwise: &str) -> Result<(), ToolchainError> {
+    let bad = |why: String| ToolchainError::BadSource { path: path.to_owned(), why };
+    let metadata = path.metadata().map_err(|error| bad(error.to_string()))?;
+    // Opening something else, such as a FIFO, may block.
+    if !is_right(&metadata) {
+        return Err(bad(otherwise.to_owned()));
+    }
+    fs::File::open(path).map(drop).map_err(|error| bad(error.to_string()))
 }
 
 /// Puts a folder in another's place. Who looks between the two renames finds nothing, waits for the lock, and then

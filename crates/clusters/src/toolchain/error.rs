@@ -158,6 +158,14 @@ pub enum ToolchainError {
         /// The last lines of what it printed.
         output: Vec<String>,
     },
+    /// A program that was to be added, or the folder with its CRDs, can't be read.
+    #[error("can't add {}: {why}", path.display())]
+    BadSource {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A folder that was to be added holds something else than CRDs.
     #[error("{} can't be added as CRDs: {why}", path.display())]
     BadCrds {

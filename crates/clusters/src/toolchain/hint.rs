@@ -47,6 +47,7 @@ impl ToolchainError {
             Self::DoesNotStart { .. } => {
                 Some("it is run with `--help` and `--version`, and one of them must succeed within 20 s".into())
             }
+            Self::BadSource { .. } => Some("a program is given as NAME=FILE, and --crds takes a directory".into()),
             Self::BadCrds { .. } | Self::Definition { .. } | Self::Io { .. } => None,
         }
     }

@@ -61,7 +61,7 @@ fn pairs(programs: &[String]) -> Result<BTreeMap<String, PathBuf>, CommandError>
     let pair = |text: &String| match text.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),
         _ => Err(CommandError::Usage {
-            message: format!("`{text}` is no program"),
+            message: format!("`{text}` doesn't name a program"),
             hint: Some("write it as NAME=FILE, e.g. hub-agent=./bin/hub-agent".into()),
         }),
     };

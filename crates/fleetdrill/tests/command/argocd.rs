@@ -55,7 +55,7 @@ fn a_build_of_ones_own_that_is_none() {
     };
     let broken = script(&place, "broken", "echo no libfoo.so >&2; exit 127");
     add(&broken, &[]).expect(2, &["broken doesn't start: with --help it ended with exit status: 127", "no libfoo.so"]);
-    add("/nowhere/argocd", &[]).expect(3, &["failed to read /nowhere/argocd"]);
+    add("/nowhere/argocd", &[]).expect(2, &["can't add /nowhere/argocd: No such file"]);
     let server = format!("argocd-server={broken}");
     with_cache(&place, &cache, &["toolchain", "add", "argocd", "v3.9.0-mine", &server])
         .expect(2, &["argocd-server", "it has argocd"]);

@@ -196,6 +196,21 @@ fn a_machine_with_few_open_files_or_without_loopback() {
 }
 
 #[test]
+fn a_program_that_can_not_be_added() {
+    let place = Place::new();
+    let add = |more: &[&str]| {
+        let mut command = place.command(["toolchain", "add", "kubefleet", "v0.4.0"]);
+        Said::from(command.args(more).env("FLEETDRILL_CACHE_DIR", place.path("cache")).output().expect("it starts"))
+    };
+    let hint = "hint: a program is given as NAME=FILE";
+    add(&["hub-agent=/nonexist"]).expect(2, &["error: can't add /nonexist: No such file", hint]);
+    let directory = place.path("").display().to_string();
+    add(&[&format!("hub-agent={directory}")]).expect(2, &["it is not a file", hint]);
+    add(&["hub-agent=/bin/true", "--crds", "/nonexist"]).expect(2, &["can't add /nonexist: No such file", hint]);
+    add(&["hub-agent=/bin/true", "--crds", "/bin/true"]).expect(2, &["it is not a directory", hint]);
+}
+
+#[test]
 fn a_selection_that_makes_no_sense() {
     let place = Place::new();
     place.run(["run", "--tags", "@drill and or"]).expect(2, &["`@drill and or` is no tag expression", "write it like"]);
