@@ -440,9 +440,12 @@ pub struct Explain {
 /// `fleetdrill guides`.
 #[derive(Debug, Args)]
 pub struct Guides {
-    /// A guide, with all its statements; a summary of all guides without it
+    /// A guide, with all its statements; a summary of all guides without it, a few lines for each
     #[arg(value_name = "GUIDE")]
     pub guide: Option<String>,
+    /// Show the statements of all guides
+    #[arg(long, conflicts_with = "guide")]
+    pub all: bool,
     /// What this run has shown (its `run --json`), instead of what is known of each version; may be given several times,
     /// for the parts of one
     #[arg(long, value_name = "RUN.JSON")]

@@ -18,8 +18,8 @@ can be checked in [guides/](../guides): each condition of each example with its 
 remedy. Scenarios name the statements that they show; on every run each is compared with what the real controllers wrote.
 
 ```sh
-fleetdrill guides                                  # what differs, and what no scenario reaches
-fleetdrill guides work-synchronized                # one guide with all its statements
+fleetdrill guides                                  # how many statements of each guide hold, differ, are unreached
+fleetdrill guides work-synchronized                # one guide with all its statements; --all: all guides
 fleetdrill guides -o markdown                      # what differs, ready for the guides' authors
 fleetdrill run --json run.json
 fleetdrill guides --from run.json                  # what this run has shown, e.g. of another version

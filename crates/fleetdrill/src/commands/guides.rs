@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::guides::coverage::Showers;
 use crate::guides::{self, Guide, GuideCoverage, Measured, Product};
-use crate::output::style::WIDTH;
+use crate::output::style::Look;
 use crate::output::{coverage, data, drift};
 use crate::suite::{Selection, Suite};
 
@@ -40,7 +40,10 @@ pub(super) fn guides(args: &Guides) -> Result<Exit, CommandError> {
     };
     let covered: Vec<GuideCoverage> = wanted.iter().map(|g| GuideCoverage::of(g, &measured, &showers)).collect();
     match args.output {
-        GuidesFormat::Text => data::print_text(&coverage::render(&covered, args.guide.is_some(), WIDTH)),
+        GuidesFormat::Text if args.guide.is_some() || args.all => {
+            data::print_text(&coverage::render(&covered, Look::from_locale().width));
+        }
+        GuidesFormat::Text => data::print_text(&coverage::summary(&covered, Look::from_locale().width)),
         GuidesFormat::Json => {
             let about = |m: &&Measured| wanted.iter().any(|guide| guide.product == m.product);
             let versions = measured.iter().filter(about).map(|m| m.version.as_str()).collect();
@@ -85,7 +88,7 @@ fn read(path: &Path) -> Result<RunRecord, CommandError> {
 
 fn unusable(path: &Path, why: &str) -> CommandError {
     CommandError::Usage {
-        message: format!("{} is no run's record: {why}", path.display()),
+        message: format!("{} is not the record of a run: {why}", path.display()),
         hint: Some("`fleetdrill run --json FILE` writes one".into()),
     }
 }

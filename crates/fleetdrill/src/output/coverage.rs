@@ -1,4 +1,5 @@
-//! The coverage of guides as text: what holds, what differs with both texts, what no scenario reaches.
+//! The coverage of guides as text: counts in a line for each version, or each statement: what holds, what differs with both texts,
+//! what no scenario reaches.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +10,41 @@ use crate::guides::GuideCoverage;
 use crate::guides::coverage::{Covered, Standing};
 use crate::guides::shown::Written;
 
-/// The guides as text with colours, wrapped to a width; `whole` also lists what holds.
+/// A summary of the guides with colours, wrapped to a width: title and counts of each one, and how to see more.
 #[must_use]
-pub fn render(guides: &[GuideCoverage], whole: bool, width: usize) -> String {
+pub fn summary(guides: &[GuideCoverage], width: usize) -> String {
+    let mut page = Page::new(width);
+    for guide in guides {
+        write_head(&mut page, guide);
+    }
+    page.blank();
+    page.item("statements: ", HINT, 2, "fleetdrill guides GUIDE, or all of them: fleetdrill guides --all");
+    page.item("differences, for the guides' authors: ", HINT, 2, "fleetdrill guides -o markdown");
+    page.finish()
+}
+
+/// Every statement of the guides with colours, wrapped to a width.
+#[must_use]
+pub fn render(guides: &[GuideCoverage], width: usize) -> String {
     let mut page = Page::new(width);
     for guide in guides {
         page.blank();
-        page.item(&format!("{}: ", guide.name), BOLD, 2, &guide.title);
-        page.indented(2, |page| write(page, guide, whole));
+        write_head(&mut page, guide);
+        page.indented(2, |page| write(page, guide));
     }
     page.finish()
 }
 
-fn write(page: &mut Page, guide: &GuideCoverage, whole: bool) {
-    for (version, counts) in guide.counts() {
-        page.item(&format!("{version}: "), BOLD, 2, &counts.to_string());
-    }
+fn write_head(page: &mut Page, guide: &GuideCoverage) {
+    page.item(&format!("{}: ", guide.name), BOLD, 2, &guide.title);
+    page.indented(2, |page| {
+        for (version, counts) in guide.counts() {
+            page.item(&format!("{version}: "), BOLD, 2, &counts.to_string());
+        }
+    });
+}
+
+fn write(page: &mut Page, guide: &GuideCoverage) {
     if !guide.differs.is_empty() {
         page.blank();
         heading(page, "differs:");
@@ -44,18 +64,16 @@ fn write(page: &mut Page, guide: &GuideCoverage, whole: bool) {
         page.item(&format!("doesn't apply to {version}: "), WARNING, 2, because);
         page.indented(2, |page| page.text(&ids.join(", ")));
     }
-    if whole {
-        page.blank();
-        heading(page, "holds:");
-        for statement in &guide.statements {
-            let holds = statement.versions.iter().filter(|(_, s)| **s == Standing::Holds);
-            let versions: Vec<&str> = holds.map(|(version, _)| version.as_str()).collect();
-            if !versions.is_empty() {
-                page.indented(2, |page| {
-                    page.item(&format!("{} ", statement.short_id()), SUCCESS, 2, &format!("({})", versions.join(", ")));
-                    page.indented(2, |page| page.text(&about(statement)));
-                });
-            }
+    page.blank();
+    heading(page, "holds:");
+    for statement in &guide.statements {
+        let holds = statement.versions.iter().filter(|(_, s)| **s == Standing::Holds);
+        let versions: Vec<&str> = holds.map(|(version, _)| version.as_str()).collect();
+        if !versions.is_empty() {
+            page.indented(2, |page| {
+                page.item(&format!("{} ", statement.short_id()), SUCCESS, 2, &format!("({})", versions.join(", ")));
+                page.indented(2, |page| page.text(&about(statement)));
+            });
         }
     }
 }
@@ -109,17 +127,17 @@ mod tests {
     use crate::guides::coverage::fixture;
     use crate::output::style::WIDTH;
 
-    fn plain(whole: bool) -> String {
-        anstream::adapter::strip_str(&render(&fixture::guides(), whole, WIDTH)).to_string()
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
     }
 
     #[test]
     fn in_short() {
-        insta::assert_snapshot!(plain(false));
+        insta::assert_snapshot!(plain(&summary(&fixture::guides(), WIDTH)));
     }
 
     #[test]
     fn whole() {
-        insta::assert_snapshot!(plain(true));
+        insta::assert_snapshot!(plain(&render(&fixture::guides(), WIDTH)));
     }
 }

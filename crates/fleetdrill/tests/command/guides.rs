@@ -23,9 +23,25 @@ fn the_guides_as_data_text_and_markdown() {
     let text = place.run(["guides", "work-synchronized"]).stdout;
     assert!(text.starts_with("work-synchronized: Work Synchronization Failure TSG\n"), "{text}");
     assert!(text.contains("holds:\n"), "{text}");
+    let all = place.run(["guides", "--all"]).stdout;
+    assert!(all.contains("\nwork-synchronized: ") && all.contains("  holds:\n"), "{all}");
     let markdown = place.run(["guides", "-o", "markdown"]).stdout;
     assert!(markdown.starts_with("# Where controllers and their guides differ\n"), "{markdown}");
     assert!(markdown.contains("\nKubeFleet v0.1.2:\n"), "{markdown}");
+}
+
+#[test]
+fn without_a_guide_it_is_a_summary() {
+    let said = Place::new().run(["guides"]).stdout;
+    let json: Value = serde_json::from_str(&Place::new().run(["guides", "-o", "json"]).stdout).expect("JSON");
+    let guides = json["guides"].as_array().expect("guides");
+    let versions = json["versions"].as_array().expect("versions").len();
+    // A title and a line for each version, and two hints.
+    assert!(said.lines().count() <= guides.len() * (1 + versions) + 3, "{said}");
+    for guide in guides {
+        assert!(said.contains(guide["name"].as_str().expect("a name")), "{said}");
+    }
+    assert!(said.contains("fleetdrill guides GUIDE") && said.contains("fleetdrill guides --all"), "{said}");
 }
 
 #[test]
@@ -34,6 +50,8 @@ fn what_can_not_be_shown() {
     place.run(["guides", "work"]).expect(2, &["there is no guide `work`", "work-synchronized"]);
     place.run(["guides", "-o", "measured"]).expect(2, &["there is no run to take the measured results of", "--from"]);
     let file = place.write("run.json", "{}");
-    place.run(["guides", "--from", &file]).expect(2, &["run.json is no run's record", "missing field"]);
-    place.run(["guides", "--from", "/nowhere.json"]).expect(2, &["/nowhere.json is no run's record", "No such file"]);
+    place.run(["guides", "--from", &file]).expect(2, &["run.json is not the record of a run", "missing field"]);
+    place
+        .run(["guides", "--from", "/nowhere.json"])
+        .expect(2, &["/nowhere.json is not the record of a run", "No such file"]);
 }
