@@ -205,7 +205,7 @@ impl Keeper {
     pub async fn processes(&self) -> Result<Vec<ProcessStatus>, ClusterError> {
         match self.ask(Request::List).await? {
             Response::Processes(list) => Ok(list),
-            other => Err(ClusterError::Keeper(format!("unexpected answer {other:?}"))),
+            other => Err(ClusterError::Keeper(format!("unexpected answer `{other}`"))),
         }
     }
 
@@ -219,7 +219,7 @@ impl Keeper {
                 .try_into()
                 .map_err(|ports: Vec<u16>| ClusterError::Keeper(format!("it reserved {} ports, not {N}", ports.len()))),
             Response::Refused(reason) => Err(ClusterError::Refused { action: "reserve ports".into(), reason }),
-            other => Err(ClusterError::Keeper(format!("unexpected answer {other:?}"))),
+            other => Err(ClusterError::Keeper(format!("unexpected answer `{other}`"))),
         }
     }
 
@@ -318,7 +318,7 @@ impl Keeper {
         match self.ask(request).await? {
             Response::Done => Ok(()),
             Response::Refused(reason) => Err(ClusterError::Refused { action, reason }),
-            other => Err(ClusterError::Keeper(format!("unexpected answer {other:?}"))),
+            other => Err(ClusterError::Keeper(format!("unexpected answer `{other}`"))),
         }
     }
 

@@ -90,8 +90,9 @@ pub enum Request {
 }
 
 /// The answer to a request.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Response {
     /// It was done.
     Done,
