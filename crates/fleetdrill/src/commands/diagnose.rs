@@ -14,7 +14,7 @@ use crate::cli::{Diagnose, DiagnoseFormat, FailOn, Format};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::diagnosis::{DiagnosisReport, ObjectSource};
-use crate::output::style::WIDTH;
+use crate::output::style::Look;
 use crate::output::{clean_line, data, markdown};
 
 /// What there is to diagnose.
@@ -48,7 +48,7 @@ pub(super) async fn diagnose(args: &Diagnose) -> Result<Exit, CommandError> {
     }
     let report = DiagnosisReport::new((&fleet, source), &snapshot, &contexts, args.object.as_deref(), &found);
     match args.output {
-        DiagnoseFormat::Text => data::print_text(&report.text(WIDTH)),
+        DiagnoseFormat::Text => data::print_text(&report.text(Look::from_locale().width)),
         DiagnoseFormat::Markdown => data::print_text(&markdown::render(&report)),
         DiagnoseFormat::Json => data::print(Format::Json, &report),
         DiagnoseFormat::Yaml => data::print(Format::Yaml, &report),

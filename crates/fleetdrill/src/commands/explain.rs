@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::cli::{Explain, Format};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::output::style::WIDTH;
+use crate::output::style::Look;
 use crate::output::{data, explained};
 
 /// How many codes are named when one is unknown.
@@ -61,7 +61,7 @@ pub(super) fn explain(args: &Explain) -> Result<Exit, CommandError> {
     // Every entry's example is tested.
     let texts = entry.example().map_err(|e| CommandError::Environment { message: e.to_string(), hint: None })?;
     match args.output {
-        Format::Text => data::print_text(&explained::render(entry, &texts, WIDTH)),
+        Format::Text => data::print_text(&explained::render(entry, &texts, Look::from_locale().width)),
         format => data::print(
             format,
             &Explained {

@@ -21,6 +21,10 @@ pub const PLAIN: Style = Style::new();
 
 /// The width that texts are wrapped to where nothing else is known.
 pub const WIDTH: usize = 80;
+/// The least width of a text; a terminal with fewer columns breaks its lines.
+const NARROWEST: usize = 60;
+/// The greatest width of a text: longer lines are hard to read.
+const WIDEST_TEXT: usize = 100;
 /// The width of a scenario's story where nothing else is known: conditions with two reasons are long.
 pub const STORY_WIDTH: usize = 100;
 /// Wider stories than this are hard to read.
@@ -71,8 +75,8 @@ pub struct Look {
 }
 
 impl Look {
-    /// For this process' stdout: its terminal's columns up to 80, and up to 110 for stories, and the signs that the
-    /// locale takes.
+    /// For this process' stdout: its terminal's columns, at least 60, at most 100 and for stories 110, and the signs that the
+    /// locale takes. Where stdout is no terminal, 80 and 100 columns.
     #[must_use]
     pub fn from_locale() -> Self {
         Self { symbols: Symbols::from_locale(), ..Self::of_columns(terminal_columns()) }
@@ -81,7 +85,11 @@ impl Look {
     /// For a terminal of some columns, or for none.
     fn of_columns(columns: Option<usize>) -> Self {
         match columns {
-            Some(columns) => Self { width: columns.min(WIDTH), story: columns.min(WIDEST), ..Self::default() },
+            Some(columns) => Self {
+                width: columns.clamp(NARROWEST, WIDEST_TEXT),
+                story: columns.clamp(NARROWEST, WIDEST),
+                ..Self::default()
+            },
             None => Self::default(),
         }
     }
@@ -133,12 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_follow_the_terminal_up_to_what_reads_well() {
+    fn texts_follow_the_terminal_between_what_reads_well() {
         let look = |size: &str| {
             let look = Look::of_columns(columns_of(size));
             (look.width, look.story)
         };
-        assert_eq!(look("50 240\n"), (80, 110));
+        assert_eq!(look("50 240\n"), (100, 110));
+        assert_eq!(look("50 100\n"), (100, 100));
+        assert_eq!(look("24 40\n"), (60, 60));
         assert_eq!(look("24 80\n"), (80, 80));
         assert_eq!(look("24 70\n"), (70, 70));
         assert_eq!(look("0 0\n"), (80, 100));
