@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clusters::kind;
 
@@ -25,6 +25,9 @@ use crate::train::exercise::Level;
 130 interrupted, after cleaning up."
 )]
 pub struct Cli {
+    /// Use only ASCII characters
+    #[arg(long, global = true, env = "FLEETDRILL_ASCII", hide_env = true, value_parser = FalseyValueParser::new())]
+    pub ascii: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -138,9 +141,6 @@ pub struct Run {
     /// Show for every scenario what was done and seen, not only for failed ones
     #[arg(long, short)]
     pub verbose: bool,
-    /// Use only ASCII characters
-    #[arg(long)]
-    pub ascii: bool,
 }
 
 const MEMBERS_OF_RUN: &str = "How many members the fleet has, 3 by default; with --provider existing, the members: all contexts \

@@ -31,9 +31,13 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::print_error;
 use crate::output::stdout::{self, StderrStream};
+use crate::output::style::use_ascii_only;
 
 /// Does what was asked and says how it ended. Errors are printed.
 pub async fn execute(cli: Cli) -> Exit {
+    if cli.ascii {
+        use_ascii_only();
+    }
     let result = match cli.command {
         Command::Run(args) => run::run(args).await,
         Command::List(args) => list::list(&args),

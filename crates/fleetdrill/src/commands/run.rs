@@ -22,7 +22,7 @@ use crate::components;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::log::WarningLines;
-use crate::output::style::{Look, Symbols};
+use crate::output::style::Look;
 use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, STDOUT, Terminal};
 use crate::run::{Ended, Engine, Jobs, RunReporters, key, not_run, order, sort};
 use crate::suite::{self, Suite};
@@ -272,10 +272,7 @@ fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
         Ok(filter) => logs.with_env_filter(filter).try_init(),
         Err(_) => logs.with_env_filter(EnvFilter::new(DEFAULT_LOGS)).event_format(WarningLines).try_init(),
     };
-    let mut look = Look::from_locale();
-    if args.ascii {
-        look.symbols = Symbols::ASCII;
-    }
+    let look = Look::from_locale();
     let detail = if args.verbose { Detail::Full } else { Detail::Compact };
     let terminal = if reports_on_stdout(args) == 0 {
         Terminal::stdout(look, detail, progress)

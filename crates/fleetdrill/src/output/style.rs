@@ -1,6 +1,7 @@
 //! The handful of colours and signs that every output uses.
 
 use std::ffi::OsString;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use owo_colors::Style;
 
@@ -30,6 +31,14 @@ pub const STORY_WIDTH: usize = 100;
 /// Wider stories than this are hard to read.
 const WIDEST: usize = 110;
 
+/// Whether `--ascii` was given.
+static ASCII_ONLY: AtomicBool = AtomicBool::new(false);
+
+/// Makes all outputs of this process use only ASCII signs, whatever the locale takes.
+pub fn use_ascii_only() {
+    ASCII_ONLY.store(true, Ordering::Relaxed);
+}
+
 /// The signs beyond ASCII that outputs use, or what stands for them in a locale without UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbols {
@@ -49,11 +58,15 @@ impl Symbols {
     /// For everything else.
     pub const ASCII: Self = Self { passed: "+", failed: "x", skipped: "-", arrow: "->" };
 
-    /// What the locale of this process takes: the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set decides, as in
-    /// POSIX; without any of them it is ASCII.
+    /// What the locale of this process takes, unless `--ascii` was given: the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set
+    /// decides, as in POSIX; without any of them it is ASCII.
     #[must_use]
     pub fn from_locale() -> Self {
-        Self::from_variables(|name| std::env::var_os(name))
+        if ASCII_ONLY.load(Ordering::Relaxed) {
+            Self::ASCII
+        } else {
+            Self::from_variables(|name| std::env::var_os(name))
+        }
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
