@@ -219,10 +219,10 @@ impl ClusterError {
             Self::Outside { command, said, .. }
                 if command.starts_with("docker network create") && said.contains("already exists") =>
             {
-                Some("a fleet with another state directory may have it, or somebody else: take another --name".into())
+                Some("a fleet with another state directory may have it, or somebody else: take another name".into())
             }
             Self::Container { source, .. } if source.to_string().contains("is already in use") => {
-                Some("is it a fleet's that has died? fleetdrill down --all; else take another --name".into())
+                Some("is it a fleet's that has died? fleetdrill down --all; else take another name".into())
             }
             Self::ClusterTaken(name) => Some(format!(
                 "it is left alone; is it a fleet's that has died? fleetdrill down --all; somebody's? kind delete cluster \
@@ -230,7 +230,7 @@ impl ClusterError {
             )),
             Self::FewFiles { .. } => Some("raise the limit: ulimit -n 4096".into()),
             Self::Loopback(_) => Some("bring the loopback interface up: ip link set lo up".into()),
-            Self::FleetExists(name) => Some(format!("use another --name, or end it: fleetdrill down {name}")),
+            Self::FleetExists(name) => Some(format!("take another name, or end that fleet: fleetdrill down {name}")),
             _ => None,
         }
     }

@@ -232,8 +232,11 @@ pub struct List {
 #[derive(Debug, Args)]
 pub struct Up {
     /// The fleet's name
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(value_name = "NAME", default_value = "default")]
     pub name: String,
+    /// The fleet's name as an option.
+    #[command(flatten)]
+    pub fleet: FleetOption,
     /// How many members it has; a fleet that is up gets as many
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_MEMBERS)))]
     pub members: u8,
@@ -250,11 +253,52 @@ pub struct Up {
     #[arg(long)]
     pub pods: bool,
     /// Run Argo CD on its hub, in this version or the default one, with the members as its destinations
-    #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, default_missing_value = "", value_parser = argocd_version)]
     pub argocd: Option<String>,
     /// Run Argo CD with its API server, for the argocd command
     #[arg(long)]
     pub argocd_server: bool,
+}
+
+/// A fleet's name as an option, for commands that are about one fleet: `up --fleet web` is `up web`, so that `--fleet` names a fleet
+/// on every command.
+#[derive(Debug, Default, Args)]
+pub struct FleetOption {
+    #[arg(long, alias = "name", value_name = "NAME", hide = true, conflicts_with = "name")]
+    fleet: Option<String>,
+}
+
+impl Up {
+    /// The fleet's name.
+    #[must_use]
+    pub fn fleet_name(&self) -> &str {
+        self.fleet.fleet.as_deref().unwrap_or(&self.name)
+    }
+}
+
+impl Status {
+    /// The fleet's name; none for all fleets.
+    #[must_use]
+    pub fn fleet_name(&self) -> Option<&str> {
+        self.fleet.fleet.as_deref().or(self.name.as_deref())
+    }
+}
+
+impl Down {
+    /// The fleet's name.
+    #[must_use]
+    pub fn fleet_name(&self) -> &str {
+        self.fleet.fleet.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Parses the value of `up --argocd`: a version, or nothing. A fleet's name that follows `--argocd` would be taken for one.
+fn argocd_version(text: &str) -> Result<String, String> {
+    let is_version = text.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if text.is_empty() || is_version {
+        return Ok(text.to_owned());
+    }
+    Err(format!("a version begins with v and a digit; a fleet's name stands before it: fleetdrill up {text} --argocd"))
 }
 
 /// `fleetdrill status`.
@@ -263,6 +307,9 @@ pub struct Status {
     /// A fleet's name; all by default
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
+    /// The fleet's name as an option.
+    #[command(flatten)]
+    pub fleet: FleetOption,
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: Format,
@@ -274,11 +321,14 @@ pub struct Down {
     /// The fleet's name
     #[arg(value_name = "NAME", default_value = "default")]
     pub name: String,
+    /// The fleet's name as an option.
+    #[command(flatten)]
+    pub fleet: FleetOption,
     /// End all fleets, and remove what dead ones left behind
-    #[arg(long, conflicts_with = "name")]
+    #[arg(long, conflicts_with_all = ["name", "fleet"])]
     pub all: bool,
     /// Remove what this run, which has died, left on a fleet that existed before it (--provider existing)
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["name", "all"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["name", "fleet", "all"])]
     pub run: Option<String>,
     /// That fleet.
     #[command(flatten)]
@@ -350,7 +400,7 @@ pub enum FailOn {
 #[derive(Debug, Args)]
 pub struct Target {
     /// A fleet that `fleetdrill up` made; without it, and without contexts, the fleet that is up here, unless KUBECONFIG is set
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubeconfig", "hub", "member", "members_from", "members"])]
+    #[arg(long, alias = "name", value_name = "NAME", conflicts_with_all = ["kubeconfig", "hub", "member", "members_from", "members"])]
     pub fleet: Option<String>,
     /// Its contexts.
     #[command(flatten)]
@@ -422,8 +472,21 @@ pub struct Collect {
     #[command(flatten)]
     pub target: Target,
     /// Where to write it: a directory, or a file that ends with .tar.gz; fleetdrill-bundle-FLEET-TIME by default
-    #[arg(long, short, value_name = "PATH")]
-    pub output: Option<PathBuf>,
+    #[arg(long, short_alias = 'o', alias = "output", value_name = "PATH", value_parser = bundle_path)]
+    pub bundle: Option<PathBuf>,
+}
+
+/// Parses the path of `collect --bundle`, which `-o` names as well: it was the only option for it once.
+fn bundle_path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() {
+        return Err("a path can't be empty".into());
+    }
+    if Format::from_str(text, false).is_ok() {
+        return Err(format!(
+            "`{text}` is a format, and this is the path of a bundle; write ./{text} for a directory `{text}`"
+        ));
+    }
+    Ok(PathBuf::from(text))
 }
 
 /// `fleetdrill explain`.
@@ -768,7 +831,27 @@ impl std::str::FromStr for Shard {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{Arg, Command, CommandFactory, Parser};
+
+    use super::{Cli, Command as Parsed, Shard};
+
+    /// Every command that can be called, with its names from the top: `train start`.
+    fn commands(command: &Command, above: &str) -> Vec<(String, Command)> {
+        let path = |sub: &Command| format!("{above} {}", sub.get_name()).trim().to_owned();
+        command
+            .get_subcommands()
+            .flat_map(|sub| {
+                let below = commands(sub, &path(sub));
+                if below.is_empty() { vec![(path(sub), sub.clone())] } else { below }
+            })
+            .collect()
+    }
+
+    /// The names of the commands that have an argument of some kind.
+    fn having(is_meant: impl Fn(&Arg) -> bool) -> Vec<String> {
+        let all = commands(&Cli::command(), "");
+        all.into_iter().filter(|(_, command)| command.get_arguments().any(&is_meant)).map(|(path, _)| path).collect()
+    }
 
     use super::{Cli, Shard};
 

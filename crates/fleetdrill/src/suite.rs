@@ -80,7 +80,7 @@ pub enum SuiteError {
     #[error("the name of a scenario is empty")]
     EmptyName,
     /// A tag expression that can't be understood.
-    #[error("`{expression}` is no tag expression: {why}")]
+    #[error("`{expression}` is not a tag expression: {why}")]
     Tags {
         /// The expression.
         expression: String,

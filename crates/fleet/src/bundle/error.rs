@@ -64,7 +64,7 @@ pub enum BundleError {
         why: String,
     },
     /// There is something already where it should go.
-    #[error("{} exists already", .0.display())]
+    #[error("{} already exists", .0.display())]
     Exists(PathBuf),
     /// It can't be written.
     #[error("failed to write the bundle {}", path.display())]
@@ -96,7 +96,7 @@ impl BundleError {
             Self::Incomplete { .. } => {
                 Some("collect a new one when that can be read; what else this one has can be looked at as it is".into())
             }
-            Self::Exists(_) => Some("give it another name with --output".into()),
+            Self::Exists(_) => Some("give it another name with --bundle".into()),
             Self::Read { .. } | Self::Write { .. } => None,
         }
     }

@@ -18,7 +18,7 @@ use crate::output::data;
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) async fn collect(args: &Collect) -> Result<Exit, CommandError> {
-    if let Some(path) = &args.output {
+    if let Some(path) = &args.bundle {
         // Before the fleet is read for nothing.
         check_output(path)?;
     }
@@ -32,7 +32,7 @@ pub(super) async fn collect(args: &Collect) -> Result<Exit, CommandError> {
     let source = reached.source();
     let (bundle, identities) = futures::join!(Bundle::collect(&source, LIMIT), reached.identities());
     reached.check_identities(&identities, &bundle.snapshot)?;
-    let path = args.output.clone().unwrap_or_else(|| bundle.default_name());
+    let path = args.bundle.clone().unwrap_or_else(|| bundle.default_name());
     progress.say(&format!("writing {}", path.display()));
     bundle.write(&path)?;
     progress.finish();

@@ -20,7 +20,7 @@ pub(super) async fn down(args: &Down) -> Result<Exit, CommandError> {
     }
     // This also removes what dead fleets left behind.
     let fleets = state_dir::fleets()?;
-    let ending: Vec<String> = if args.all { fleets } else { vec![args.name.clone()] };
+    let ending: Vec<String> = if args.all { fleets } else { vec![args.fleet_name().to_owned()] };
     let none = ending.is_empty();
     for name in ending {
         let keeper = match Keeper::connect(&state_dir::fleet(&name)?) {

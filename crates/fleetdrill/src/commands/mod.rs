@@ -131,7 +131,7 @@ async fn open_fleet(name: &str) -> Result<Fleet, CommandError> {
                 "fleet `{name}` is broken: {process} ended ({how}){}",
                 last_lines(&fleet.keeper().log_tail(process))
             ),
-            hint: Some(format!("end it and start a new one: fleetdrill down {name} && fleetdrill up --name {name}")),
+            hint: Some(format!("end it and start a new one: fleetdrill down {name} && fleetdrill up {name}")),
         });
     }
     Ok(fleet)

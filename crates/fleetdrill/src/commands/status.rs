@@ -33,8 +33,8 @@ struct Shown {
 }
 
 pub(super) async fn status(args: &Status) -> Result<Exit, CommandError> {
-    let names = match &args.name {
-        Some(name) => vec![name.clone()],
+    let names = match args.fleet_name() {
+        Some(name) => vec![name.to_owned()],
         None => state_dir::fleets()?,
     };
     let mut fleets = Vec::new();
@@ -42,7 +42,7 @@ pub(super) async fn status(args: &Status) -> Result<Exit, CommandError> {
         match shown(&name).await {
             Ok(shown) => fleets.push(shown),
             // It ended since it was listed.
-            Err(_) if args.name.is_none() && !state_dir::is_alive(&state_dir::fleet(&name)?) => {}
+            Err(_) if args.fleet_name().is_none() && !state_dir::is_alive(&state_dir::fleet(&name)?) => {}
             Err(error) => return Err(error),
         }
     }

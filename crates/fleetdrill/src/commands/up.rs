@@ -19,7 +19,8 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::stdout::stdout_line;
 
-pub(super) async fn up(args: Up) -> Result<Exit, CommandError> {
+pub(super) async fn up(mut args: Up) -> Result<Exit, CommandError> {
+    args.name = args.fleet_name().to_owned();
     state_dir::check_name(&args.name)?;
     let clusters = clusters(&args)?;
     let name = args.name.clone();
@@ -66,7 +67,7 @@ async fn bring_up(args: Up, clusters: Clusters, is_up: bool) -> Result<Exit, Com
         if let Some(version) = args.kubefleet.as_deref().filter(|v| **v != *fleet.version()) {
             return Err(CommandError::Usage {
                 message: format!("fleet `{}` is up with KubeFleet {}, not {version}", args.name, fleet.version()),
-                hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),
+                hint: Some(format!("end it first (fleetdrill down {}), or give the new one another name", args.name)),
             });
         }
         if args.provider != Provider::Local && fleet.provider() != clusters.provider() {
@@ -77,7 +78,7 @@ async fn bring_up(args: Up, clusters: Clusters, is_up: bool) -> Result<Exit, Com
                     fleet.provider(),
                     clusters.provider()
                 ),
-                hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", args.name)),
+                hint: Some(format!("end it first (fleetdrill down {}), or give the new one another name", args.name)),
             });
         }
         if args.pods && fleet.is_local() {
@@ -157,7 +158,7 @@ async fn bring_argocd(fleet: &Fleet, version: Option<&str>, progress: &Progress)
         }
         return Err(CommandError::Usage {
             message: format!("fleet `{}` has Argo CD {there}, not {}", fleet.name(), version.unwrap_or_default()),
-            hint: Some(format!("end it first (fleetdrill down {}), or give the new one another --name", fleet.name())),
+            hint: Some(format!("end it first (fleetdrill down {}), or give the new one another name", fleet.name())),
         });
     }
     let programs = components::ensure_argocd(version, &|event| progress.build(&event)).await?;

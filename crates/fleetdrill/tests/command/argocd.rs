@@ -31,11 +31,12 @@ fn a_version_that_there_is_none_of() {
     let cache = place.path("cache");
     let parts =
         ["there is no argocd v9.9.9", "there is only v3.2.11", "fleetdrill toolchain add argocd v9.9.9 argocd=PATH"];
-    let commands: [&[&str]; 4] = [
+    let commands: [&[&str]; 5] = [
         &["run", &file, "--argocd", "v9.9.9"],
         // Nothing of it needs Argo CD, and the version is wrong all the same.
         &["run", "--tags", "@drill", "--argocd", "v9.9.9"],
         &["up", "--argocd=v9.9.9"],
+        &["up", "web", "--argocd", "v9.9.9"],
         &["toolchain", "install", "argocd", "v9.9.9"],
     ];
     for command in commands {

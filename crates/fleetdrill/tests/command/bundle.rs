@@ -202,7 +202,7 @@ fn nothing_is_collected_from_nowhere_or_over_something() {
     let place = Place::new();
     place.run(["collect"]).expect(2, &["no fleet is up, and there is no usable kubeconfig"]);
     let file = place.write("there.tar.gz", "mine");
-    place.run(["collect", "-o", &file]).expect(2, &["there.tar.gz exists already", "--output"]);
+    place.run(["collect", "--bundle", &file]).expect(2, &["there.tar.gz already exists", "--bundle"]);
     assert_eq!(std::fs::read_to_string(file).expect("read"), "mine");
 }
 
@@ -229,7 +229,7 @@ fn a_code_is_explained() {
 pub fn of_a_fleet(place: &Place, name: &str) {
     let path = place.path(&format!("{name}-bundle"));
     let text = path.display().to_string();
-    let said = place.run(["collect", "--fleet", name, "-o", &text]);
+    let said = place.run(["collect", "--fleet", name, "--bundle", &text]);
     assert_eq!(said.expect(0, &[&format!("reading fleet {name}"), "logs"]).stdout, format!("{text}\n"));
     let fleet = place.state().join(name);
     let tokens = std::fs::read_dir(&fleet).expect("the fleet's directory").flatten().map(|entry| entry.path());

@@ -28,7 +28,7 @@ const MEMBERS: &str = "cluster.kubernetes-fleet.io/v1beta1/MemberCluster";
 fn a_fleet_that_somebody_else_uses() {
     let _turn = turn();
     let place = Place::new();
-    place.run(["up", "--name", "theirs", "--members", "1"]).expect(0, &[]);
+    place.run(["up", "theirs", "--members", "1"]).expect(0, &[]);
     let theirs = Theirs::of(&place, "theirs");
     theirs.is_in_use();
 
@@ -212,7 +212,7 @@ fn it_is_read_with_the_documented_role(place: &Place, theirs: &Theirs) {
         place.run(["diagnose"].iter().map(ToString::to_string).chain(theirs.contexts())).stderr
     );
     let bundle = place.path("by-reader").display().to_string();
-    let said = place.run(["collect", "--output", &bundle].iter().chain(&options));
+    let said = place.run(["collect", "--bundle", &bundle].iter().chain(&options));
     said.expect(0, &[]);
     for word in ["forbidden", "couldn't", "missing"] {
         assert!(!said.stderr.contains(word), "{}", said.stderr);

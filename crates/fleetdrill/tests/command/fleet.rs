@@ -202,7 +202,7 @@ fn a_component_is_killed(place: &Place) {
     place.run(["run", &quick(place), "--fleet", "twin"]).expect(3, &broken);
     // What is left of it can be collected, and that is what one wants then.
     let bundle = place.path("broken.tar.gz").display().to_string();
-    place.run(["collect", "--fleet", "twin", "-o", &bundle]).expect(0, &["warning: member-1 couldn't be read: "]);
+    place.run(["collect", "--fleet", "twin", "--bundle", &bundle]).expect(0, &["warning: member-1 couldn't be read: "]);
     // By contexts the rest can still be read; what is missing is said.
     let file = place.state().join("twin/kubeconfig").display().to_string();
     let said = place.run(["diagnose", "--kubeconfig", &file, "--hub", "hub", "--member", "member-1=member-1"]);

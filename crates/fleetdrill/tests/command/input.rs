@@ -213,18 +213,20 @@ fn a_program_that_can_not_be_added() {
 #[test]
 fn a_selection_that_makes_no_sense() {
     let place = Place::new();
-    place.run(["run", "--tags", "@drill and or"]).expect(2, &["`@drill and or` is no tag expression", "write it like"]);
+    place.run(["run", "--tags", "@drill and or"]).expect(2, &["`@drill and or` is not a tag expression", "write it like"]);
     for command in ["run", "list"] {
         place.run([command, ""]).expect(2, &["the name of a scenario is empty", "is a variable in a script not set?"]);
     }
     let deep = format!("{}@drill{}", "(".repeat(20_000), ")".repeat(20_000));
     place
         .run(["list", "--tags", &deep])
-        .expect(2, &["is no tag expression: it has 40006 characters, and 500 are the most"]);
+        .expect(2, &["is not a tag expression: it has 40006 characters, and 500 are the most"]);
     let deepest = format!("{}@drill{}", "(".repeat(240), ")".repeat(240));
     place.run(["list", "--tags", &deepest]).expect(0, &[]);
     place.run(["run", "--tags", "@nobody-has-this"]).expect(2, &["no scenario is selected by --tags"]);
-    place.run(["run", "--shard", "5/4"]).expect(2, &["`5/4` is no part like 1/4"]);
+    place
+        .run(["run", "--shard", "5/4"])
+        .expect(2, &["`5/4` is not a shard: write it as I/N with I from 1 to N, e.g. 1/4"]);
     place.run(["run", "--shard", "400/400"]).expect(2, &["no scenario is selected by --shard 400/400"]);
     place.run(["run", "--members", "0"]).expect(2, &["0 is not in 1..=20"]);
     place.run(["run", "--provider", "cloud"]).expect(2, &["invalid value 'cloud'"]);
@@ -301,7 +303,11 @@ fn a_fleet_that_there_is_none_of() {
         for command in [["status", name], ["down", name]] {
             place.run(command).expect(2, &["can't be a name here: use lower-case letters"]);
         }
+        place.run(["up", name]).expect(2, &["can't be a name here"]);
         place.run(["up", "--name", name]).expect(2, &["can't be a name here"]);
+    }
+    for command in ["status", "down"] {
+        place.run([command, "--fleet", "nobody"]).expect(2, &["there is no fleet `nobody`"]);
     }
     assert_eq!(place.run(["status"]).expect(0, &[]).stdout, "no fleet is up\n");
     assert_eq!(place.run(["status", "-o", "json"]).expect(0, &[]).stdout.trim(), "[]");

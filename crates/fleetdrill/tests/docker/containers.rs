@@ -73,7 +73,7 @@ fn a_network_of_somebody_s_is_left_alone() {
     place.run(["down", "--all"]).expect(0, &[]);
     let left = left(&name);
     docker(&["network", "rm", &network]);
-    refused.expect(3, &["docker network create", "already exists", "--name"]);
+    refused.expect(3, &["docker network create", "already exists", "take another name"]);
     assert_eq!(left, [network]);
     place.soon_nothing_is_left();
 }
