@@ -5,7 +5,7 @@
 //! [`guides`] what KubeFleet's guides say and whether it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`train`]
 //! has people repair what they break, [`reporter`] turns what happened into
 //! what people and CI systems read, [`names`] takes names out of what controllers wrote so that it can be compared, and
-//! [`output`] holds the texts that several commands share. [`exit`] is the contract on exit codes.
+//! [`output`] holds the texts that several commands share; [`help`] has examples and environment variables for each command. [`exit`] is the contract on exit codes.
 
 mod abilities;
 pub mod cli;
@@ -14,6 +14,7 @@ pub mod components;
 pub mod error;
 pub mod exit;
 pub mod guides;
+pub mod help;
 pub mod names;
 pub mod needed;
 pub mod output;

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use fleetdrill::cli::Cli;
-use fleetdrill::commands;
+use fleetdrill::{commands, help};
 
 fn main() -> ExitCode {
     // A keeper is this program too, and so is the admission webhook that it keeps; they have runtimes of their own, and no
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         ["webhook", "serve", ..] => return fleet::webhook::serve(&args[2..]),
         _ => {}
     }
-    let cli = match Cli::try_parse() {
+    let cli = match help::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return commands::print_usage(&error).into(),
     };
