@@ -174,7 +174,7 @@ fn write_statements(page: &mut Page, run: &RunRecord) {
     let count = |fits: fn(&&Shown) -> bool| shown().filter(fits).map(|s| &s.statement).collect::<BTreeSet<_>>().len();
     let (all, differ) = (count(|_| true), count(|s| s.state != ShownState::Holds));
     if all > 0 {
-        let text = format!("statements shown: {all}, otherwise than the guides say: {differ} (`fleetdrill guides`)");
+        let text = format!("statements shown: {all}, of which differ from the guide: {differ} (`fleetdrill guides`)");
         page.item("guides: ", BOLD, 2, &text);
     }
 }
