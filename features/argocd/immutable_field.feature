@@ -70,7 +70,7 @@ Feature: A sync fails because a field can't be changed
     And the diagnosis finds nothing
 
   @guide:argocd-sync-failed/immutable-field/recreate
-  Scenario: The selector of a Deployment, which is deleted and created anew
+  Scenario: The selector of a Deployment, which is deleted and created again
     When the administrator of "member-1" deletes "Deployment/web"
     And application "web" syncs
     Then the sync of application "web" succeeds

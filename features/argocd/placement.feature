@@ -2,7 +2,7 @@
 Feature: Argo CD has applied a placement, and it doesn't arrive
   Argo CD puts a placement and what it selects on the hub, and KubeFleet carries that to the members. Argo CD's part ends on the
   hub: it knows no health of placements and calls the Application Synced and Healthy, whatever becomes of them. So the failure
-  is looked for where it is, in the placement, and the Application is named below it, because git is where it is mended: what
+  is looked for where it is, in the placement, and the Application is named below it, because git is where it is fixed: what
   is changed on the hub, the next sync takes back.
 
   @AR-SF-015 @KF-SC-002

@@ -1,9 +1,9 @@
 @argocd
 Feature: A Service that is deleted loses its address
-  What can't be changed is deleted and created anew. A Service whose manifest names no address gets whichever is free then.
+  What can't be changed is deleted and created again. A Service whose manifest names no address gets whichever is free then.
 
   @guide:argocd-sync-failed/diagnose/service-ip
-  Scenario: Somebody else has the address by the time the Service is synced anew
+  Scenario: Somebody else has the address by the time the Service is synced again
     Given a repository "shop" with "service.yaml"
       """
       apiVersion: v1

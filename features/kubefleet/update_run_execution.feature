@@ -1,7 +1,7 @@
 @kubefleet @takes-90s
 Feature: A staged update run fails while it executes
   The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun execution failure", first scenario: at each
-  look the run validates its placement and plan anew, and fails with the validation's error. A run that waits for an
+  look the run validates its placement and plan again, and fails with the validation's error. A run that waits for an
   approval looks once a minute.
 
   @KF-UR-002

@@ -2,7 +2,7 @@
 Feature: The state of a staged update run
   The guide "Staged Update Run TSG", section "Things to keep in mind when using updateRun": from v0.2 on, a run that is made
   with state Initialize or Stop is initialized and doesn't begin. Before, the state is ignored, but a change of it makes the
-  run begin anew.
+  run start over.
 
   @needs-run-states @KF-UR-050 @guide:staged-update-run-2026/state-initialize
   Scenario Outline: A run of <placement> is left at Initialize
@@ -209,7 +209,7 @@ Feature: The state of a staged update run
       | a namespaced placement     |
 
   @needs-run-states @disruptive @KF-UR-007
-  Scenario Outline: A stuck run of <placement> is stopped and started once its cluster is mended
+  Scenario Outline: A stuck run of <placement> is stopped and started once its cluster is fixed
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east"
     And a staged update strategy "all" for placement "web"
@@ -320,7 +320,7 @@ Feature: The state of a staged update run
 
   @needs-run-state-field @without-run-states @takes-50s @KF-UR-003
   @drift:staged-update-run-2025/abortion/not-recoverable @drift:staged-update-run-2026/abortion/not-recoverable
-  Scenario Outline: A run of <placement> that failed begins anew when its state changes
+  Scenario Outline: A run of <placement> that failed starts over when its state changes
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
@@ -355,7 +355,7 @@ Feature: The state of a staged update run
       | a namespaced placement     |
 
   @needs-run-state-field @without-run-states @disruptive @takes-100s @fast-forward @KF-UR-007
-  Scenario Outline: A stuck run of <placement> begins anew when its state changes once its cluster is mended
+  Scenario Outline: A stuck run of <placement> starts over when its state changes once its cluster is fixed
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east"
     And a staged update strategy "all" for placement "web"

@@ -94,7 +94,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   @needs-stuck-runs @pods @takes-130s @KF-AV-002
-  Scenario Outline: What keeps a run of <placement> stuck is mended on the member, and a new run succeeds
+  Scenario Outline: What keeps a run of <placement> stuck is fixed on the member, and a new run succeeds
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"
     And the resources of placement "web" include a Deployment with image "nginx:unpullable"
@@ -121,7 +121,7 @@ Feature: A staged update run is stuck
 
   # After five minutes, the hub-agent's looks are more than five minutes apart.
   @needs-stuck-runs @pods @fast-forward @takes-100s @KF-AV-002
-  Scenario Outline: What keeps a run of <placement> stuck is mended on the member, and the run goes on by itself
+  Scenario Outline: What keeps a run of <placement> stuck is fixed on the member, and the run goes on by itself
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"
     And the resources of placement "web" include a Deployment with image "nginx:unpullable"
@@ -145,7 +145,7 @@ Feature: A staged update run is stuck
       | a namespaced placement     |
 
   @needs-stuck-runs @pods @takes-190s @KF-AV-002
-  Scenario: What keeps runs stuck is mended on the member, and a restarted hub-agent notices at once
+  Scenario: What keeps runs stuck is fixed on the member, and a restarted hub-agent notices at once
     Given a fleet of its own with 1 member
     And member "member-1" has pods
     And a cluster-scoped placement "web" with strategy External selects "member-1"

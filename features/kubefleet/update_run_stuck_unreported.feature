@@ -83,7 +83,7 @@ Feature: A staged update run is stuck and has no word for it
     And the diagnosis finds nothing
 
   @pods @takes-130s
-  Scenario Outline: What keeps a run waiting is an image that <fault>; it is mended on the member, and a new run succeeds
+  Scenario Outline: What keeps a run waiting is an image that <fault>; it is fixed on the member, and a new run succeeds
     Given member "member-1" has pods
     And a cluster-scoped placement "web" with strategy External selects "member-1"
     And the resources of placement "web" include a Deployment with image "<image>"

@@ -93,7 +93,8 @@ async fn is_not_there(world: &mut World, object: String, member: String) -> Resu
 async fn prints(world: &mut World, command: String, member: String, text: String) -> Result<(), StepError> {
     let scene = world.scene();
     let job = command.strip_prefix("kubectl logs job/");
-    let job = job.ok_or_else(|| StepError::Feature(format!("`{command}` is no command like `kubectl logs job/x`")))?;
+    let job =
+        job.ok_or_else(|| StepError::Feature(format!("`{command}` is not a command like `kubectl logs job/x`")))?;
     let cluster = scene.fleet.member(&scene.names.get(&member)?).await?.cluster;
     let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), &scene.names.get(NAMESPACE)?);
     let failed = || FleetError::api(&cluster.name, format!("read the logs of Job/{job}"));
@@ -144,7 +145,7 @@ async fn refuses(world: &mut World, member: String, why: String, step: &Step) ->
     let scene = world.scene();
     let (member, why) = (scene.names.get(&member)?, scene.names.fill(&why));
     let manifest: Value = serde_saphyr::from_str(&document(scene, step)?)
-        .map_err(|e| StepError::Feature(format!("this manifest is no YAML: {e}")))?;
+        .map_err(|e| StepError::Feature(format!("this manifest is not YAML: {e}")))?;
     let target = target(scene, &member, &manifest).await?;
     let params = PatchParams { dry_run: true, ..PatchParams::apply(FIELD_MANAGER) };
     let deadline = Instant::now() + limits::REPORTED;
@@ -231,7 +232,7 @@ pub(crate) async fn known(
     object: &str,
 ) -> Result<(clusters::cluster::Cluster, Kind, String), StepError> {
     let cluster = scene.fleet.member(&scene.names.get(member)?).await?.cluster;
-    let wrong = || StepError::Feature(format!("`{object}` is no object like `ConfigMap/settings`"));
+    let wrong = || StepError::Feature(format!("`{object}` does not name an object like `ConfigMap/settings`"));
     let (kind, name) = object.split_once('/').ok_or_else(wrong)?;
     let kind = *kinds::ALL.iter().find(|k| k.kind == kind).ok_or_else(wrong)?;
     Ok((cluster, kind, scene.names.fill(name)))

@@ -62,7 +62,7 @@ fn envelope(p: &Placement, kind: &str) -> Result<(kinds::Kind, Option<String>, S
         "ConfigMap" => Ok((kinds::CONFIG_MAP, Some(p.content.clone()), ENVELOPE.to_owned())),
         other => {
             let there = "ResourceEnvelope, ClusterResourceEnvelope and ConfigMap";
-            Err(StepError::Feature(format!("`{other}` is no envelope; there are {there}")))
+            Err(StepError::Feature(format!("`{other}` is not an envelope; there are {there}")))
         }
     }
 }

@@ -28,7 +28,7 @@ pub const WITHDRAWN: Duration = Duration::from_secs(90);
 /// 120 s, or when it is asked for a comparison.
 pub const NOTICED: Duration = Duration::from_secs(15);
 
-/// What a sync has changed is compared anew: within 2 s on Argo CD v3.2. What it missed it compares after 120 s, or when it is asked to.
+/// What a sync has changed is compared again: within 2 s on Argo CD v3.2. What it missed it compares after 120 s, or when it is asked to.
 pub const COMPARED: Duration = Duration::from_secs(30);
 
 /// An Application compares or syncs: within 2 s on Argo CD v3.2, and 2 s more for each further wave or phase.

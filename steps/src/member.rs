@@ -168,7 +168,7 @@ async fn agent_stops(world: &mut World, member: String) -> Result<(), StepError>
     Ok(())
 }
 
-/// Starts the member's agent, anew where it runs, and waits until it has sent a heartbeat.
+/// Starts the member's agent, or restarts it where it runs, and waits until it has sent a heartbeat.
 #[when(expr = "the agent of member {string} is restarted")]
 async fn agent_restarted(world: &mut World, member: String) -> Result<(), StepError> {
     let scene = world.scene();
@@ -234,7 +234,7 @@ async fn account_deleted(world: &mut World, member: String) -> Result<(), StepEr
     Ok(())
 }
 
-/// Makes the member's ServiceAccount on the hub anew and gives its agent a token for it. The agent has to be restarted to
+/// Creates the member's ServiceAccount on the hub again and gives its agent a token for it. The agent has to be restarted to
 /// read it at once.
 #[when(expr = "member {string} gets its ServiceAccount back, with a new token")]
 async fn account_back(world: &mut World, member: String) -> Result<(), StepError> {
@@ -249,7 +249,7 @@ async fn account_back(world: &mut World, member: String) -> Result<(), StepError
     Ok(())
 }
 
-/// Changes the MemberCluster's spec by a second in its heartbeat period, upon which the hub-agent makes anew what is
+/// Changes the MemberCluster's spec by a second in its heartbeat period, upon which the hub-agent creates again what is
 /// missing in the member's namespace.
 #[when(expr = "the spec of member {string} is touched")]
 async fn touched(world: &mut World, member: String) -> Result<(), StepError> {

@@ -4,7 +4,7 @@
 //! controller/appcontroller.go:1618) puts the answer to each of its own patches into its store, whatever version is there. When
 //! the watch has brought a newer one between the patch and the answer, the store goes back to one in which nothing is asked
 //! for. Both queues read the store: `needRefreshAppStatus` (1950) looks there for the annotation, and
-//! `processAppOperationQueueItem` (1038) for an `operation`, before it reads the Application anew. Nothing queues it again until
+//! `processAppOperationQueueItem` (1038) for an `operation`, before it reads the Application again. Nothing queues it again until
 //! it changes, or its last comparison has expired after 120 s.
 //!
 //! A user who sees nothing happen asks for a comparison, once more. That is done here, and the scenario's report says so: `Argo
@@ -137,7 +137,7 @@ pub(crate) async fn terminate(scene: &mut Scene, name: &str) -> Result<(), StepE
 
 /// Where the sync has failed by a hook whose Job hasn't, syncs again; gives whether it did.
 ///
-/// A sync deletes the hook's Job of the sync before and makes it anew. Where the controller's store still has the old Job, which had
+/// A sync deletes the hook's Job of the sync before and creates it again. Where the controller's store still has the old Job, which had
 /// failed, the new operation fails by it at once (v3.2.11; docs/argocd.md).
 pub(crate) async fn sync_judged_by_an_old_hook(
     scene: &mut Scene,
@@ -158,7 +158,7 @@ pub(crate) async fn sync_judged_by_an_old_hook(
         let live = live.and_then(|job| serde_json::to_value(job).ok());
         if live.is_some_and(|job| has_not_failed(Object::new(&job), began)) {
             scene.did(format!(
-                "Argo CD missed that Job/{job} was made anew and took the failure of the one before for its own: Application/{application_name} is synced again"
+                "Argo CD missed that Job/{job} was created again and took the failure of the one before for its own: Application/{application_name} is synced again"
             ));
             scene.wrote(&argocd::sync_again(&hub, &application_name).await?);
             begins(scene, name).await?;

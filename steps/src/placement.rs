@@ -279,7 +279,7 @@ pub(crate) async fn create_external(
     }
 }
 
-/// Makes a placement anew of which nothing has been rolled out yet: its snapshots are counted from 0 again.
+/// Creates a placement again of which nothing has been rolled out yet: its snapshots are counted from 0 again.
 async fn make_again(scene: &mut Scene, name: &str) -> Result<(), StepError> {
     let mut p = scene.placement(name)?;
     let (kind, namespace) = (p.scope.placement(), p.scope.namespace().map(ToOwned::to_owned));
@@ -293,7 +293,7 @@ async fn make_again(scene: &mut Scene, name: &str) -> Result<(), StepError> {
         None => Verdict::Pending("not yet".into()),
     };
     scene.wait(&scene.hub(), &p.watched(), &format!("{} is there", p.name), limits::REPORTED, there).await?;
-    scene.did(format!("{}/{} is made again: all of its resource snapshots are to be whole", kind.kind, p.name));
+    scene.did(format!("{}/{} is created again: all of its resource snapshots are to be whole", kind.kind, p.name));
     p.snapshots = 1;
     scene.placements.insert(name.to_owned(), p);
     Ok(())

@@ -89,7 +89,10 @@ async fn commit(scene: &Scene, name: &str, file: &str, text: Option<&str>) -> Re
 /// A repository that was made before.
 pub(crate) fn repository<'a>(scene: &'a Scene, name: &str) -> Result<&'a Repository, StepError> {
     scene.names.get(name)?;
-    scene.repositories.get(name).ok_or_else(|| StepError::Feature(format!("\"{name}\" is no repository")))
+    scene
+        .repositories
+        .get(name)
+        .ok_or_else(|| StepError::Feature(format!("there is no repository \"{name}\" in this scenario")))
 }
 
 /// The step's text, with real names.

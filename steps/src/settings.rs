@@ -64,7 +64,7 @@ async fn has_slow(world: &mut World, name: String, seconds: u64) -> Result<(), S
     Ok(())
 }
 
-/// Starts a component of Argo CD anew with these flags beside its own (`--sync-timeout=20`); of a flag that it has already,
+/// Restarts a component of Argo CD with these flags beside its own (`--sync-timeout=20`); of a flag that it has already,
 /// these count. All scenarios on the fleet would feel it: have a fleet of its own.
 #[given(expr = "the {component} of Argo CD is restarted with {string}")]
 #[when(expr = "the {component} of Argo CD is restarted with {string}")]
@@ -72,7 +72,7 @@ async fn is_restarted(world: &mut World, component: ComponentParam, flags: Strin
     let scene = world.scene();
     let all: Vec<String> = flags.split_whitespace().map(ToOwned::to_owned).collect();
     if let Some(wrong) = all.iter().find(|flag| !flag.starts_with("--") || !flag.contains('=')) {
-        return Err(StepError::Feature(format!("`{wrong}` is no flag like --sync-timeout=20")));
+        return Err(StepError::Feature(format!("`{wrong}` is not a flag like --sync-timeout=20")));
     }
     scene.fleet.restart_argocd_with(component.0, &all).await?;
     scene.did(format!("{} restarted with {flags}", component.0.process()));

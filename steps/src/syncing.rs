@@ -152,7 +152,7 @@ async fn is_refreshed_until_well(world: &mut World, name: String) -> Result<(), 
     Err(StepError::Differs(format!("after {REFRESHES} comparisons it is {last}")))
 }
 
-/// Asks for a comparison with manifests that are rendered anew, as `argocd app get --hard-refresh` does, and waits until it
+/// Asks for a comparison with manifests that are rendered again, as `argocd app get --hard-refresh` does, and waits until it
 /// is done.
 #[when(expr = "application {string} is hard-refreshed")]
 async fn is_hard_refreshed(world: &mut World, name: String) -> Result<(), StepError> {
@@ -243,7 +243,9 @@ fn request(flags: &str) -> Result<Request, StepError> {
                 _ => return Err(StepError::Feature("--sync-option needs an option like Validate=false".into())),
             },
             _ => {
-                return Err(StepError::Feature(format!("`{word}` is no flag of `argocd app sync` that is known here")));
+                return Err(StepError::Feature(format!(
+                    "`{word}` is not a flag of `argocd app sync` that this step knows"
+                )));
             }
         }
     }

@@ -99,7 +99,7 @@ async fn stages(scene: &mut Scene, strategy: &str, step: &Step) -> Result<Vec<Va
         let mut value = json!({"name": stage, "labelSelector": selector});
         if let Some(selector) = cell("selector") {
             value["labelSelector"] = serde_json::from_str(selector)
-                .map_err(|e| StepError::Feature(format!("the selector of stage {stage} is no JSON: {e}")))?;
+                .map_err(|e| StepError::Feature(format!("the selector of stage {stage} is not JSON: {e}")))?;
         }
         if let Some(key) = cell("sorted by") {
             value["sortingLabelKey"] = key.into();
@@ -530,7 +530,7 @@ async fn create(scene: &mut Scene, new: New) -> Result<(), StepError> {
     scene.make(kind, namespace, object.clone()).await?;
     scene.did(format!("{}/{} made {}", kind.kind, run.name, how.join(" ")));
     while is_there && misses_strategy(scene, &run).await? {
-        scene.did(format!("KubeFleet hasn't heard of strategy {}: {} is made anew", new.strategy, run.name));
+        scene.did(format!("KubeFleet hasn't heard of strategy {}: {} is created again", new.strategy, run.name));
         scene.delete(kind, namespace, &run.name).await?;
         is_gone(scene, &run.watched(), &run.name).await?;
         scene.make(kind, namespace, object.clone()).await?;
@@ -541,7 +541,7 @@ async fn create(scene: &mut Scene, new: New) -> Result<(), StepError> {
 
 /// Whether a run failed because the hub-agent's cache is behind the API server: it says that there is no such strategy, which was there
 /// before the run (v0.1.2, 23 ms before, on a busy machine: once in some 40 runs of all scenarios). It doesn't look again, and a user
-/// makes the run anew. A run that isn't initialized in time is left alone: its step will tell.
+/// creates the run again. A run that isn't initialized in time is left alone: its step will tell.
 async fn misses_strategy(scene: &Scene, run: &UpdateRun) -> Result<bool, StepError> {
     let (hub, watched) = (scene.hub(), run.watched());
     let initialized = |objects: &Objects| Object::new(objects.get(&run.name)?).condition("Initialized");

@@ -139,7 +139,7 @@ async fn half_way(world: &mut World) -> Result<(), StepError> {
 }
 
 /// Waits until the new version of KubeFleet runs on the hub and on all members. What the scenario has on members is compared with
-/// what was there before: the report says what was deleted, made anew or restarted. Only `fleetdrill upgrade` runs scenarios with
+/// what was there before: the report says what was deleted, created again or restarted. Only `fleetdrill upgrade` runs scenarios with
 /// this step, and puts it into others before their remedy.
 #[given("KubeFleet is upgraded")]
 #[when("KubeFleet is upgraded")]
@@ -186,7 +186,7 @@ async fn goes_to(scene: &mut Scene, phase: Phase) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Counts the placements' resource snapshots anew: a new hub-agent takes one of the same resources where it sorts them otherwise, and
+/// Counts the placements' resource snapshots again: a new hub-agent takes one of the same resources where it sorts them otherwise, and
 /// who makes a run looks up the latest.
 async fn count_snapshots(scene: &mut Scene) -> Result<(), StepError> {
     let counted = scene.placements.clone().into_iter().filter(|(_, p)| !p.snapshots_by_runs);

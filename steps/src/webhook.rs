@@ -52,7 +52,7 @@ async fn is_relaxed(world: &mut World, name: String) -> Result<(), StepError> {
     let real = scene.names.get(&name)?;
     let rule = scene.webhooks.get_mut(&name);
     let rule =
-        rule.ok_or_else(|| StepError::Feature(format!("\"{name}\" is no admission webhook of this scenario")))?;
+        rule.ok_or_else(|| StepError::Feature(format!("there is no admission webhook \"{name}\" in this scenario")))?;
     rule.enforced = false;
     scene.fleet.set_webhook_rule(&real, rule).await?;
     scene.remedied(format!("the rule of webhook {real}.example.com only warns"));

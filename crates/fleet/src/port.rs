@@ -24,7 +24,7 @@ pub(crate) fn write(file: &Path, port: u16) -> Result<(), FleetError> {
 pub(crate) fn read(file: &Path) -> Result<u16, FleetError> {
     let unreadable = |why: String| FleetError::Unreadable { what: file.display().to_string(), why };
     let text = std::fs::read_to_string(file).map_err(|e| unreadable(e.to_string()))?;
-    text.parse().map_err(|_| unreadable(format!("`{text}` is no port")))
+    text.parse().map_err(|_| unreadable(format!("`{text}` is not a port")))
 }
 
 /// Waits until a process listens on a port of loopback, and fails as soon as it, or another of the fleet, has ended.

@@ -121,7 +121,7 @@ pub struct Run {
     #[arg(long)]
     pub real_time: bool,
     /// Run on a fleet that is up already, and leave it up
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["kubefleet", "argocd", "members"])]
+    #[arg(long, alias = "name", value_name = "NAME", conflicts_with_all = ["kubefleet", "argocd", "members"])]
     pub fleet: Option<String>,
     /// Leave the fleet up for a look
     #[arg(long, value_name = "WHEN", default_value = "never")]
@@ -710,7 +710,7 @@ pub enum Provider {
     Docker,
     /// Clusters of the kind program's in Docker, with real nodes; KubeFleet's agents as Deployments
     Kind,
-    /// A fleet that exists already, of clusters that somebody has marked as disposable: --hub, --member
+    /// A fleet that already exists, of clusters that somebody has marked as disposable: --hub, --member
     Existing,
 }
 
@@ -822,7 +822,7 @@ impl std::str::FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no part like 1/4");
+        let wrong = || format!("`{text}` is not a shard: write it as I/N with I from 1 to N, e.g. 1/4");
         let (index, of) = text.split_once('/').ok_or_else(wrong)?;
         let (index, of) = (index.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
         if index == 0 || index > of { Err(wrong()) } else { Ok(Self { index, of }) }
@@ -853,7 +853,123 @@ mod tests {
         all.into_iter().filter(|(_, command)| command.get_arguments().any(&is_meant)).map(|(path, _)| path).collect()
     }
 
-    use super::{Cli, Shard};
+    fn value_name(arg: &Arg) -> Option<&str> {
+        arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str)
+    }
+
+    /// The name of the fleet that a command line means.
+    fn fleet(line: &str) -> Option<String> {
+        let words = shlex::split(line).expect("a command line");
+        match Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}")).command {
+            Parsed::Up(args) => Some(args.fleet_name().to_owned()),
+            Parsed::Status(args) => args.fleet_name().map(ToOwned::to_owned),
+            Parsed::Down(args) => Some(args.fleet_name().to_owned()),
+            Parsed::Diagnose(args) => args.target.fleet,
+            Parsed::Collect(args) => args.target.fleet,
+            Parsed::Run(args) => args.fleet,
+            other => panic!("{other:?} is about no fleet"),
+        }
+    }
+
+    #[test]
+    fn every_command_takes_a_fleet_by_the_same_option() {
+        let takes_a_fleet = having(|arg| arg.get_id() == "fleet");
+        assert_eq!(takes_a_fleet, ["run", "up", "status", "down", "diagnose", "collect"]);
+        for command in takes_a_fleet {
+            for option in ["--fleet web", "--fleet=web", "--name web"] {
+                let line = format!("fleetdrill {command} {option}");
+                assert_eq!(fleet(&line).as_deref(), Some("web"), "{line}");
+            }
+        }
+        for command in ["up", "status", "down"] {
+            assert_eq!(
+                fleet(&format!("fleetdrill {command} web")).as_deref(),
+                Some("web"),
+                "what it is about comes first"
+            );
+            let both = Cli::try_parse_from(["fleetdrill", command, "web", "--fleet", "other"]);
+            assert!(both.is_err(), "{command} names two fleets");
+        }
+        assert_eq!(
+            ["up", "down"].map(|c| fleet(&format!("fleetdrill {c}"))),
+            [Some("default".into()), Some("default".into())]
+        );
+        assert_eq!(fleet("fleetdrill status"), None);
+    }
+
+    #[test]
+    fn every_command_takes_an_exercise_by_the_same_option() {
+        let shown = |arg: &Arg| arg.get_long() == Some("name") && !arg.is_hide_set();
+        let named = having(shown);
+        assert!(named.iter().all(|path| path.starts_with("train ")), "`--name` is an exercise's: {named:?}");
+        // The others are about no exercise that goes on.
+        let without = ["train list", "train report", "train verify"];
+        let train: Vec<String> = having(|_| true).into_iter().filter(|path| path.starts_with("train ")).collect();
+        let expected: Vec<&String> = train.iter().filter(|path| !without.contains(&path.as_str())).collect();
+        assert_eq!(named.iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn output_is_a_format_on_every_command_and_a_file_has_an_option_of_its_own() {
+        for (path, command) in commands(&Cli::command(), "") {
+            for arg in command.get_arguments() {
+                let is_output = arg.get_long() == Some("output") || arg.get_short() == Some('o');
+                assert_eq!(is_output, value_name(arg) == Some("FORMAT"), "{path}: {arg}");
+                if is_output {
+                    let values: Vec<String> =
+                        arg.get_possible_values().iter().map(|v| v.get_name().to_owned()).collect();
+                    assert_eq!((arg.get_long(), arg.get_short()), (Some("output"), Some('o')), "{path}");
+                    assert!(
+                        ["text", "json"].iter().all(|v| values.iter().any(|value| value == v)),
+                        "{path}: {values:?}"
+                    );
+                }
+                // A format's name as an option takes a file.
+                if let Some(format @ ("json" | "html" | "junit")) = arg.get_long() {
+                    assert_eq!(value_name(arg), Some("FILE"), "{path} --{format}");
+                }
+            }
+        }
+        let bundle = |line: &str| match Cli::try_parse_from(line.split(' ')).map(|cli| cli.command) {
+            Ok(Parsed::Collect(args)) => args.bundle.map(|path| path.display().to_string()),
+            other => panic!("{other:?}"),
+        };
+        for line in [
+            "fleetdrill collect --bundle b.tar.gz",
+            "fleetdrill collect -o b.tar.gz",
+            "fleetdrill collect --output b.tar.gz",
+        ] {
+            assert_eq!(bundle(line).as_deref(), Some("b.tar.gz"), "{line}");
+        }
+        let format = Cli::try_parse_from(["fleetdrill", "collect", "-o", "json"]).unwrap_err().to_string();
+        assert!(format.contains("`json` is a format"), "{format}");
+    }
+
+    #[test]
+    fn a_version_of_argo_cd_may_follow_a_space_or_an_equals_sign() {
+        let version = |line: &str| match Cli::try_parse_from(line.split(' ')).map(|cli| cli.command) {
+            Ok(Parsed::Up(args)) => args.argocd,
+            Ok(Parsed::Run(args)) => args.argocd,
+            other => panic!("{line}: {other:?}"),
+        };
+        for command in ["run", "up", "up web"] {
+            for sign in [" ", "="] {
+                let line = format!("fleetdrill {command} --argocd{sign}v3.1");
+                assert_eq!(version(&line).as_deref(), Some("v3.1"), "{line}");
+            }
+        }
+        assert_eq!(version("fleetdrill up web --argocd").as_deref(), Some(""), "the default version");
+        assert_eq!(version("fleetdrill up --argocd --pods").as_deref(), Some(""));
+        let name = Cli::try_parse_from(["fleetdrill", "up", "--argocd", "web"]).unwrap_err().to_string();
+        assert!(name.contains("fleetdrill up web --argocd"), "{name}");
+    }
+
+    #[test]
+    fn ascii_is_for_every_command() {
+        for line in ["fleetdrill --ascii explain", "fleetdrill explain --ascii", "fleetdrill train list --ascii"] {
+            assert!(Cli::try_parse_from(line.split(' ')).is_ok_and(|cli| cli.ascii), "{line}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {

@@ -245,7 +245,7 @@ impl Scene {
     /// A step's JSON, with the real names of what the scenario calls so.
     pub(crate) fn json(&self, text: &str) -> Result<Value, StepError> {
         let text = self.names.fill(text);
-        serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is no JSON: {e}")))
+        serde_json::from_str(&text).map_err(|e| StepError::Feature(format!("`{text}` is not JSON: {e}")))
     }
 
     /// Whether a member, or an agent that is called after it, isn't another scene's on the same fleet.

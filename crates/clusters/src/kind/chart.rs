@@ -51,7 +51,7 @@ pub(super) async fn objects(
     let rendered = HELM.run(args, SHORT).await?;
     let documents = parse(&rendered).map_err(|said| ClusterError::Outside {
         command: format!("helm {}", args.join(" ")),
-        how: "what it rendered is no YAML".into(),
+        how: "what it rendered is not YAML".into(),
         said,
     })?;
     Ok(documents

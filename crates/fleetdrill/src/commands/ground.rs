@@ -205,7 +205,7 @@ fn check(args: &Run) -> Result<(), CommandError> {
     match args.provider {
         Provider::Local | Provider::Docker | Provider::Kind if !args.contexts.is_empty() => {
             let hint = format!("to run scenarios on such a fleet: {contexts}");
-            usage("--kubeconfig, --hub and --member are for a fleet that exists already", &hint)
+            usage("--kubeconfig, --hub and --member are for a fleet that already exists", &hint)
         }
         Provider::Docker | Provider::Kind if args.fleet.is_some() || args.argocd.is_some() => usage(
             "--fleet and --argocd go with --provider local only",
@@ -217,7 +217,7 @@ fn check(args: &Run) -> Result<(), CommandError> {
         }
         Provider::Existing if args.fleet.is_some() || args.argocd.is_some() || args.keep != Keep::Never => usage(
             "--fleet, --argocd and --keep are for fleets that fleetdrill makes",
-            "what a run makes on a fleet that exists already is always removed; failed scenarios leave a bundle",
+            "what a run makes on a fleet that already exists is always removed; failed scenarios leave a bundle",
         ),
         _ => Ok(()),
     }

@@ -130,7 +130,8 @@ impl Measured {
         versions.sort();
         versions.dedup();
         let [version] = &versions[..] else {
-            return Err(format!("what was run is no one version of {}: {}", product.name(), versions.join(", ")));
+            let found = if versions.is_empty() { "none".to_owned() } else { versions.join(", ") };
+            return Err(format!("the runs have to be of one version of {}, and have: {found}", product.name()));
         };
         let known = known(product);
         let mut first: BTreeMap<&str, (&Shown, &str)> = BTreeMap::new();
@@ -226,7 +227,7 @@ mod tests {
         let mut other = holds.clone();
         other.versions[0].1 = "v0.3.1".into();
         let error = Measured::of_runs(Product::KubeFleet, &[holds, other]).unwrap_err();
-        assert_eq!(error, "what was run is no one version of KubeFleet: v0.1.2, v0.3.1");
+        assert_eq!(error, "the runs have to be of one version of KubeFleet, and have: v0.1.2, v0.3.1");
     }
 
     #[test]

@@ -26,7 +26,7 @@ enum Piece {
 
 /// A template that can't be read.
 #[derive(Debug, Error)]
-#[error("the message `{template}` is no template: {why}")]
+#[error("the message `{template}` is not a template: {why}")]
 pub struct MessageError {
     template: String,
     why: String,
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn what_is_no_template_says_why() {
         let why = |template: &str| Message::parse(template).unwrap_err().to_string();
-        assert_eq!(why("in {stage"), "the message `in {stage` is no template: a brace isn't closed");
-        assert_eq!(why("in {stage}"), "the message `in {stage}` is no template: the hole {stage} has no example");
+        assert_eq!(why("in {stage"), "the message `in {stage` is not a template: a brace isn't closed");
+        assert_eq!(why("in {stage}"), "the message `in {stage}` is not a template: the hole {stage} has no example");
     }
 }
