@@ -44,6 +44,9 @@ pub fn write(page: &mut Page, finding: &Finding, said: &mut Said) {
         }
         if let Some(remedy) = finding.remedies.first() {
             page.measured(MEASURE, |page| page.item("remedy: ", HINT, 2, &remedy.action));
+            if let Some(loss) = &remedy.data_loss {
+                page.measured(MEASURE, |page| page.item("warning: ", WARNING, 2, loss));
+            }
             page.indented(2, |page| remedy.commands.iter().for_each(|command| page.unwrapped(command)));
             if !remedy.expect.is_empty() {
                 page.measured(MEASURE, |page| page.item("expect: ", HINT, 2, &remedy.expect));
@@ -133,6 +136,15 @@ mod tests {
         let mut said = Said::default();
         said.message(&format!("{} and more", finding.evidence[0].value));
         assert!(!plain(&[&finding], &mut said).contains("Failed to synchronize"));
+    }
+
+    #[test]
+    fn a_remedy_that_destroys_more_says_so_before_its_commands() {
+        let mut finding = fixture::member_namespace_finding();
+        finding.remedies[0].data_loss = Some("Everything else in it is deleted.".to_owned());
+        let text = plain(&[&finding], &mut Said::default());
+        let (before, _) = text.split_once(&finding.remedies[0].commands[0]).unwrap();
+        assert!(before.contains("warning: Everything else in it is deleted.\n"), "{before}");
     }
 
     #[test]

@@ -96,6 +96,10 @@ fn write_remedy(page: &mut Page, number: usize, remedy: &Remedy) {
     }
     page.item(&format!("{number:>2}. "), PLAIN, NUMBER, &remedy.action);
     page.indented(NUMBER, |page| {
+        // Before the commands: whoever pastes them has read it.
+        if let Some(loss) = &remedy.data_loss {
+            page.item("warning: ", WARNING, 2, loss);
+        }
         if !remedy.commands.is_empty() {
             page.blank();
             remedy.commands.iter().for_each(|command| page.unwrapped(command));
@@ -137,6 +141,17 @@ mod tests {
         let mut root = fixture::member_namespace_finding();
         root.consequences.push(fixture::stale_approval_finding());
         insta::assert_snapshot!(plain(&[root, fixture::stale_approval_finding()]));
+    }
+
+    #[test]
+    fn a_remedy_that_destroys_more_says_so_before_its_commands() {
+        let mut finding = fixture::member_namespace_finding();
+        finding.remedies[1].data_loss = Some("Everything else in it is deleted.".to_owned());
+        let command = finding.remedies[1].commands[0].clone();
+        let text = plain(&[finding]);
+        let (before, _) = text.split_once(&command).unwrap();
+        assert!(before.ends_with("    warning: Everything else in it is deleted.\n\n    "), "{before}");
+        assert_eq!(text.matches("warning: Everything").count(), 1);
     }
 
     #[test]
