@@ -87,10 +87,17 @@ impl Access {
 
 /// Text as one word of a POSIX shell, without quotes where none are needed.
 ///
-/// A NUL byte, which no word can hold, is left out.
+/// Control characters other than line ends and tabs are replaced: a terminal's escape sequence would be taken out of the printed
+/// command, a quote in it included, and no object's name has one.
+///
+/// ```
+/// assert_eq!(diagnosis::quoted("it's"), "\"it's\"");
+/// assert_eq!(diagnosis::quoted("a\u{1b}]0;b"), "'a\u{fffd}]0;b'");
+/// ```
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    let text = text.replace('\0', "");
+    let is_lost = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let text = text.replace(is_lost, "\u{fffd}");
     // shlex quotes these three as well: zsh expands `=` at the beginning of a word, and a comma matters between braces.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-./:@_=,%".contains(c);
     if !text.is_empty() && !text.starts_with('=') && text.chars().all(is_plain) {

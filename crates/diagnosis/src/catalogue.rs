@@ -208,13 +208,14 @@ mod tests {
     }
 
     /// Names that would do harm if a shell took them for more than a word.
-    const HOSTILE: [&str; 6] = [
+    const HOSTILE: [&str; 7] = [
         "inv; touch pwned #$(touch pwned)",
         "it's `touch pwned`",
         "a\nb\" && touch pwned",
         "--server=https://evil.example.com",
         "*",
         "$HOME\\",
+        "a\u{1b}]0;it's; touch pwned #",
     ];
 
     /// The names of an example, each replaced.
@@ -242,7 +243,7 @@ mod tests {
                 let (Command::Kubectl { words: expected, .. } | Command::Argocd { words: expected, .. }) = command;
                 // The time is for a shell: tests/rules/commands.rs runs one.
                 let texts = expected.iter().filter_map(|word| match word {
-                    Word::Text(text) => Some(text.clone()),
+                    Word::Text(text) => Some(text.replace('\u{1b}', "\u{fffd}")),
                     Word::Timed { .. } => None,
                 });
                 let texts: Vec<String> = texts.collect();
@@ -253,7 +254,8 @@ mod tests {
                 let words = shlex::split(&shell).unwrap_or_else(|| panic!("{}: {shell}", entry.code));
                 assert!(words.ends_with(&texts), "{}: {shell}", entry.code);
                 if let Command::Kubectl { cluster: Some(cluster), .. } = command {
-                    assert_eq!(words[..3], ["kubectl", "--context", cluster], "{}: {shell}", entry.code);
+                    let cluster = cluster.replace('\u{1b}', "\u{fffd}");
+                    assert_eq!(words[..3], ["kubectl", "--context", &cluster], "{}: {shell}", entry.code);
                     assert_eq!(words.len(), 4 + texts.len(), "{}: {shell}", entry.code);
                 }
             }

@@ -1,5 +1,7 @@
 //! Rollouts that don't get to a member's Works: overrides that fail, and limits of the placement itself.
 
+use std::cell::LazyCell;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -12,12 +14,18 @@ use crate::Condition;
 /// For how long a rollout may be held back: members are updated one after the other, and each takes a moment.
 const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
 
+/// How many of the members that use up the limit are named and quoted.
+const NAMED: usize = 3;
+
 pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
+        let unavailable = LazyCell::new(|| placement.clusters().filter_map(Unavailable::of).collect::<Vec<_>>());
         for on in placement.clusters() {
             drafts.extend(override_failed(fleet, placement, on));
-            drafts.extend(held_back(fleet, placement, on));
+            if let Some(held) = on.condition("RolloutStarted").filter(|c| c.status == "False") {
+                drafts.extend(held_back(fleet, placement, on, &held, &unavailable));
+            }
         }
     }
     drafts
@@ -60,18 +68,26 @@ fn override_failed(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>)
 }
 
 /// KF-RO-002: the placement's own limits keep the rollout from the member.
-fn held_back(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Option<Draft> {
-    let held = on.condition("RolloutStarted").filter(|c| c.status == "False")?;
+fn held_back(
+    fleet: Fleet<'_>,
+    placement: Placement<'_>,
+    on: PlacedOn<'_>,
+    held: &Condition,
+    unavailable: &[Unavailable<'_>],
+) -> Option<Draft> {
     let since = held.last_transition_time?;
     if fleet.now().duration_since(since) < TRANSIENT {
         return None;
     }
-    let unavailable: Vec<Unavailable<'_>> =
-        placement.clusters().filter(|other| other.member != on.member).filter_map(Unavailable::of).collect();
+    let others: Vec<&Unavailable<'_>> = unavailable.iter().filter(|other| other.on.member != on.member).collect();
+    let mut named: Vec<String> = others.iter().take(NAMED).map(|other| other.on.member.to_owned()).collect();
+    if others.len() > NAMED {
+        named.push(format!("{} more", others.len() - NAMED));
+    }
     let quote = fleet.quote();
-    let mut evidence = placement.symptom(fleet, on, &held);
+    let mut evidence = placement.symptom(fleet, on, held);
     evidence.extend(
-        unavailable.iter().filter_map(|other| {
+        others.iter().take(NAMED).filter_map(|other| {
             Some(quote.condition_in(placement.object, &other.on.path(), other.condition.as_ref()?))
         }),
     );
@@ -86,7 +102,7 @@ fn held_back(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Op
             "wanted": wanted.map(|n| n.to_string()).unwrap_or_default(),
             "found": placement.clusters().count(),
             "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), shown),
-            "unavailable": unavailable.iter().map(|other| other.on.member).collect::<Vec<_>>(),
+            "unavailable": named,
             "is_short": wanted.is_some_and(|wanted| wanted > placement.clusters().count() as u64),
             "is_explained": is_explained,
         })
@@ -95,11 +111,11 @@ fn held_back(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Op
         .told_when_explained(&names(true))
         // Members that can't be found count as unavailable.
         .follows(placement.topic());
-    let others = placement.clusters().filter(|other| other.member != on.member);
-    let draft = others.fold(draft, |draft, other| draft.follows(placement.on(other.member)));
-    let draft = unavailable.iter().fold(draft, |draft, other| draft.follows(Topic::Member(other.on.member.to_owned())));
+    let draft = others.iter().fold(draft, |draft, other| {
+        draft.follows(placement.on(other.on.member)).follows(Topic::Member(other.on.member.to_owned()))
+    });
     // A rollout that is on its way elsewhere goes on by itself.
-    let is_on_its_way = unavailable.iter().any(|other| other.is_young(fleet));
+    let is_on_its_way = others.iter().any(|other| other.is_young(fleet));
     Some(if is_on_its_way { draft.only_as_consequence() } else { draft })
 }
 

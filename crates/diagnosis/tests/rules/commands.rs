@@ -11,13 +11,14 @@ use crate::robustness::troubled;
 use crate::shapes::{condition, green, hub, hub_and_member, with};
 
 /// Names that would do harm if a shell took them for more than a word.
-const HOSTILE: [&str; 6] = [
+const HOSTILE: [&str; 7] = [
     "inv; touch pwned #$(touch pwned)",
     "it's `touch pwned`",
     "a\nb\" && touch pwned",
     "--server=https://evil.example.com",
     "*",
     "$HOME\\",
+    "a\u{1b}]0;it's; touch pwned #",
 ];
 
 /// Stands for the two command lines: each call becomes its arguments, each ended by a NUL byte, and an end of the call.
@@ -86,10 +87,12 @@ fn a_shell_runs_the_commands_and_nothing_else() {
         assert!(commands.len() > 50, "{}", commands.len());
         let calls = calls(&commands);
         assert_eq!(calls.len(), commands.len(), "{name}");
+        assert!(commands.iter().all(|command| !command.contains('\u{1b}')), "{name}");
         let written = Value::from(name).to_string();
         let in_json = &written[1..written.len() - 1];
         for argument in calls.iter().flatten().filter(|argument| argument.contains("pwned")) {
-            assert!(argument.contains(name) || argument.contains(in_json), "{name} was cut: {argument}");
+            let name = name.replace('\u{1b}', "\u{fffd}");
+            assert!(argument.contains(&name) || argument.contains(in_json), "{name} was cut: {argument}");
         }
     }
 }

@@ -188,3 +188,17 @@ fn where_nothing_else_has_failed_the_limits_may_be_changed() {
     assert!(advice.contains(r#"{"rollingUpdate":{"maxUnavailable":"50%"}}"#), "{advice}");
     assert!(advice.contains("kubectl --context hub edit"), "{advice}");
 }
+
+#[test]
+fn of_many_members_that_use_up_the_limit_three_are_named() {
+    let mut placement = unavailable("2026-01-08T11:50:00Z");
+    let statuses = placement["status"]["placementStatuses"].as_array_mut().unwrap();
+    for n in 3..=6 {
+        let another = with(statuses[1].clone(), "/clusterName", format!("member-{n}"));
+        statuses.push(another);
+    }
+    let findings = diagnosis::diagnose(&hub(vec![placement]));
+    let held = findings.iter().flat_map(diagnosis::Finding::flatten).find(|f| f.code.0 == "KF-RO-002").unwrap();
+    assert!(held.cause.ends_with("Now member-2, member-3, member-4, 2 more are not available."), "{}", held.cause);
+    assert_eq!(held.evidence.iter().filter(|e| e.value.starts_with("Available=False")).count(), 3);
+}
