@@ -29,9 +29,10 @@ pub fn error_text(err: &(dyn Error + 'static), hint: Option<&str>) -> String {
         let message = message(cause);
         if !shown.contains(message.trim()) {
             let _ = writeln!(text, "  {} {}", "caused by:".style(ERROR), indent_rest(&message, 4));
-            shown = message;
+            shown.clone_from(&message);
         }
-        next = cause.source();
+        // The source of a refusal is the same refusal once more.
+        next = if message == cause.to_string() { cause.source() } else { None };
     }
     if let Some(hint) = hint {
         let _ = writeln!(text, "\n{} {}", "hint:".style(HINT), indent_rest(hint, 2));

@@ -129,7 +129,7 @@ fn what_could_not_be_read_has_an_exit_code_of_its_own() {
         .knows("/api/v1", &["serviceaccounts"])
         .refuses("/apis/argoproj.io/v1alpha1/applications", 403)
         .knows("/apis/argoproj.io/v1alpha1", &[]);
-    let east = FakeApi::default().refuses("/api/v1/pods", 403);
+    let east = FakeApi::default().refuses("/api/v1/pods", 403).knows("/api/v1", &["pods"]);
     let (hub, east) = (hub.start(), east.start());
     let file = contexts(&place, &[("prod-hub", &hub), ("east", &east), ("aks-west", "http://127.0.0.1:1")]);
     let both = ["--member", "east", "--member", "west=aks-west"];
