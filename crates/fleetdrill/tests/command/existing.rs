@@ -220,9 +220,13 @@ fn it_is_read_with_the_documented_role(place: &Place, theirs: &Theirs) {
     // It may not do more than read, which scenarios do.
     let feature = quick(place);
     let run = ["run", &feature, "--provider", "existing", "--kubefleet", VERSION];
-    place
-        .run(run.iter().chain(&options))
-        .expect(2, &["rights are missing on hub", "clusterresourceplacements.placement.kubernetes-fleet.io: create, "]);
+    place.run(run.iter().chain(&options)).expect(
+        2,
+        &[
+            "rights are missing on hub",
+            "  clusterresourceplacements.placement.kubernetes-fleet.io: get, watch, create, ",
+        ],
+    );
     // What may not be listed isn't said to be gone.
     let said = place.run(["down", "--run", "xyz"].iter().chain(&options));
     said.expect(4, &["nothing of run xyz is among what these credentials may list", "  on member-1: ", "secrets"]);
