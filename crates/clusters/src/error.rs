@@ -219,14 +219,13 @@ impl ClusterError {
             Self::Outside { command, said, .. }
                 if command.starts_with("docker network create") && said.contains("already exists") =>
             {
-                Some("a fleet with another state directory may have it, or somebody else: take another name".into())
+                Some("something else on this machine uses it, perhaps a fleet of another state directory: take another name".into())
             }
             Self::Container { source, .. } if source.to_string().contains("is already in use") => {
-                Some("is it a fleet's that has died? fleetdrill down --all; else take another name".into())
+                Some("if a fleet that died left it: fleetdrill down --all; otherwise take another name".into())
             }
             Self::ClusterTaken(name) => Some(format!(
-                "it is left alone; is it a fleet's that has died? fleetdrill down --all; somebody's? kind delete cluster \
-                 --name {name}"
+                "it is left alone; if a fleet that died left it: fleetdrill down --all; otherwise: kind delete cluster --name {name}"
             )),
             Self::FewFiles { .. } => Some("raise the limit: ulimit -n 4096".into()),
             Self::Loopback(_) => Some("bring the loopback interface up: ip link set lo up".into()),

@@ -70,7 +70,7 @@ pub const MOST_MEMBERS: u8 = 20;
 /// Which scenarios are meant.
 #[derive(Debug, Args)]
 pub struct Scenarios {
-    /// Scenarios: a part of a scenario's or feature's name, or a .feature file of one's own; all by default
+    /// Scenarios: a part of a scenario's or feature's name, or a .feature file of your own; all by default
     #[arg(value_name = "NAME|FILE")]
     pub select: Vec<String>,
     /// Only scenarios whose tags satisfy this, e.g. '@drill and not @disruptive'
@@ -169,7 +169,7 @@ pub struct Upgrade {
     /// KubeFleet's version after
     #[arg(long, value_name = "VERSION")]
     pub to: String,
-    /// In which order hub and members are upgraded; may be given several times, all three by default
+    /// The order in which hub and members are upgraded; may be given several times, all three by default
     #[arg(long, value_name = "ORDER", value_parser = orders())]
     pub order: Vec<Order>,
     /// Go back to the version before as well
@@ -237,7 +237,7 @@ pub struct Up {
     /// The fleet's name as an option.
     #[command(flatten)]
     pub fleet: FleetOption,
-    /// How many members it has; a fleet that is up gets as many
+    /// How many members it has; a fleet that is up already is brought to this number
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_MEMBERS)))]
     pub members: u8,
     /// KubeFleet's version; `fleetdrill toolchain list` shows them
@@ -476,17 +476,9 @@ pub struct Collect {
     pub bundle: Option<PathBuf>,
 }
 
-/// Parses the path of `collect --bundle`, which `-o` names as well: it was the only option for it once.
+/// Parses the path of `collect --bundle`.
 fn bundle_path(text: &str) -> Result<PathBuf, String> {
-    if text.is_empty() {
-        return Err("a path can't be empty".into());
-    }
-    if Format::from_str(text, false).is_ok() {
-        return Err(format!(
-            "`{text}` is a format, and this is the path of a bundle; write ./{text} for a directory `{text}`"
-        ));
-    }
-    Ok(PathBuf::from(text))
+    if text.is_empty() { Err("a path can't be empty".into()) } else { Ok(PathBuf::from(text)) }
 }
 
 /// `fleetdrill explain`.
@@ -534,7 +526,7 @@ pub enum GuidesFormat {
 /// `fleetdrill toolchain`.
 #[derive(Debug, Subcommand)]
 pub enum Toolchain {
-    /// Show the versions that can be had, and which are there
+    /// List the versions that there are, and which of them are in the cache
     List {
         /// The output's format
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
@@ -547,7 +539,7 @@ pub enum Toolchain {
         /// Its version; the default one without it
         version: Option<String>,
     },
-    /// Register an own build, e.g. of a version that can't be had as a module
+    /// Register a build of your own, e.g. of a version that fleetdrill can't build
     Add {
         /// The component, e.g. `kubefleet`
         component: String,
@@ -708,7 +700,7 @@ pub enum Provider {
     Local,
     /// Containers, one for each cluster and one for each of KubeFleet's agents
     Docker,
-    /// Clusters of the kind program's in Docker, with real nodes; KubeFleet's agents as Deployments
+    /// Clusters that the program kind makes in Docker, with real nodes; KubeFleet's agents as Deployments
     Kind,
     /// A fleet that already exists, of clusters that somebody has marked as disposable: --hub, --member
     Existing,
@@ -757,7 +749,7 @@ impl Images {
         match provider {
             Provider::Local | Provider::Existing if *self != Self::default() => Err(Self::ELSEWHERE),
             Provider::Docker if self.node_image.is_some() || self.chart.is_some() => {
-                Err("--node-image and --chart are for clusters of kind's")
+                Err("--node-image and --chart go with --provider kind")
             }
             Provider::Local => Ok(Some(Clusters::Local)),
             Provider::Docker => Ok(Some(Clusters::Docker(self.agents()))),
@@ -941,8 +933,6 @@ mod tests {
         ] {
             assert_eq!(bundle(line).as_deref(), Some("b.tar.gz"), "{line}");
         }
-        let format = Cli::try_parse_from(["fleetdrill", "collect", "-o", "json"]).unwrap_err().to_string();
-        assert!(format.contains("`json` is a format"), "{format}");
     }
 
     #[test]

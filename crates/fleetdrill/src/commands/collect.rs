@@ -52,7 +52,7 @@ fn check_output(path: &Path) -> Result<(), CommandError> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     if FORMATS.contains(&name.as_str()) {
         let hint = format!(
-            "-o takes a path here: a directory, or a file that ends with .tar.gz; for a directory: -o ./{shown}"
+            "--bundle takes a directory, or a file that ends with .tar.gz; for a directory: --bundle ./{shown}"
         );
         return Err(unusable(&format!("`{shown}` is a format, and a bundle has only one"), Some(&hint)));
     }

@@ -87,7 +87,8 @@ fn write_order(page: &mut Page, report: &Report, order: Order) {
         ("on the way back", ended(&|row| of(row, |cells| cells.back))),
     ];
     let told: Vec<String> = parts.into_iter().filter_map(|(when, ended)| Some(format!("{when} {}", ended?))).collect();
-    page.item(&format!("{order}: "), BOLD, 2, &told.join(", "));
+    let told = if told.is_empty() { "no scenario was run".to_owned() } else { told.join(", ") };
+    page.item(&format!("{order}: "), BOLD, 2, &told);
 }
 
 fn write_changes(page: &mut Page, heading: &str, changes: &[Change], verdict: Verdict, symbols: Symbols) {
