@@ -226,7 +226,7 @@ impl Command {
 }
 
 fn joined(words: &[Word]) -> String {
-    words.iter().map(|word| format!(" {}", word.shell())).collect()
+    words.iter().fold(String::new(), |line, word| line + " " + &word.shell())
 }
 
 /// The shell's command that prints a value as JSON. An `echo` may take a backslash for the beginning of an escape sequence.

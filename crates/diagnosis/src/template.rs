@@ -181,16 +181,16 @@ impl<'a> Names<'a> {
             {
                 Ok(Vec::new())
             }
-            CommandTemplate::Kubectl { cluster, kubectl, each: None, .. } => {
-                Ok(vec![self.kubectl(&self.values, cluster, kubectl)?])
+            CommandTemplate::Kubectl { cluster, kubectl: line, each: None, .. } => {
+                Ok(vec![kubectl(&self.values, cluster, line)?])
             }
-            CommandTemplate::Kubectl { cluster, kubectl, each: Some(list), .. } => {
+            CommandTemplate::Kubectl { cluster, kubectl: line, each: Some(list), .. } => {
                 let of = |element: Value| {
                     let mut values = self.values.clone();
                     values.insert(ELEMENT.to_owned(), element);
-                    self.kubectl(&values, cluster, kubectl)
+                    kubectl(&values, cluster, line)
                 };
-                self.value(&self.values, list)?.try_iter()?.map(of).collect()
+                value(&self.values, list)?.try_iter()?.map(of).collect()
             }
             CommandTemplate::Argocd { argocd, words } => {
                 let words = fill_words(&self.values, words)?;
@@ -214,23 +214,6 @@ impl<'a> Names<'a> {
         expression.map_or(Ok(true), |text| Ok(environment().compile_expression(text)?.eval(&self.values)?.is_true()))
     }
 
-    fn value(&self, values: &HashMap<String, Value>, name: &str) -> Result<Value, minijinja::Error> {
-        values.get(name).cloned().ok_or_else(|| undefined(name))
-    }
-
-    fn kubectl(
-        &self,
-        values: &HashMap<String, Value>,
-        cluster: &str,
-        line: &CommandLine,
-    ) -> Result<Command, minijinja::Error> {
-        let cluster = match placeholder(cluster) {
-            Some(name) if self.value(values, name)?.is_none() => None,
-            _ => Some(environment().render_str(cluster, values)?),
-        };
-        Ok(Command::Kubectl { cluster, kubectl: line.verb, words: fill_words(values, &line.words)?, input: None })
-    }
-
     /// The commands that a rule has put under a name.
     fn built(&self, name: &str) -> Result<Vec<Command>, minijinja::Error> {
         let value = self.json.get(name).ok_or_else(|| undefined(name))?;
@@ -244,6 +227,20 @@ impl<'a> Names<'a> {
                 .with_source(e)
         })
     }
+}
+
+/// The value of a name.
+fn value(values: &HashMap<String, Value>, name: &str) -> Result<Value, minijinja::Error> {
+    values.get(name).cloned().ok_or_else(|| undefined(name))
+}
+
+/// A call of kubectl with the names filled in.
+fn kubectl(values: &HashMap<String, Value>, cluster: &str, line: &CommandLine) -> Result<Command, minijinja::Error> {
+    let cluster = match placeholder(cluster) {
+        Some(name) if value(values, name)?.is_none() => None,
+        _ => Some(environment().render_str(cluster, values)?),
+    };
+    Ok(Command::Kubectl { cluster, kubectl: line.verb, words: fill_words(values, &line.words)?, input: None })
 }
 
 /// The words with the names filled in; lists become several words.

@@ -20,7 +20,7 @@ fn a_failed_override_is_found_and_named() {
     placement["status"]["placementStatuses"][0]["applicableResourceOverrides"] =
         json!([{"name": "odd-one-0", "namespace": "web-app"}]);
     placement["status"]["placementStatuses"][0]["applicableClusterResourceOverrides"] = json!(["all-1"]);
-    in_both_scopes(&[placement.clone()], &["KF-OV-001 {c}ResourcePlacement/{ns}web (member-1)"]);
+    in_both_scopes(std::slice::from_ref(&placement), &["KF-OV-001 {c}ResourcePlacement/{ns}web (member-1)"]);
     let findings = diagnosis::diagnose(&hub(vec![placement]));
     assert_eq!(
         findings[0].remedies[0].commands,
@@ -114,7 +114,7 @@ fn an_object_that_is_not_taken_over_on_another_member_holds_the_rollout_back() {
     let placement = not_applied("NotTakenOver", "takeover is needed");
     let expected =
         ["KF-AP-002 {c}ResourcePlacement/{ns}web (member-2)", "  KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
-    in_both_scopes(&[placement.clone()], &expected);
+    in_both_scopes(std::slice::from_ref(&placement), &expected);
     assert_limits_stay(&hub(vec![placement.clone()]));
     let held = &diagnosis::diagnose(&hub(vec![placement]))[0].consequences[0];
     assert!(held.cause.ends_with("member-2 is not available."), "{}", held.cause);
@@ -129,7 +129,7 @@ fn an_object_that_another_member_refuses_holds_the_rollout_back() {
     let placement = not_applied("ManifestApplyFailed", message);
     let expected =
         ["KF-AP-009 {c}ResourcePlacement/{ns}web (member-2)", "  KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
-    in_both_scopes(&[placement.clone()], &expected);
+    in_both_scopes(std::slice::from_ref(&placement), &expected);
     assert_limits_stay(&hub(vec![placement]));
 }
 
@@ -144,7 +144,7 @@ fn what_is_unavailable_on_another_member_holds_the_rollout_back() {
     let placement = unavailable("2026-01-08T11:50:00Z");
     let expected =
         ["KF-AV-003 {c}ResourcePlacement/{ns}web (member-2)", "  KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
-    in_both_scopes(&[placement.clone()], &expected);
+    in_both_scopes(std::slice::from_ref(&placement), &expected);
     assert_limits_stay(&hub(vec![placement]));
 }
 
@@ -159,7 +159,7 @@ fn a_rollout_that_is_still_on_its_way_on_another_member_is_no_failure() {
 fn a_member_that_is_unavailable_for_no_known_reason_is_named_and_the_limits_stay() {
     let there = at("2026-01-08T11:50:00Z", condition("Available", "Unknown", "", ""));
     let placement = held_back_by(vec![there], json!([]));
-    in_both_scopes(&[placement.clone()], &["KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"]);
+    in_both_scopes(std::slice::from_ref(&placement), &["KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"]);
     assert_limits_stay(&hub(vec![placement.clone()]));
     assert!(advice(&hub(vec![placement])).contains("why member-2 is not available"));
 }
