@@ -264,5 +264,5 @@ fn a_file_of_an_archive_is_refused_by_the_size_that_it_claims() {
     assert!(matches!(error, BundleError::TooLarge { mebibytes: 256, .. }), "{error:?}");
     // Allowed that much, it turns out to be cut short.
     let error = Saved::read(&path, SizeLimit::of_mebibytes(2048)).unwrap_err();
-    assert!(matches!(error, BundleError::Truncated { .. }), "{error:?}");
+    assert!(error.to_string().contains("unexpected EOF"), "{error}");
 }
