@@ -33,6 +33,13 @@ const REPORTED: [Kind; 10] = [
 /// Kinds whose condition `Approved` people write, and no other.
 const APPROVED: [Kind; 2] = [kinds::CLUSTER_APPROVAL_REQUEST, kinds::APPROVAL_REQUEST];
 
+/// The field manager of Argo CD's API server.
+const ARGOCD_SERVER: &str = "argocd";
+
+/// Fields of an Application's status that Argo CD's API server sends without content, whatever it changes of the Application: their
+/// Go structs can't be left out of its JSON (seen with `argocd app sync`, v3.2.11).
+const EMPTY_OF_SERVER: [&str; 2] = ["f:sourceHydrator", "f:summary"];
+
 /// What has to survive, as it is at one moment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Kept {
@@ -149,8 +156,10 @@ impl Scene {
                 Err(error) => return Err(failed(error).into()),
             };
             for object in objects.items.iter().filter(|object| wanted(&object.name_any())) {
-                let wrote =
-                    object.managed_fields().iter().filter(|entry| wrote_status(entry, APPROVED.contains(&kind)));
+                let wrote = object.managed_fields().iter().filter(|entry| {
+                    wrote_status(entry, APPROVED.contains(&kind))
+                        && !(kind == kinds::APPLICATION && is_empty_status_of_server(entry))
+                });
                 let writers = wrote.filter_map(|entry| entry.manager.clone()).collect();
                 all.insert(path(kind, object), writers);
             }
@@ -167,6 +176,16 @@ fn wrote_status(entry: &ManagedFieldsEntry, approved: bool) -> bool {
     }
     let conditions = status.get("f:conditions").and_then(Value::as_object);
     conditions.into_iter().flatten().any(|(key, _)| key.starts_with("k:") && !key.contains("\"Approved\""))
+}
+
+/// Whether the entry is Argo CD's API server's and has nothing of the status but [`EMPTY_OF_SERVER`], without content.
+fn is_empty_status_of_server(entry: &ManagedFieldsEntry) -> bool {
+    let whole_object = entry.operation.as_deref() == Some("Update") && entry.subresource.is_none();
+    let status = entry.fields_v1.as_ref().and_then(|fields| fields.0.get("f:status")).and_then(Value::as_object);
+    let is_empty = |fields: &Value| fields.as_object().is_some_and(|fields| fields.keys().all(|key| key == "."));
+    whole_object
+        && entry.manager.as_deref() == Some(ARGOCD_SERVER)
+        && status.into_iter().flatten().all(|(key, fields)| EMPTY_OF_SERVER.contains(&key.as_str()) && is_empty(fields))
 }
 
 fn path(kind: Kind, object: &DynamicObject) -> String {
@@ -194,7 +213,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
     use serde_json::json;
 
-    use super::wrote_status;
+    use super::{is_empty_status_of_server, wrote_status};
 
     fn entry(fields: &serde_json::Value) -> ManagedFieldsEntry {
         serde_json::from_value(json!({"manager": "kubectl-edit", "fieldsType": "FieldsV1", "fieldsV1": fields}))
@@ -214,5 +233,30 @@ mod tests {
         assert!(!wrote_status(&approved, true));
         let accepted = entry(&json!({"f:status": {"f:conditions": {"k:{\"type\":\"ApprovalAccepted\"}": {}}}}));
         assert!(wrote_status(&accepted, true));
+    }
+
+    /// As `argocd app sync` leaves it, read from an Application's metadata.managedFields (Argo CD v3.2.11).
+    #[test]
+    fn argo_cd_s_server_writes_empty_fields_of_a_status() {
+        let entry = |manager: &str, status: &serde_json::Value| -> ManagedFieldsEntry {
+            serde_json::from_value(json!({
+                "manager": manager, "operation": "Update", "fieldsType": "FieldsV1",
+                "fieldsV1": {"f:operation": {".": {}, "f:sync": {}}, "f:status": status},
+            }))
+            .expect("an entry")
+        };
+        let empty = json!({"f:sourceHydrator": {}, "f:summary": {}});
+        assert!(is_empty_status_of_server(&entry("argocd", &empty)));
+        assert!(!is_empty_status_of_server(&entry("kubectl-edit", &empty)));
+        for forged in [
+            json!({"f:sourceHydrator": {}, "f:summary": {}, "f:operationState": {"f:phase": {}}}),
+            json!({"f:summary": {"f:images": {}}}),
+            json!({"f:sync": {"f:status": {}}}),
+        ] {
+            assert!(!is_empty_status_of_server(&entry("argocd", &forged)), "{forged}");
+        }
+        let mut on_status = entry("argocd", &empty);
+        on_status.subresource = Some("status".into());
+        assert!(!is_empty_status_of_server(&on_status));
     }
 }
