@@ -3,17 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clusters::provider::is_agent;
-use fleet::FleetError;
+use clusters::provider::{HUB_AGENT, is_agent, member_agent_name};
 use fleet::kinds::{self, Kind};
-use fleet::placed::Placed;
+use fleet::placed::{Placed, PlacedLoss};
+use fleet::{FleetError, faults};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::ResourceExt as _;
-use kube::api::{DynamicObject, ListParams};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::StepError;
+use crate::field_change::{FieldChange, field_changes};
 use crate::scene::Scene;
 
 /// Kinds whose conditions only controllers write.
@@ -60,16 +61,70 @@ struct KeptObject {
     content: Value,
 }
 
+/// Something that a repair has destroyed, changed or forged.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RepairLoss {
+    /// An agent that ran before the fault doesn't run.
+    AgentStopped {
+        /// The agent's process.
+        agent: String,
+    },
+    /// An object isn't there.
+    ObjectGone {
+        /// `Kind/name` or `Kind/namespace/name`.
+        path: String,
+    },
+    /// An object has another uid.
+    ObjectRecreated {
+        /// As above.
+        path: String,
+    },
+    /// Fields outside of an object's metadata and status differ.
+    ObjectChanged {
+        /// As above.
+        path: String,
+        /// The fields.
+        fields: Vec<FieldChange>,
+    },
+    /// Something on a member differs.
+    OnMember(PlacedLoss),
+    /// A status was written by somebody who is no controller.
+    StatusForged {
+        /// As above.
+        path: String,
+        /// The field manager that wrote it.
+        writer: String,
+    },
+}
+
+impl std::fmt::Display for RepairLoss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::AgentStopped { agent } => write!(f, "{agent} doesn't run"),
+            Self::ObjectGone { path } => write!(f, "{path} is gone"),
+            Self::ObjectRecreated { path } => write!(f, "{path} was deleted and created again"),
+            Self::ObjectChanged { path, fields } => {
+                write!(f, "{path} was changed")?;
+                fields.iter().try_for_each(|field| write!(f, "\n{field}"))
+            }
+            Self::OnMember(loss) => loss.fmt(f),
+            Self::StatusForged { path, writer } => {
+                write!(f, "the status of {path} was written by {writer}, which is no controller")
+            }
+        }
+    }
+}
+
 /// What of it a repair may take away or change. Objects are named `Kind/name` or `Kind/namespace/name`, with `{name}` for what the
 /// scenario calls so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MayDiffer {
-    /// Objects that may be deleted, and be made anew.
+    /// Objects that may be deleted, and be created again.
     pub gone: Vec<String>,
     /// Objects that may be changed.
     pub changed: Vec<String>,
-    /// Whether what was on members may have been made anew there: the fault took it.
+    /// Whether what was on members may have been created again there: the fault took it.
     pub made_anew: bool,
 }
 
@@ -93,46 +148,80 @@ impl Scene {
         Ok(kept)
     }
 
-    /// What hasn't survived since `before` (the fault) and `after` it, a line each.
+    /// What hasn't survived since `before` (the fault) and `after` it.
     ///
     /// # Errors
     /// When a cluster doesn't answer.
-    pub async fn lost(&self, before: &Kept, after: &Kept, may: &MayDiffer) -> Result<Vec<String>, StepError> {
+    pub async fn lost(&self, before: &Kept, after: &Kept, may: &MayDiffer) -> Result<Vec<RepairLoss>, StepError> {
         let now = self.kept().await?;
-        let mut lost: Vec<String> =
-            before.agents.difference(&now.agents).map(|agent| format!("{agent} doesn't run")).collect();
+        let stopped = before.agents.difference(&now.agents);
+        let mut lost: Vec<RepairLoss> =
+            stopped.map(|agent| RepairLoss::AgentStopped { agent: agent.clone() }).collect();
         let named = |paths: &[String], path: &str| paths.iter().any(|named| self.names.fill(named) == path);
         for (path, was) in &after.objects {
-            let Some(is) = now.objects.get(path) else {
-                if !named(&may.gone, path) {
-                    lost.push(format!("{path} is gone"));
+            let may_go = named(&may.gone, path);
+            let path = path.clone();
+            let Some(is) = now.objects.get(&path) else {
+                if !may_go {
+                    lost.push(RepairLoss::ObjectGone { path });
                 }
                 continue;
             };
-            let may_go = named(&may.gone, path);
             if is.uid != was.uid && !may_go {
-                lost.push(format!("{path} was deleted and made anew"));
+                lost.push(RepairLoss::ObjectRecreated { path });
             } else if is.content != was.content
-                && before.objects.get(path).is_none_or(|before| before.content != is.content)
+                && before.objects.get(&path).is_none_or(|before| before.content != is.content)
                 && !may_go
-                && !named(&may.changed, path)
+                && !named(&may.changed, &path)
             {
-                lost.push(format!("{path} was changed"));
+                lost.push(RepairLoss::ObjectChanged { path, fields: field_changes(&was.content, &is.content) });
             }
         }
         // Runs make Works whose bindings come and go; what counts is on the members.
         let on_members = before.placed.lost(&self.fleet).await?;
-        let excused = |line: &String| may.made_anew && (line.ends_with("made anew") || line.starts_with("Pod/"));
-        lost.extend(on_members.into_iter().filter(|line| !excused(line)));
+        lost.extend(
+            on_members.into_iter().filter(|loss| !(may.made_anew && is_excused(loss))).map(RepairLoss::OnMember),
+        );
         let known: BTreeSet<&String> = before.writers.union(&after.writers).collect();
         let ours = self.ours();
         for (path, writers) in self.writers(|name| name.contains(&ours)).await? {
-            let forged = writers.iter().find(|writer| !known.contains(writer));
-            lost.extend(
-                forged.map(|writer| format!("the status of {path} was written by {writer}, which is no controller")),
-            );
+            let forged = writers.into_iter().find(|writer| !known.contains(writer));
+            lost.extend(forged.map(|writer| RepairLoss::StatusForged { path, writer }));
         }
         Ok(lost)
+    }
+
+    /// Starts the agents that ran before and don't run now.
+    pub(crate) async fn start_agents(&self, before: &Kept) -> Result<(), StepError> {
+        let running = self.agents().await?;
+        let members = self.fleet.members().await;
+        for stopped in before.agents.difference(&running) {
+            match members.keys().find(|member| member_agent_name(member) == *stopped) {
+                Some(member) => faults::start_member_agent(&self.fleet, member).await?,
+                None if stopped == HUB_AGENT => self.fleet.restart_hub_agent().await?,
+                // It has left with its member.
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the MemberClusters that the scene shares with others the fields back that they had before.
+    pub(crate) async fn give_back_members(&self, before: &Kept) -> Result<(), StepError> {
+        let now = self.kept().await?;
+        let api = kinds::MEMBER_CLUSTER.api(&self.hub().client, None);
+        for member in self.fleet.members().await.keys().filter(|member| !self.is_own(member)) {
+            let path = format!("{}/{member}", kinds::MEMBER_CLUSTER.kind);
+            let Some(was) = before.objects.get(&path) else { continue };
+            let is = now.objects.get(&path);
+            let is = is.ok_or_else(|| StepError::Differs(format!("{path} is gone, which a reset can't bring back")))?;
+            if was.content != is.content {
+                let patch: Patch<()> = Patch::Json(json_patch::diff(&is.content, &was.content));
+                let failed = FleetError::api("hub", format!("change {path}"));
+                api.patch(member, &PatchParams::default(), &patch).await.map_err(failed)?;
+            }
+        }
+        Ok(())
     }
 
     /// KubeFleet's agents that run, where they are processes of the fleet.
@@ -165,6 +254,14 @@ impl Scene {
             }
         }
         Ok(all)
+    }
+}
+
+/// Whether a loss on a member is no loss where the fault itself took what was there.
+fn is_excused(loss: &PlacedLoss) -> bool {
+    match loss {
+        PlacedLoss::ResourceRecreated { .. } | PlacedLoss::PodDeleted { .. } | PlacedLoss::PodRestarted { .. } => true,
+        PlacedLoss::ResourceDeleted { .. } | PlacedLoss::WorkOrphaned { .. } => false,
     }
 }
 

@@ -16,6 +16,7 @@ pub mod destination;
 pub mod diagnosing;
 pub mod envelope;
 pub mod error;
+pub mod field_change;
 pub mod fields;
 pub mod forging;
 pub mod hub_application;
@@ -54,6 +55,6 @@ mod world;
 
 pub use deadline::Deadline;
 pub use error::StepError;
-pub use keeping::{Kept, MayDiffer};
+pub use keeping::{Kept, MayDiffer, RepairLoss};
 pub use scene::{Definitions, Progress, SavedScene, Scene, SceneInfo};
 pub use world::World;

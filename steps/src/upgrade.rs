@@ -179,7 +179,7 @@ async fn goes_to(scene: &mut Scene, phase: Phase) -> Result<(), StepError> {
     tokio::time::sleep(WATCHED).await;
     count_snapshots(scene).await?;
     for loss in before.lost(scene.fleet()).await? {
-        scene.recorder.add(What::Lost { loss });
+        scene.recorder.add(What::Lost { loss: loss.to_string() });
     }
     let findings = scene.diagnose().await?;
     scene.recorder.add(What::Diagnosed { findings });

@@ -24,6 +24,58 @@ pub struct Placed {
     ours: String,
 }
 
+/// A difference between what placements had put on members at one moment and what is there later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlacedLoss {
+    /// A resource isn't there, or is being deleted.
+    ResourceDeleted {
+        /// `Kind/name` or `Kind/namespace/name`.
+        resource: String,
+        /// The member.
+        member: String,
+    },
+    /// A resource has another uid.
+    ResourceRecreated {
+        /// As above.
+        resource: String,
+        /// The member.
+        member: String,
+    },
+    /// A Pod isn't there, or has another uid.
+    PodDeleted {
+        /// `namespace/name`.
+        pod: String,
+        /// The member.
+        member: String,
+    },
+    /// Containers of a Pod have restarted.
+    PodRestarted {
+        /// `namespace/name`.
+        pod: String,
+        /// The member.
+        member: String,
+    },
+    /// The binding of a Work isn't there.
+    WorkOrphaned {
+        /// `namespace/name`.
+        work: String,
+    },
+}
+
+impl std::fmt::Display for PlacedLoss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::ResourceDeleted { resource, member } => write!(f, "{resource} on {member} was deleted"),
+            Self::ResourceRecreated { resource, member } => {
+                write!(f, "{resource} on {member} was deleted and created again")
+            }
+            Self::PodDeleted { pod, member } => write!(f, "Pod/{pod} on {member} was deleted"),
+            Self::PodRestarted { pod, member } => write!(f, "Pod/{pod} on {member} was restarted"),
+            Self::WorkOrphaned { work } => write!(f, "Work/{work} belongs to no binding any more"),
+        }
+    }
+}
+
 /// What is on one member.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct OnMember {
@@ -93,21 +145,21 @@ impl Placed {
         Ok(Self { members: members.into_keys().zip(read).collect(), ours: ours.to_owned() })
     }
 
-    /// What of it isn't there any more or isn't the same, a line each; and Works that belong to no binding.
+    /// What of it isn't there any more or isn't the same; and Works that belong to no binding.
     ///
     /// # Errors
     /// When a cluster doesn't answer.
-    pub async fn lost(&self, fleet: &Fleet) -> Result<Vec<String>, FleetError> {
+    pub async fn lost(&self, fleet: &Fleet) -> Result<Vec<PlacedLoss>, FleetError> {
         let members = fleet.members().await;
         let here = self.members.iter().filter_map(|(name, before)| Some((before, members.get(name)?.cluster.clone())));
         let lost = try_join_all(here.map(async |(before, cluster)| lost_on(before, &cluster).await)).await?;
-        let mut lost: Vec<String> = lost.into_iter().flatten().collect();
+        let mut lost: Vec<PlacedLoss> = lost.into_iter().flatten().collect();
         lost.extend(self.orphans(fleet.hub()).await?);
         Ok(lost)
     }
 
     /// Works whose binding isn't there.
-    async fn orphans(&self, hub: &Cluster) -> Result<Vec<String>, FleetError> {
+    async fn orphans(&self, hub: &Cluster) -> Result<Vec<PlacedLoss>, FleetError> {
         let list = |kind: crate::kinds::Kind| async move {
             let failed = FleetError::api(&hub.name, format!("list {}", kind.plural));
             match kind.api(&hub.client, None).list(&ListParams::default()).await {
@@ -127,10 +179,10 @@ impl Placed {
             let parent = work.labels().get(PARENT_BINDING);
             is_ours(&work.name_any(), &self.ours) && parent.is_some_and(|parent| !bindings.contains(parent))
         };
-        let told = |work: &DynamicObject| {
-            format!("Work/{}/{} belongs to no binding any more", work.namespace().unwrap_or_default(), work.name_any())
+        let loss = |work: &DynamicObject| PlacedLoss::WorkOrphaned {
+            work: format!("{}/{}", work.namespace().unwrap_or_default(), work.name_any()),
         };
-        Ok(works.iter().filter(orphan).map(told).collect())
+        Ok(works.iter().filter(orphan).map(loss).collect())
     }
 }
 
@@ -172,12 +224,15 @@ async fn pods(cluster: &Cluster, namespace: &str) -> Result<BTreeMap<(String, St
     Ok(there.map(|p| ((namespace.to_owned(), p.name_any()), (p.uid().unwrap_or_default(), restarts(p)))).collect())
 }
 
-async fn lost_on(before: &OnMember, cluster: &Cluster) -> Result<Vec<String>, FleetError> {
+async fn lost_on(before: &OnMember, cluster: &Cluster) -> Result<Vec<PlacedLoss>, FleetError> {
     let mut lost = Vec::new();
+    let member = || cluster.name.clone();
     for (resource, uid) in &before.resources {
         match resource.uid(cluster).await? {
-            None => lost.push(format!("{resource} on {} was deleted", cluster.name)),
-            Some(now) if now != *uid => lost.push(format!("{resource} on {} was deleted and made anew", cluster.name)),
+            None => lost.push(PlacedLoss::ResourceDeleted { resource: resource.to_string(), member: member() }),
+            Some(now) if now != *uid => {
+                lost.push(PlacedLoss::ResourceRecreated { resource: resource.to_string(), member: member() });
+            }
             Some(_) => {}
         }
     }
@@ -186,14 +241,14 @@ async fn lost_on(before: &OnMember, cluster: &Cluster) -> Result<Vec<String>, Fl
     for namespace in namespaces {
         now.extend(pods(cluster, namespace).await?);
     }
-    for (pod, (uid, restarts)) in &before.pods {
-        let (namespace, name) = pod;
-        match now.get(pod) {
+    for (key, (uid, restarts)) in &before.pods {
+        let pod = format!("{}/{}", key.0, key.1);
+        match now.get(key) {
             Some((same, more)) if same == uid && more > restarts => {
-                lost.push(format!("Pod/{namespace}/{name} on {} was restarted", cluster.name));
+                lost.push(PlacedLoss::PodRestarted { pod, member: member() });
             }
             Some((same, _)) if same == uid => {}
-            _ => lost.push(format!("Pod/{namespace}/{name} on {} was deleted", cluster.name)),
+            _ => lost.push(PlacedLoss::PodDeleted { pod, member: member() }),
         }
     }
     Ok(lost)

@@ -343,6 +343,11 @@ impl Scene {
         Value::Object(keys.map(|key| (key.clone(), "true".into())).collect())
     }
 
+    /// Whether a member was joined for this scenario.
+    pub(crate) fn is_own(&self, member: &str) -> bool {
+        self.own_members.iter().any(|own| own == member)
+    }
+
     /// Remembers a member that was joined for this scenario.
     pub(crate) fn own(&mut self, member: String) {
         self.own_members.push(member);

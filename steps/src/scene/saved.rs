@@ -1,6 +1,7 @@
 //! A scene that outlives its process: one command breaks a fleet, another looks at it later.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use clusters::cluster::Cluster;
 use fleet::argocd::Repository;
@@ -10,10 +11,12 @@ use futures::future::try_join_all;
 use kube::ResourceExt as _;
 use kube::api::ListParams;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Made, Progress, Scene, SceneInfo};
 use crate::deadline::Deadline;
 use crate::error::StepError;
+use crate::keeping::Kept;
 use crate::limits;
 use crate::names::Names;
 use crate::objects::{Application, PARENT, Placement, UpdateRun};
@@ -58,15 +61,19 @@ struct SavedMade {
 }
 
 impl SavedScene {
-    /// Text with `{name}` replaced by the real name of what the scenario calls so.
+    /// Text with `{name}` replaced by the real name of what the scenario calls so, and `{repository:name}` by the directory of its
+    /// git repository.
     #[must_use]
     pub fn fill(&self, text: &str) -> String {
-        self.names.fill(text)
+        let with_directories = self.repositories.iter().fold(text.to_owned(), |text, (name, repository)| {
+            text.replace(&format!("{{repository:{name}}}"), &repository.dir().display().to_string())
+        });
+        self.names.fill(&with_directories)
     }
 
-    /// Where its git repositories are, by their names in the feature.
-    pub fn repositories(&self) -> impl Iterator<Item = String> {
-        self.repositories.values().map(Repository::url)
+    /// The directories of its git repositories.
+    pub fn repositories(&self) -> impl Iterator<Item = &Path> {
+        self.repositories.values().map(Repository::dir)
     }
 }
 
@@ -100,6 +107,52 @@ impl Scene {
             own_members: self.own_members.clone(),
             without_twins: self.without_twins.clone(),
         })
+    }
+
+    /// Takes away what a saved scene has made on a fleet that stays, so that its scenario can be set up again there: agents of its own
+    /// that were stopped run again, update runs of its placements go whoever made them, and the MemberClusters that it shares with
+    /// others get the fields back that they had `before`.
+    ///
+    /// # Errors
+    /// When the fleet doesn't answer, or a MemberCluster that others share is gone.
+    pub async fn take_away(
+        fleet: Fleet,
+        mut saved: SavedScene,
+        before: &Kept,
+        recorder: Recorder,
+        progress: Progress,
+    ) -> Result<(), StepError> {
+        let members = fleet.members().await;
+        saved.made.retain(|made| made.cluster == HUB || members.contains_key(&made.cluster));
+        saved.own_members.retain(|member| members.contains_key(member));
+        saved.without_twins.clear();
+        let mut scene = Self::restore(fleet, saved, recorder, progress).await?;
+        scene.start_agents(before).await?;
+        scene.delete_runs().await?;
+        scene.give_back_members(before).await?;
+        // Argo CD can't compare applications while a definition goes, and those of the next scene have other names.
+        drop(scene.strike(true).await);
+        Ok(())
+    }
+
+    /// Deletes all update runs of the scene's placements.
+    async fn delete_runs(&self) -> Result<(), StepError> {
+        let hub = self.hub();
+        for kind in [kinds::CLUSTER_RUN, kinds::RUN] {
+            let runs = match kind.api(&hub.client, None).list(&ListParams::default()).await {
+                Ok(runs) => runs.items,
+                // A version that doesn't have the kind.
+                Err(kube::Error::Api(status)) if status.code == 404 => continue,
+                Err(error) => return Err(FleetError::api("hub", format!("list {}", kind.plural))(error).into()),
+            };
+            for run in runs {
+                let placement = run.data.pointer("/spec/placementName").and_then(Value::as_str);
+                if placement.is_some_and(|name| self.placements.values().any(|placement| placement.name == name)) {
+                    self.delete(kind, run.namespace().as_deref(), &run.name_any()).await?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Goes on with a scene on the fleet that it was on. What the controllers make twice of an envelope is looked for again

@@ -30,6 +30,12 @@ impl Repository {
         Ok(repository)
     }
 
+    /// Its directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Its URL, as an Application's `repoURL`.
     #[must_use]
     pub fn url(&self) -> String {

@@ -147,7 +147,8 @@ impl Judge<'_> {
 impl Taken<'_> {
     async fn lost(&mut self) -> Result<Vec<String>, CommandError> {
         let scene = self.world.scene();
-        scene.lost(&self.part.before, &self.part.after, &self.fault.may).await.map_err(failed_step)
+        let lost = scene.lost(&self.part.before, &self.part.after, &self.fault.may).await.map_err(failed_step)?;
+        Ok(lost.iter().map(ToString::to_string).collect())
     }
 
     async fn run(&mut self, steps: &[gherkin::Step], vocabulary: &Collection<World>) -> Result<(), script::Failed> {
