@@ -602,6 +602,8 @@ pub enum Train {
     },
     /// Judge the repair: the symptom is gone and stays gone, nothing else is, and a fresh change goes through
     Check(Going),
+    /// Set the exercise up again on its fleet, as it was at the page; the clock goes on, and the score has the reset
+    Reset(Going),
     /// Show the evidence and the commands, and end the exercise; its fleet stays up for a look
     Solution(Going),
     /// End the exercise and its fleet
@@ -615,7 +617,7 @@ pub enum Train {
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
         output: Format,
     },
-    /// Try exercises out: the remedy has to pass the check, doing nothing and the wrong repairs mustn't
+    /// Try exercises out: the printed solution has to pass the check, doing nothing and the wrong repairs mustn't
     Verify(TrainVerify),
 }
 
@@ -627,10 +629,10 @@ pub struct Exercises {
     pub exercises: Option<PathBuf>,
 }
 
-/// An exercise that goes on.
+/// An exercise that is running.
 #[derive(Debug, Args)]
 pub struct Going {
-    /// The exercise, by the name that it was started with; needed where several go on
+    /// The exercise, by the name that it was started with; needed where several are running
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -647,7 +649,7 @@ pub struct TrainStart {
     /// With --random: only of this level
     #[arg(long, value_name = "LEVEL", requires = "random")]
     pub level: Option<Level>,
-    /// Call it so, where several go on at once; the exercise's own name by default
+    /// Call it so, where several run at once; the exercise's own name by default
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Who does it, for the score; the user's name by default

@@ -9,7 +9,7 @@ use clusters::kind;
 use clusters::local::{PodPrograms, Programs};
 use clusters::provider::{Ability, Recipe};
 use clusters::stderr_line;
-use clusters::toolchain::{BuildEvent, Installed, Toolchain, ToolchainError, system_program};
+use clusters::toolchain::{BuildEvent, Installed, Listed, Toolchain, ToolchainError, system_program};
 use fleet::agents::Agents;
 use fleet::{Options, argocd};
 
@@ -20,6 +20,9 @@ const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-man
 
 /// What pods need of component `kubernetes`.
 const SCHEDULER: &str = "kube-scheduler";
+
+/// What people use clusters with, of component `kubernetes`.
+const KUBECTL: &str = "kubectl";
 
 /// KubeFleet's component.
 const KUBEFLEET: &str = "kubefleet";
@@ -226,6 +229,29 @@ pub async fn ensure_rest(
         _ => Recipe::Local(programs),
     };
     Ok(Components { recipe, agents, pods, argocd, versions })
+}
+
+/// Gets the toolchain's `kubectl`, building it where it isn't there.
+///
+/// # Errors
+/// When it can't be built.
+pub async fn ensure_kubectl(progress: &(dyn Fn(BuildEvent) + Send + Sync)) -> Result<PathBuf, CommandError> {
+    let toolchain = Toolchain::open(None)?;
+    let version = toolchain.default_version("kubernetes")?.to_owned();
+    Ok(program(&toolchain.ensure("kubernetes", &version, &[KUBECTL], progress).await?, KUBECTL)?)
+}
+
+/// The toolchain's `kubectl`, where the PATH has none and the toolchain has built one.
+///
+/// # Errors
+/// When the toolchain can't be opened.
+pub fn kubectl_beside_path() -> Result<Option<PathBuf>, CommandError> {
+    if system_program(KUBECTL, KUBECTL, "a trainee").is_ok() {
+        return Ok(None);
+    }
+    let listed = Toolchain::open(None)?.list();
+    let built = |listed: &&Listed| listed.component == "kubernetes" && listed.installed.iter().any(|p| p == KUBECTL);
+    Ok(listed.iter().find(built).map(|listed| listed.folder.join("bin").join(KUBECTL)))
 }
 
 /// Gets Argo CD, in this version or the default one, and what it renders with, building what isn't there.

@@ -93,7 +93,7 @@ fn list(format: Format) {
     }
 }
 
-fn unknown(code: &str) -> CommandError {
+pub(super) fn unknown(code: &str) -> CommandError {
     let near: Vec<String> = nearest(code).into_iter().map(|entry| format!("{} {}", entry.code, entry.title)).collect();
     let hint = if near.is_empty() {
         "`fleetdrill explain` lists the codes there are".to_owned()

@@ -1,6 +1,6 @@
 //! `fleetdrill train`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,13 +13,14 @@ use fleet::existing::Found;
 use fleet::{Fleet, faults};
 use jiff::{SignedDuration, Timestamp};
 use rand::RngExt as _;
-use steps::World;
+use steps::record::Recorder;
+use steps::{Scene, World};
 
 use super::progress::Progress;
 use super::run::new_id;
 use super::target::{self, unusable};
 use super::up::IN_DOCKER;
-use super::{ground, interruptible, versions};
+use super::{explain, ground, interruptible, versions};
 use crate::abilities;
 use crate::cli::{Format, Going, Provider, Train, TrainStart, TrainVerify};
 use crate::components::{self, Clusters, Extras};
@@ -27,12 +28,15 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::style::Look;
 use crate::output::{data, training};
+use crate::train::answer::{self, Judged};
 use crate::train::exercise::{self, Exercise, Script};
-use crate::train::judge::Judge;
-use crate::train::room::{Answer, Part, Room};
+use crate::train::judge::{Judge, failed_step, silent};
+use crate::train::proof::{self, TrialGround};
+use crate::train::room::{Answer, Part, Room, StartClaim};
 use crate::train::score::{Outcome, Score};
-use crate::train::stage::Stage;
-use crate::train::{proof, script};
+use crate::train::script;
+use crate::train::solution::{self, ShellSetup};
+use crate::train::stage::{Stage, name_suffix};
 
 /// How long the fleet lives healthily before it is broken.
 const HEALTHY: Duration = Duration::from_secs(5);
@@ -49,6 +53,7 @@ pub(super) async fn train(args: Train) -> Result<Exit, CommandError> {
         Train::Diagnose { answer, going } => interruptible(diagnose(&answer.join(" "), &going)).await,
         Train::Restart { agent, going } => interruptible(restart(&agent, &going)).await,
         Train::Check(going) => interruptible(check(&going)).await,
+        Train::Reset(going) => interruptible(Box::pin(script::quietly(reset(&going)))).await,
         Train::Solution(going) => interruptible(solution(&going)).await,
         Train::Stop(going) => interruptible(stop(&going)).await,
         Train::Report { scores, output } => {
@@ -116,10 +121,15 @@ async fn start(args: TrainStart) -> Result<Exit, CommandError> {
         }
         None => {}
     }
+    // Held until the page is printed. Whoever doesn't get it touches nothing of the other one's.
+    let Some(_claim) = StartClaim::take(&name)? else {
+        let hint = "wait for its page, or give the new one another --name";
+        return Err(usage(format!("exercise `{name}` is being started already"), hint));
+    };
     if let Some(room) = Room::open(&name)? {
         if room.is_alive() {
             let hint = format!("end it (fleetdrill train stop --name {name}), or give the new one another --name");
-            return Err(usage(format!("exercise `{name}` goes on already"), &hint));
+            return Err(usage(format!("exercise `{name}` is running already"), &hint));
         }
         room.forget()?;
     }
@@ -141,6 +151,10 @@ async fn start(args: TrainStart) -> Result<Exit, CommandError> {
         answers: Vec::new(),
         checks: 0,
         over: None,
+        repaired_at: None,
+        resets: 0,
+        is_resetting: false,
+        verified_on: None,
     };
     if let Some(clusters) = &clusters {
         clusters.check().await?;
@@ -255,43 +269,72 @@ async fn begin(
     time: Duration,
     progress: &Progress,
 ) -> Result<Exit, CommandError> {
-    let scripts = exercise.scripts(&fleet.capabilities(), &fleet.version())?;
-    let cli = if exercise.suite().needs_argocd() {
+    if exercise.needs().argocd {
         progress.say("starting Argo CD's API server");
-        Some(fleet.start_argocd_server().await?)
-    } else {
-        None
-    };
-    let vocabulary = World::vocabulary();
-    progress.say("the fleet gets something to do");
-    let mut stages = Vec::new();
-    for (script, suffix) in scripts.iter().zip(["a", "b", "c", "d"]) {
-        stages.push(Stage::set(fleet, &room.id, format!("{}{suffix}", &room.id[..2]), script, &vocabulary).await?);
+        fleet.start_argocd_server().await?;
     }
-    progress.say("all is well, for a moment");
-    tokio::time::sleep(HEALTHY).await;
-    progress.say("something happens (this may take a minute or two)");
-    for (stage, script) in stages.iter_mut().zip(&scripts) {
-        let part: Part = stage.break_it(script, &vocabulary).await?;
-        room.parts.push(part);
-    }
+    room.parts = set_up(room, exercise, fleet, HEALTHY, progress).await?;
     room.broken_at = Some(Timestamp::now());
     room.save()?;
     fleet.end_after(time).await?;
     fleet.keep().await?;
     progress.finish();
-    let contexts = contexts(fleet).await;
-    data::print_text(&training::page(room, exercise, &contexts, cli.as_ref(), look().width));
+    print_page(room, exercise, fleet).await
+}
+
+/// Runs the scenarios of an exercise up to their faults; `pause` is for how long all is well before.
+async fn set_up(
+    room: &Room,
+    exercise: &Exercise,
+    fleet: &Fleet,
+    pause: Duration,
+    progress: &Progress,
+) -> Result<Vec<Part>, CommandError> {
+    let scripts = exercise.scripts(&fleet.capabilities(), &fleet.version())?;
+    let vocabulary = World::vocabulary();
+    progress.say("the fleet gets something to do");
+    let mut stages = Vec::new();
+    for (n, script) in scripts.iter().enumerate() {
+        let suffix = name_suffix(&room.id[..2], n, room.resets);
+        stages.push(Stage::set(fleet, &room.id, suffix, script, &vocabulary).await?);
+    }
+    progress.say("all is well, for a moment");
+    tokio::time::sleep(pause).await;
+    progress.say("something happens (this may take a minute or two)");
+    let mut parts = Vec::new();
+    for (stage, script) in stages.iter_mut().zip(&scripts) {
+        parts.push(stage.break_it(script, &vocabulary).await?);
+    }
+    Ok(parts)
+}
+
+async fn print_page(room: &Room, exercise: &Exercise, fleet: &Fleet) -> Result<Exit, CommandError> {
+    let contexts = contexts(fleet).await?;
+    data::print_text(&training::page(room, exercise, &contexts, look().width));
     Ok(Exit::Fine)
 }
 
 /// Where a trainee can look.
-async fn contexts(fleet: &Fleet) -> training::Contexts {
-    training::Contexts {
-        kubeconfig: fleet.kubeconfig_file(),
+async fn contexts(fleet: &Fleet) -> Result<training::Contexts, CommandError> {
+    Ok(training::Contexts {
+        setup: setup(fleet).await?,
         names: std::iter::once("hub".to_owned()).chain(fleet.members().await.into_keys()).collect(),
         versions: versions(&fleet.version(), fleet.argocd_version().await.as_deref()),
-    }
+    })
+}
+
+/// The environment in which the commands of a page work.
+async fn setup(fleet: &Fleet) -> Result<ShellSetup, CommandError> {
+    let has_argocd = fleet.argocd_version().await.is_some();
+    let argocd = if has_argocd { Some(fleet.start_argocd_server().await?) } else { None };
+    Ok(ShellSetup::new(fleet.kubeconfig_file(), argocd.as_ref(), components::kubectl_beside_path()?.as_deref()))
+}
+
+fn is_starting(room: &Room) -> CommandError {
+    usage(
+        format!("exercise `{}` is just starting", room.name),
+        "wait for its page, or press Ctrl-C where it is started",
+    )
 }
 
 /// An exercise that goes on, with its fleet.
@@ -304,18 +347,19 @@ struct Open {
 impl Going {
     fn room(&self) -> Result<Room, CommandError> {
         if let Some(name) = &self.name {
-            let none = || usage(format!("no exercise `{name}` goes on"), "`fleetdrill train start` starts one");
+            let none = || usage(format!("no exercise `{name}` is running"), "`fleetdrill train start` starts one");
             return Room::open(name)?.ok_or_else(none);
         }
         let mut rooms = Room::all()?;
         match rooms.len() {
-            0 => {
-                Err(usage("no exercise goes on".into(), "`fleetdrill train list` shows them, `train start` starts one"))
-            }
+            0 => Err(usage(
+                "no exercise is running".into(),
+                "`fleetdrill train list` shows them, `train start` starts one",
+            )),
             1 => Ok(rooms.remove(0)),
             _ => {
                 let names: Vec<String> = rooms.iter().map(|room| format!("--name {}", room.name)).collect();
-                Err(usage("several exercises go on".into(), &format!("say which: {}", names.join(", "))))
+                Err(usage("several exercises are running".into(), &format!("say which: {}", names.join(", "))))
             }
         }
     }
@@ -327,11 +371,11 @@ impl Going {
         let exercise = exercise::find(&room.exercise, room.exercises.as_deref())?;
         let stop = format!("fleetdrill train stop --name {}", room.name);
         let gone = |why: &str| CommandError::Environment {
-            message: format!("exercise `{}` can't be gone on with, and isn't scored: {why}", room.name),
+            message: format!("exercise `{}` can't be continued, and isn't scored: {why}", room.name),
             hint: Some(format!("clean up, then start it again: {stop}")),
         };
-        if room.broken_at.is_none() && room.is_alive() {
-            return Err(usage(format!("exercise `{}` is just starting", room.name), "wait for its page"));
+        if room.is_starting() {
+            return Err(is_starting(&room));
         }
         if room.broken_at.is_none() {
             return Err(gone("its start was interrupted"));
@@ -340,7 +384,10 @@ impl Going {
             return Err(gone(&format!("its time was up at {}", training::clock(room.ends_at))));
         }
         if !room.is_alive() {
-            return Err(gone("its fleet has died underneath"));
+            return Err(gone("its fleet has died"));
+        }
+        if room.is_resetting {
+            return Err(gone("its reset was interrupted"));
         }
         let fleet = Fleet::open(&room.fleet()).await?;
         let processes = fleet.keeper().processes().await?;
@@ -348,15 +395,15 @@ impl Going {
         let died = processes.iter().find(|process| process.exit.is_some() && !is_agent(&process.name));
         if let Some(process) = died {
             let how = process.exit.as_deref().unwrap_or_default();
-            return Err(gone(&format!("its fleet has died underneath: {} ended ({how})", process.name)));
+            return Err(gone(&format!("its fleet has died: {} ended ({how})", process.name)));
         }
         Ok(Open { room, exercise, fleet })
     }
 
-    /// As [`Going::open`], for what is possible only up to the exercise's end.
+    /// As [`Going::open`], for what is possible only until the repair has passed the check. Who has asked for the solution may try it.
     async fn open_for_work(&self) -> Result<Open, CommandError> {
         let open = self.open().await?;
-        if open.room.over.is_some() {
+        if open.room.over.is_some_and(|over| over != Outcome::Solution) {
             let hint = format!("its fleet stays up until: fleetdrill train stop --name {}", open.room.name);
             return Err(usage(format!("exercise `{}` is over", open.room.name), &hint));
         }
@@ -366,32 +413,61 @@ impl Going {
 
 async fn status(going: &Going) -> Result<Exit, CommandError> {
     let Open { room, exercise, fleet } = going.open().await?;
-    let contexts = contexts(&fleet).await;
-    let cli = if fleet.argocd_version().await.is_some() { Some(fleet.start_argocd_server().await?) } else { None };
-    data::print_text(&training::page(&room, &exercise, &contexts, cli.as_ref(), look().width));
-    Ok(Exit::Fine)
+    if room.over == Some(Outcome::Repaired) {
+        data::print_text(&training::done(&room, &exercise, look()));
+        return Ok(Exit::Fine);
+    }
+    print_page(&room, &exercise, &fleet).await
 }
 
 async fn hint(going: &Going) -> Result<Exit, CommandError> {
     let Open { mut room, exercise, .. } = going.open_for_work().await?;
-    let number = room.hints.min(exercise.hints.len() - 1);
-    if room.hints < exercise.hints.len() {
+    let number = room.hints;
+    if number < exercise.hints.len() {
         room.hints += 1;
         room.save()?;
+        data::print_text(&training::hint(&room, &exercise, number, look().width));
+    } else {
+        data::print_text(&training::no_more_hints(&room, &exercise, look().width));
     }
-    data::print_text(&training::hint(&room, &exercise, number, look().width));
     Ok(Exit::Fine)
 }
 
 async fn diagnose(answer: &str, going: &Going) -> Result<Exit, CommandError> {
+    // A code that doesn't exist is a slip, not a wrong answer.
+    if let Some(code) = answer::codes(answer).into_iter().find(|code| diagnosis::entry(code).is_none()) {
+        return Err(explain::unknown(code));
+    }
     let Open { mut room, exercise, .. } = going.open_for_work().await?;
-    let named: Vec<usize> =
-        exercise.faults.iter().enumerate().filter(|(_, fault)| fault.is_named_by(answer)).map(|(n, _)| n).collect();
-    let right = !named.is_empty();
-    room.answers.push(Answer { at: Timestamp::now(), text: answer.to_owned(), names: named });
+    let judged = answer::judge(answer, &exercise, &exercise::all(room.exercises.as_deref())?);
+    let names = match &judged {
+        Judged::Names(names) => names.clone(),
+        Judged::TooBroad => Vec::new(),
+    };
+    let right = !names.is_empty();
+    room.answers.push(Answer { at: Timestamp::now(), text: answer.to_owned(), names });
     room.save()?;
-    data::print_text(&training::answered(&room, &exercise, right, look().width));
+    data::print_text(&training::answered(&room, &exercise, &judged, look().width));
     Ok(if right { Exit::Fine } else { Exit::Found })
+}
+
+/// Sets the exercise up again on its fleet. Its clock, hints, answers and checks stay.
+async fn reset(going: &Going) -> Result<Exit, CommandError> {
+    let Open { mut room, exercise, fleet } = going.open_for_work().await?;
+    let progress = Progress::stderr();
+    room.resets += 1;
+    room.is_resetting = true;
+    room.save()?;
+    progress.say("taking away what the exercise has made");
+    for part in &room.parts {
+        let away = Scene::take_away(fleet.clone(), part.scene.clone(), &part.before, Recorder::default(), silent());
+        away.await.map_err(failed_step)?;
+    }
+    room.parts = set_up(&room, &exercise, &fleet, Duration::ZERO, &progress).await?;
+    room.is_resetting = false;
+    room.save()?;
+    progress.finish();
+    print_page(&room, &exercise, &fleet).await
 }
 
 async fn restart(agent: &str, going: &Going) -> Result<Exit, CommandError> {
@@ -430,25 +506,41 @@ async fn check(going: &Going) -> Result<Exit, CommandError> {
         Ok(exit) = died.wait_for(|exit| exit.as_ref().is_some_and(|exit| !is_agent(&exit.name))) => {
             let what = exit.as_ref().map(|exit| format!("{} ended ({})", exit.name, exit.status)).unwrap_or_default();
             return Err(CommandError::Environment {
-                message: format!("the fleet died underneath, and the check doesn't count: {what}"),
+                message: format!("the fleet has died, and the check doesn't count: {what}"),
                 hint: Some(format!("fleetdrill train stop --name {}", room.name)),
             });
         }
     };
     progress.finish();
     room.checks = number;
-    if missing.is_empty() {
+    // Who has asked for the solution has a score already.
+    let scored = missing.is_empty() && room.over.is_none();
+    if scored {
         room.over = Some(Outcome::Repaired);
+        room.repaired_at = Some(Timestamp::now());
     }
     room.save()?;
-    let kept = if missing.is_empty() {
+    let kept = if scored {
         let score = room.score(&exercise, Outcome::Repaired);
         Some((score.keep()?, score))
     } else {
         None
     };
-    data::print_text(&training::checked(&room, &exercise, &missing, kept.as_ref(), look()));
+    let next = if missing.is_empty() { next(&room, &exercise) } else { None };
+    data::print_text(&training::checked(&room, &exercise, &missing, kept.as_ref(), next.as_ref(), look()));
     Ok(if missing.is_empty() { Exit::Fine } else { Exit::Found })
+}
+
+/// The next exercise in the list, of those that the fleet's provider can do and whose repair hasn't passed a check here.
+fn next(room: &Room, exercise: &Exercise) -> Option<Exercise> {
+    // It is only a suggestion: a score that can't be read doesn't matter.
+    let scores = Score::read(&[]).unwrap_or_default();
+    let is_done = |name: &str| scores.iter().any(|s| s.exercise == name && s.outcome == Outcome::Repaired);
+    let mut left = exercise::all(room.exercises.as_deref()).unwrap_or_default();
+    left.retain(|other| other.name != exercise.name && !is_done(&other.name));
+    left.retain(|other| room.provider == "local" || !other.needs().argocd);
+    let later = left.iter().position(|other| (other.level, &other.name) > (exercise.level, &exercise.name));
+    if left.is_empty() { None } else { Some(left.swap_remove(later.unwrap_or_default())) }
 }
 
 async fn solution(going: &Going) -> Result<Exit, CommandError> {
@@ -463,12 +555,19 @@ async fn solution(going: &Going) -> Result<Exit, CommandError> {
         None
     };
     let findings: Vec<Finding> = diagnosis::diagnose(&*fleet.snapshot().await?);
-    data::print_text(&training::solution(&room, &exercise, &findings, kept.as_ref(), look().width));
+    let lines = training::SolutionLines {
+        exports: setup(&fleet).await?.exports(),
+        commands: solution::commands(&room, &exercise),
+    };
+    data::print_text(&training::solution(&room, &exercise, &findings, &lines, kept.as_ref(), look().width));
     Ok(Exit::Fine)
 }
 
 async fn stop(going: &Going) -> Result<Exit, CommandError> {
     let room = going.room()?;
+    if room.is_starting() {
+        return Err(is_starting(&room));
+    }
     if room.is_alive() {
         if room.over.is_none() && room.broken_at.is_some() {
             let exercise = exercise::find(&room.exercise, room.exercises.as_deref())?;
@@ -487,6 +586,7 @@ async fn stop(going: &Going) -> Result<Exit, CommandError> {
     }
     state_dir::wait_until_gone(&room.fleet()).await;
     room.forget()?;
+    room.release_dead_claim()?;
     stderr_line!("exercise `{}` ended", room.name);
     Ok(Exit::Fine)
 }
@@ -504,6 +604,8 @@ async fn verify(args: TrainVerify) -> Result<Exit, CommandError> {
     let verified = async {
         let progress = Arc::new(Progress::stderr());
         let all: Vec<&Exercise> = exercises.iter().collect();
+        let building = Arc::clone(&progress);
+        let kubectl = components::ensure_kubectl(&move |event| building.build(&event)).await?;
         let fleet = fleet(name.clone(), &kubefleet, &Clusters::Local, &all, &progress).await?;
         let with_scripts: Result<Vec<(Exercise, Vec<Script>)>, _> = exercises
             .iter()
@@ -519,7 +621,9 @@ async fn verify(args: TrainVerify) -> Result<Exit, CommandError> {
             };
             progress.say(&format!("{done} of {all}: {}, {}: {how}", tried.exercise, tried.deed));
         };
-        let tried = script::quietly(proof::prove(&fleet, &id, &with_scripts?, usize::from(args.jobs), tell)).await;
+        let setup = setup(&fleet).await?;
+        let ground = TrialGround { fleet: &fleet, run: &id, exercises: from, setup, programs: programs(&kubectl)? };
+        let tried = script::quietly(proof::prove(&ground, &with_scripts?, usize::from(args.jobs), tell)).await;
         progress.finish();
         fleet.end().await?;
         match args.output {
@@ -531,4 +635,13 @@ async fn verify(args: TrainVerify) -> Result<Exit, CommandError> {
     let verified = interruptible(verified).await;
     state_dir::wait_until_gone(&name).await;
     verified
+}
+
+/// The directories of the programs that a trainee has: this one, and `kubectl`.
+fn programs(kubectl: &Path) -> Result<Vec<PathBuf>, CommandError> {
+    let this = std::env::current_exe().map_err(|error| CommandError::Environment {
+        message: format!("this program's path can't be found: {error}"),
+        hint: None,
+    })?;
+    Ok([this.as_path(), kubectl].iter().filter_map(|program| program.parent()).map(Path::to_owned).collect())
 }

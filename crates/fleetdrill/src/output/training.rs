@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use diagnosis::Finding;
-use fleet::argocd::Cli;
 use jiff::Timestamp;
 use owo_colors::OwoColorize;
 use serde::Serialize;
@@ -11,20 +10,32 @@ use serde::Serialize;
 use super::Page;
 use super::findings::{self, heading};
 use super::style::{BOLD, ERROR, HINT, Look, PLAIN, SUCCESS, WARNING};
-use crate::train::exercise::{Exercise, Level};
+use crate::guides;
+use crate::train::answer::Judged;
+use crate::train::exercise::{Exercise, ExerciseNeeds, Level};
 use crate::train::proof::Tried;
 use crate::train::room::Room;
 use crate::train::score::{Outcome, Score};
+use crate::train::solution::ShellSetup;
 
 /// Where a trainee can look.
 #[derive(Clone, Debug)]
 pub struct Contexts {
-    /// The kubeconfig.
-    pub kubeconfig: PathBuf,
+    /// The environment for the commands.
+    pub setup: ShellSetup,
     /// Its contexts.
     pub names: Vec<String>,
     /// What runs there, in a few words.
     pub versions: String,
+}
+
+/// The lines of a solution, as they are run in a shell.
+#[derive(Clone, Debug)]
+pub struct SolutionLines {
+    /// The environment.
+    pub exports: Vec<String>,
+    /// The commands, each of one line or several.
+    pub commands: Vec<String>,
 }
 
 /// A score and the file that it is kept in.
@@ -39,6 +50,7 @@ pub struct Listed<'a> {
     minutes: u32,
     about: &'a str,
     guides: &'a [String],
+    needs: ExerciseNeeds,
 }
 
 impl<'a> Listed<'a> {
@@ -46,7 +58,7 @@ impl<'a> Listed<'a> {
     #[must_use]
     pub fn of(exercise: &'a Exercise) -> Self {
         let Exercise { name, title, level, minutes, about, guides, .. } = exercise;
-        Self { name, title, level: *level, minutes: *minutes, about, guides }
+        Self { name, title, level: *level, minutes: *minutes, about, guides, needs: exercise.needs() }
     }
 }
 
@@ -63,11 +75,18 @@ pub fn list(exercises: &[Exercise], width: usize) -> String {
             level = Some(exercise.level);
         }
         let label = format!("  {:longest$}  {:>2} min  ", exercise.name, exercise.minutes);
-        page.item(&label, PLAIN, label.len(), &exercise.about);
+        page.item(&label, PLAIN, label.len(), &format!("{}{}", exercise.about, needs(exercise.needs())));
     }
     page.blank();
     page.text("Start one with `fleetdrill train start NAME`, or any with `--random --level LEVEL`.");
     page.finish()
+}
+
+/// ` (needs Argo CD)`; nothing where a fleet needs no more than KubeFleet.
+fn needs(needs: ExerciseNeeds) -> String {
+    let named = [(needs.argocd, "Argo CD"), (needs.pods, "pods")];
+    let named: Vec<&str> = named.into_iter().filter(|(needed, _)| *needed).map(|(_, name)| name).collect();
+    if named.is_empty() { String::new() } else { format!(" (needs {})", named.join(" and ")) }
 }
 
 /// `14:02 UTC`.
@@ -96,7 +115,7 @@ fn filled(room: &Room, text: &str) -> String {
 
 /// The page at night, and how to go on from there.
 #[must_use]
-pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, cli: Option<&Cli>, width: usize) -> String {
+pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, width: usize) -> String {
     let mut page = Page::new(width);
     let gone = Timestamp::now().duration_since(room.broken_at.unwrap_or(room.started_at));
     heading(&mut page, &format!("{} ({}, {} min)", exercise.title, exercise.level, exercise.minutes));
@@ -106,33 +125,47 @@ pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, cli: Option<&
         page.blank();
     }
     if gone.as_secs() > 10 {
-        page.text(&format!("{} have gone by, {} of 3 hints.", time(gone.as_secs_f64()), room.hints));
+        let resets = if room.resets == 0 { String::new() } else { format!(", {}", count(room.resets, "reset")) };
+        page.text(&format!("{} have gone by, {} of 3 hints{resets}.", time(gone.as_secs_f64()), room.hints));
+        page.blank();
+    }
+    if room.over == Some(Outcome::Solution) {
+        page.text("The solution was asked for, and the score is kept; the commands can still be tried.");
         page.blank();
     }
     page.text(&format!("Contexts: {}. {}.", contexts.names.join(", "), contexts.versions));
-    page.unwrapped(&format!("  export KUBECONFIG={}", contexts.kubeconfig.display()));
-    page.unwrapped("  kubectl --context hub get memberclusters");
-    if let Some(cli) = cli {
-        page.unwrapped(&format!("  ARGOCD_CONFIG_DIR={} {} app list", cli.config_dir.display(), cli.program.display()));
+    for export in contexts.setup.exports() {
+        page.unwrapped(&format!("  {export}"));
     }
-    for repository in room.parts.iter().flat_map(|part| part.scene.repositories().collect::<Vec<_>>()) {
-        page.unwrapped(&format!("  git -C {} log -p", repository.trim_start_matches("file://")));
+    page.unwrapped("  kubectl --context hub get memberclusters");
+    if contexts.setup.argocd_config.is_some() {
+        page.unwrapped("  argocd app list");
+    }
+    for repository in room.parts.iter().flat_map(|part| part.scene.repositories()) {
+        page.unwrapped(&format!("  git -C {} log -p", repository.display()));
     }
     page.blank();
-    let name = named(room);
-    for (command, what) in [
+    write_commands(&mut page, &named(room));
+    page.blank();
+    page.text(&format!("Left alone, it ends itself at {}.", clock(room.ends_at)));
+    page.finish()
+}
+
+/// The commands of an exercise, with what each does in a column of its own.
+fn write_commands(page: &mut Page, name: &str) {
+    let commands = [
         ("hint", "the next of three"),
         ("diagnose CODE-OR-WORDS", "say what the cause is"),
         ("restart AGENT", "the hub-agent, or a member's"),
         ("check", "once it is repaired"),
+        ("reset", "set it up again, as it was"),
         ("solution", "give up; `stop` ends it without"),
-    ] {
-        let command = format!("fleetdrill train {command}{name}");
-        page.item(&format!("  {command:<44}"), PLAIN, 46, what);
+    ];
+    let commands = commands.map(|(command, what)| (format!("  fleetdrill train {command}{name}"), what));
+    let widest = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    for (command, what) in commands {
+        page.unwrapped(&format!("{command:widest$}  {what}"));
     }
-    page.blank();
-    page.text(&format!("Left alone, it ends itself at {}.", clock(room.ends_at)));
-    page.finish()
 }
 
 /// What tells this exercise from others in a command, where it needs that.
@@ -149,13 +182,34 @@ pub fn hint(room: &Room, exercise: &Exercise, number: usize, width: usize) -> St
     page.finish()
 }
 
+/// What is said when all hints have been given.
+#[must_use]
+pub fn no_more_hints(room: &Room, exercise: &Exercise, width: usize) -> String {
+    let mut page = Page::new(width);
+    page.text(&format!("There are no more hints than these {}:", exercise.hints.len()));
+    for number in 0..exercise.hints.len() {
+        page.item(&format!("{}. ", number + 1), HINT, 3, &filled(room, &exercise.hints[number]));
+    }
+    page.text(&format!("`fleetdrill train solution{}` shows the solution.", named(room)));
+    page.finish()
+}
+
 /// What becomes of an answer.
 #[must_use]
-pub fn answered(room: &Room, exercise: &Exercise, right: bool, width: usize) -> String {
+pub fn answered(room: &Room, exercise: &Exercise, judged: &Judged, width: usize) -> String {
     let mut page = Page::new(width);
     let (named, all) = (room.named().len(), exercise.faults.len());
+    let right = matches!(judged, Judged::Names(names) if !names.is_empty());
     match (right, named == all) {
-        (false, _) => page.item("no: ", ERROR, 2, "that isn't what is behind it."),
+        (false, _) if *judged == Judged::TooBroad => {
+            page.item(
+                "no: ",
+                ERROR,
+                2,
+                "an answer names one cause, in one or two sentences; this one has several, or is too long.",
+            );
+        }
+        (false, _) => page.item("no: ", ERROR, 2, "that isn't the cause."),
         (true, true) if exercise.healthy => {
             page.item("right: ", SUCCESS, 2, "so there is nothing to repair. `fleetdrill train check` ends it.");
         }
@@ -167,7 +221,14 @@ pub fn answered(room: &Room, exercise: &Exercise, right: bool, width: usize) -> 
 
 /// What a check says.
 #[must_use]
-pub fn checked(room: &Room, exercise: &Exercise, missing: &[String], kept: Option<&Kept>, look: Look) -> String {
+pub fn checked(
+    room: &Room,
+    exercise: &Exercise,
+    missing: &[String],
+    kept: Option<&Kept>,
+    next: Option<&Exercise>,
+    look: Look,
+) -> String {
     let mut page = Page::new(look.width);
     if missing.is_empty() {
         let (holds, why) = if exercise.healthy {
@@ -178,6 +239,7 @@ pub fn checked(room: &Room, exercise: &Exercise, missing: &[String], kept: Optio
         page.item(&format!("{} {holds}: ", look.symbols.passed), SUCCESS, 2, why);
         page.blank();
         page.text(&exercise.teaches);
+        write_guides(&mut page, exercise);
     } else {
         page.item(&format!("{} not yet", look.symbols.failed), ERROR, 2, "");
         for line in missing {
@@ -185,7 +247,39 @@ pub fn checked(room: &Room, exercise: &Exercise, missing: &[String], kept: Optio
         }
     }
     write_score(&mut page, room, kept);
+    if let Some(next) = next {
+        page.blank();
+        let about = format!("{} ({}, {} min){}", next.title, next.level, next.minutes, needs(next.needs()));
+        page.item("next: ", BOLD, 2, &about);
+        page.unwrapped(&format!("  fleetdrill train start {}", next.name));
+    }
     page.finish()
+}
+
+/// What `train status` says of an exercise whose repair has passed the check.
+#[must_use]
+pub fn done(room: &Room, exercise: &Exercise, look: Look) -> String {
+    let mut page = Page::new(look.width);
+    let title = format!("{} ({}, {} min)", exercise.title, exercise.level, exercise.minutes);
+    page.item(&format!("{} done: ", look.symbols.passed), SUCCESS, 2, &title);
+    page.item("score: ", BOLD, 2, &line(&room.score(exercise, Outcome::Repaired)));
+    page.text(&format!("Its fleet stays up for a look until {}, or until:", clock(room.ends_at)));
+    page.unwrapped(&format!("  fleetdrill train stop{}", named(room)));
+    page.finish()
+}
+
+/// The titles and addresses of the guides that help.
+fn write_guides(page: &mut Page, exercise: &Exercise) {
+    let guides: Vec<_> = exercise.guides.iter().filter_map(|name| guides::guide(name)).collect();
+    if guides.is_empty() {
+        return;
+    }
+    page.blank();
+    heading(page, if guides.len() == 1 { "the guide:" } else { "the guides:" });
+    for guide in guides {
+        page.unwrapped(&format!("  {}", guide.title));
+        page.unwrapped(&format!("  {}", guide.url));
+    }
 }
 
 fn write_score(page: &mut Page, room: &Room, kept: Option<&Kept>) {
@@ -208,24 +302,44 @@ fn line(score: &Score) -> String {
         Some(seconds) => format!("the cause named after {}", time(seconds)),
         None => "the cause not named".into(),
     };
-    let count = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
-    let counts = [
+    let mut counts = vec![
         count(score.hints, "hint"),
         count(score.wrong_answers, "wrong answer"),
         count(score.failed_checks, "failed check"),
     ];
+    if score.resets > 0 {
+        counts.push(count(score.resets, "reset"));
+    }
     format!("{how}, {cause}, {}", counts.join(", "))
+}
+
+/// `1 hint`, `2 hints`.
+fn count(n: usize, one: &str) -> String {
+    format!("{n} {one}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A finding without its remedies: of several that help elsewhere, not all pass the check of an exercise.
+fn without_remedies(finding: &Finding) -> Finding {
+    let consequences = finding.consequences.iter().map(without_remedies).collect();
+    Finding { remedies: Vec::new(), consequences, ..finding.clone() }
 }
 
 /// The evidence and the commands.
 #[must_use]
-pub fn solution(room: &Room, exercise: &Exercise, found: &[Finding], kept: Option<&Kept>, width: usize) -> String {
+pub fn solution(
+    room: &Room,
+    exercise: &Exercise,
+    found: &[Finding],
+    lines: &SolutionLines,
+    kept: Option<&Kept>,
+    width: usize,
+) -> String {
     let mut page = Page::new(width);
     page.text(&exercise.teaches);
     page.blank();
     let evidence: Vec<&Finding> = found.iter().filter(|finding| is_about(exercise, finding)).collect();
     for finding in &evidence {
-        findings::write(&mut page, finding);
+        findings::write(&mut page, &without_remedies(finding));
         page.blank();
     }
     if evidence.is_empty() && !exercise.healthy {
@@ -237,13 +351,14 @@ pub fn solution(room: &Room, exercise: &Exercise, found: &[Finding], kept: Optio
         page.blank();
     }
     heading(&mut page, "what repairs it here:");
-    for (fault, part) in exercise.faults.iter().zip(&room.parts) {
-        for command in &fault.commands {
-            page.unwrapped(&format!("  {}", part.scene.fill(command)));
-        }
-    }
     page.blank();
-    page.text("The exercise is over; its fleet stays up for a look.");
+    // Not indented: the end of a here-document has to stand at the beginning of its line.
+    lines.exports.iter().chain(&lines.commands).for_each(|line| page.unwrapped(line));
+    page.blank();
+    let check = format!("`fleetdrill train check{}`", named(room));
+    write_guides(&mut page, exercise);
+    page.blank();
+    page.text(&format!("The exercise is scored. Its fleet stays up: try the commands, then {check}."));
     match kept {
         Some(kept) => write_score(&mut page, room, Some(kept)),
         None => page.unwrapped(&format!("  fleetdrill train stop{}", named(room))),
@@ -344,6 +459,7 @@ mod tests {
             hints: 1,
             wrong_answers: 0,
             failed_checks: 2,
+            resets: 0,
         }
     }
 
@@ -368,6 +484,90 @@ mod tests {
     #[test]
     fn a_score_s_line() {
         insta::assert_snapshot!(line(&score("ann", "empty-shop", Outcome::Repaired)));
+        let reset = Score { resets: 2, ..score("ann", "empty-shop", Outcome::Repaired) };
+        assert!(line(&reset).ends_with(", 2 failed checks, 2 resets"), "{}", line(&reset));
+    }
+
+    fn room(name: &str, over: Option<Outcome>) -> Room {
+        let at = Timestamp::UNIX_EPOCH;
+        Room {
+            name: name.into(),
+            id: "abcd".into(),
+            exercise: "half-a-release".into(),
+            exercises: None,
+            trainee: "ann".into(),
+            kubefleet: "v0.1.2".into(),
+            provider: "local".into(),
+            started_at: at,
+            broken_at: Some(at),
+            ends_at: at + jiff::SignedDuration::from_hours(4),
+            parts: Vec::new(),
+            hints: 3,
+            answers: Vec::new(),
+            checks: 1,
+            over,
+            repaired_at: over.map(|_| at + jiff::SignedDuration::from_secs(723)),
+            resets: 1,
+            is_resetting: false,
+            verified_on: None,
+        }
+    }
+
+    #[test]
+    fn the_commands_of_an_exercise_are_in_columns_whatever_its_name() {
+        let mut page = Page::new(WIDTH);
+        for name in ["", " --name red", " --name a-very-long-name-of-a-whole-team"] {
+            write_commands(&mut page, name);
+            page.blank();
+        }
+        insta::assert_snapshot!(plain(&page.finish()));
+    }
+
+    #[test]
+    fn an_exercise_that_is_done() {
+        let exercise = exercise::find("half-a-release", None).expect("an exercise");
+        let done = done(&room("red", Some(Outcome::Repaired)), &exercise, Look::default());
+        insta::assert_snapshot!(plain(&done));
+    }
+
+    #[test]
+    fn after_the_last_hint() {
+        let exercise = exercise::find("half-a-release", None).expect("an exercise");
+        insta::assert_snapshot!(plain(&no_more_hints(&room("red", None), &exercise, WIDTH)));
+    }
+
+    #[test]
+    fn checks() {
+        let exercise = exercise::find("half-a-release", None).expect("an exercise");
+        let next = exercise::find("last-mile", None).expect("an exercise");
+        let missing =
+            ["ClusterResourcePlacement/web-abcd was changed\nspec.strategy.type: External -> RollingUpdate".into()];
+        let room = room("red", None);
+        let failed = checked(&room, &exercise, &missing, None, None, Look::default());
+        let kept = ("/state/score.json".into(), score("ann", "half-a-release", Outcome::Repaired));
+        let passed = checked(&room, &exercise, &[], Some(&kept), Some(&next), Look::default());
+        insta::assert_snapshot!(plain(&format!("{failed}\n{passed}")));
+    }
+
+    #[test]
+    fn answers() {
+        let exercise = exercise::find("half-a-release", None).expect("an exercise");
+        let judged = [Judged::TooBroad, Judged::Names(Vec::new()), Judged::Names(vec![0])];
+        let said = judged.map(|judged| answered(&room("red", None), &exercise, &judged, WIDTH));
+        insta::assert_snapshot!(plain(&said.concat()));
+    }
+
+    #[test]
+    fn a_solution_can_be_pasted_as_it_stands() {
+        let exercise = exercise::find("half-a-release", None).expect("an exercise");
+        let lines = SolutionLines {
+            exports: vec!["export KUBECONFIG=/state/kubeconfig".into()],
+            commands: vec!["kubectl apply -f - <<EOF\nkind: ConfigMap\nEOF".into(), "argocd app sync web".into()],
+        };
+        let solution = plain(&solution(&room("red", None), &exercise, &[], &lines, None, WIDTH));
+        let all = [lines.exports, lines.commands].concat().join("\n");
+        assert!(solution.contains(&format!("\n\n{all}\n\n")), "{solution}");
+        insta::assert_snapshot!(solution);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use steps::MayDiffer;
 use thiserror::Error;
 
+use super::stage;
 use crate::suite::{self, Suite, SuiteError};
 
 /// The built-in exercises.
@@ -130,7 +131,7 @@ pub struct Fault {
     until: Option<String>,
     /// The failure codes that name its cause.
     pub codes: Vec<String>,
-    /// Words that name it, too: all words of one of these have to be in an answer.
+    /// Words that name it, too: all words of one of these have to stand near each other in an answer.
     pub words: Vec<String>,
     /// What is wrong, as the page says it.
     pub symptom: String,
@@ -142,7 +143,7 @@ pub struct Fault {
     fresh: String,
     /// What the remedy takes away or changes.
     pub may: MayDiffer,
-    /// The remedy as commands.
+    /// The remedy as commands for a shell: `train solution` prints them, `train verify` runs them.
     pub commands: Vec<String>,
     /// Repairs that tempt and don't hold.
     pub wrong: Vec<Wrong>,
@@ -156,6 +157,15 @@ pub struct Wrong {
     pub name: String,
     /// In steps.
     steps: String,
+}
+
+/// What a fleet needs for an exercise beside KubeFleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ExerciseNeeds {
+    /// Argo CD.
+    pub argocd: bool,
+    /// Something that plays or runs pods.
+    pub pods: bool,
 }
 
 /// The steps of a fault on one version.
@@ -280,6 +290,10 @@ fn read(path: &Path, text: &str, dir: Option<&Path>, features: &[Feature]) -> Re
     if written.faults.is_empty() {
         return Err(malformed("it has no faults: an exercise names one scenario at least".into()));
     }
+    if written.faults.len() > stage::MOST_FAULTS {
+        let why = format!("it has {} faults: an exercise has at most {}", written.faults.len(), stage::MOST_FAULTS);
+        return Err(malformed(why));
+    }
     let faults =
         written.faults.into_iter().map(|fault| read_fault(fault, dir, features, &file)).collect::<Result<_, _>>()?;
     let Written { title, level, minutes, about, teaches, guides, page, hints, healthy, .. } = written;
@@ -378,14 +392,6 @@ impl Fault {
         let broken = steps.split_off(fault);
         Some(Script { feature, healthy: steps, broken, remedy })
     }
-
-    /// Whether an answer names the cause: by a code, or by words.
-    #[must_use]
-    pub fn is_named_by(&self, answer: &str) -> bool {
-        let answer = answer.to_lowercase();
-        let has = |word: &str| answer.contains(&word.to_lowercase());
-        self.codes.iter().any(|code| has(code)) || self.words.iter().any(|words| words.split(' ').all(has))
-    }
 }
 
 /// Whether a scenario proves here that the whole path works.
@@ -403,6 +409,13 @@ impl Exercise {
     pub fn scripts(&self, kubefleet: &Capabilities, version: &str) -> Result<Vec<Script>, ExerciseError> {
         let scripts: Option<Vec<Script>> = self.faults.iter().map(|fault| fault.script(kubefleet)).collect();
         scripts.ok_or_else(|| ExerciseError::OtherVersion { name: self.name.clone(), version: version.to_owned() })
+    }
+
+    /// What a fleet needs for it beside KubeFleet.
+    #[must_use]
+    pub fn needs(&self) -> ExerciseNeeds {
+        let suite = self.suite();
+        ExerciseNeeds { argocd: suite.needs_argocd(), pods: suite.needs_pods() }
     }
 
     /// The scenarios that it may need, of any version.
@@ -458,6 +471,19 @@ mod tests {
     }
 
     #[test]
+    fn the_readme_solves_no_exercise() {
+        let readme = include_str!("../../../../README.md");
+        let codes = crate::train::answer::codes(readme);
+        assert!(!codes.is_empty(), "the README shows a finding");
+        for fault in built_in().iter().flat_map(|exercise| &exercise.faults) {
+            assert!(!codes.iter().any(|code| fault.codes.iter().any(|own| own == code)), "{:?}", fault.codes);
+            for scenario in fault.candidates.iter().flat_map(|feature| &feature.scenarios) {
+                assert!(!readme.contains(&scenario.name), "{}", scenario.name);
+            }
+        }
+    }
+
+    #[test]
     fn hints_go_from_where_to_what() {
         for exercise in built_in() {
             let [first, _, last] = &exercise.hints;
@@ -478,18 +504,6 @@ mod tests {
         assert_eq!(last(&script.broken), "the diagnosis of update run \"release\" is KF-UR-001");
         assert_eq!(script.remedy[0].value, "update run \"release\" is deleted");
         assert_eq!(last(&script.remedy), "the diagnosis finds nothing");
-    }
-
-    #[test]
-    fn answers_are_codes_or_words_in_any_order() {
-        let exercise = find("half-a-release", None).expect("an exercise");
-        let fault = &exercise.faults[0];
-        for right in ["KF-UR-004", "kf-ur-004", "the generation of the approval", "observedGeneration is stale"] {
-            assert!(fault.is_named_by(right), "{right}");
-        }
-        for wrong in ["KF-UR-005", "nobody has approved it", ""] {
-            assert!(!fault.is_named_by(wrong), "{wrong}");
-        }
     }
 
     #[test]
@@ -515,6 +529,8 @@ mod tests {
         is(text.replace("minutes: 8", "minutes: soon"), "minutes");
         is(text.replace("teaches:", "teach:"), "teach");
         is(text.replace("snapshot index that doesn't exist", "snapshot index"), "has no scenario");
+        let (head, fault) = text.split_once("faults:\n").expect("faults");
+        is(format!("{head}faults:\n{}", fault.repeat(27)), "it has 27 faults: an exercise has at most 26");
         is(text.replace("[KF-UR-001]", "[KF-UR-999]"), "KF-UR-999 is no failure code");
         is(text.replace("Then placement \"web\" becomes", "Then placement \"web\" became"), "can't be run");
     }

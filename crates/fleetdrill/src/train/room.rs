@@ -1,6 +1,8 @@
 //! An exercise that goes on, from one command to the next.
 
 use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use clusters::state_dir;
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use steps::{Kept, SavedScene};
 
 use super::exercise::Exercise;
+use super::proof::TrialGround;
 use super::score::{Outcome, Score};
 use crate::error::CommandError;
 
@@ -54,6 +57,18 @@ pub struct Room {
     pub checks: usize,
     /// How it ended, once it has; its fleet may still be up for a look.
     pub over: Option<Outcome>,
+    /// When the check passed that ended it.
+    #[serde(default)]
+    pub repaired_at: Option<Timestamp>,
+    /// How often it was set up again on its fleet.
+    #[serde(default)]
+    pub resets: usize,
+    /// Whether a reset has begun and not ended.
+    #[serde(default)]
+    pub is_resetting: bool,
+    /// The fleet of `train verify` that a printed solution is tried on; none for a trainee's exercise, which has a fleet of its own.
+    #[serde(default)]
+    pub verified_on: Option<String>,
 }
 
 /// One fault of an exercise that goes on.
@@ -95,18 +110,80 @@ pub fn scores() -> Result<PathBuf, CommandError> {
     Ok(dir()?.join(SCORES))
 }
 
-fn malformed(path: &Path, why: impl std::fmt::Display) -> CommandError {
+/// What couldn't be done with a file.
+fn failed(action: &str, path: &Path, why: impl std::fmt::Display) -> CommandError {
+    CommandError::Environment { message: format!("{} can't be {action}: {why}", path.display()), hint: None }
+}
+
+fn unreadable(path: &Path, why: impl std::fmt::Display) -> CommandError {
     CommandError::Environment {
         message: format!("{} can't be read: {why}", path.display()),
-        hint: Some("remove it: its exercise can't be gone on with".into()),
+        hint: Some("remove it: its exercise can't be continued".into()),
     }
+}
+
+/// The right to start an exercise under a name. One process has it at a time, until it drops it or dies: the lock on its file ends with
+/// the process.
+#[derive(Debug)]
+pub struct StartClaim {
+    path: PathBuf,
+    /// Locked.
+    file: File,
+}
+
+impl StartClaim {
+    /// Takes the claim; none where another process has it.
+    ///
+    /// # Errors
+    /// When the file can't be made or locked.
+    pub fn take(name: &str) -> Result<Option<Self>, CommandError> {
+        state_dir::make_private(&dir()?)?;
+        Self::lock(claim_file(name)?)
+    }
+
+    fn lock(path: PathBuf) -> Result<Option<Self>, CommandError> {
+        loop {
+            let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+            let file = file.map_err(|error| failed("opened", &path, error))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(failed("locked", &path, error)),
+            }
+            let inode = |metadata: std::io::Result<std::fs::Metadata>| metadata.ok().map(|metadata| metadata.ino());
+            // The holder before may have removed the file after this process had opened it.
+            if inode(std::fs::metadata(&path)) == inode(file.metadata()) {
+                return Ok(Some(Self { path, file }));
+            }
+        }
+    }
+}
+
+impl Drop for StartClaim {
+    fn drop(&mut self) {
+        // Removed while it is locked: nobody else has it.
+        let _ = std::fs::remove_file(&self.path);
+        let _ = self.file.unlock();
+    }
+}
+
+fn claim_file(name: &str) -> Result<PathBuf, CommandError> {
+    Ok(file(name)?.with_extension("starting"))
 }
 
 impl Room {
     /// The fleet's name.
     #[must_use]
     pub fn fleet(&self) -> String {
-        format!("{FLEET}{}", self.name)
+        self.verified_on.clone().unwrap_or_else(|| format!("{FLEET}{}", self.name))
+    }
+
+    /// Whether a process is starting the exercise.
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
+        let claim = claim_file(&self.name).ok().and_then(|path| File::open(path).ok());
+        self.broken_at.is_none()
+            && claim.is_some_and(|claim| matches!(claim.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// The one of that name, if there is one.
@@ -116,13 +193,13 @@ impl Room {
     pub fn open(name: &str) -> Result<Option<Self>, CommandError> {
         let path = file(name)?;
         match std::fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| malformed(&path, error)),
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| unreadable(&path, error)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(malformed(&path, error)),
+            Err(error) => Err(unreadable(&path, error)),
         }
     }
 
-    /// All of them.
+    /// All trainees' ones. What a `train verify` that was killed has left of its own is removed on the way.
     ///
     /// # Errors
     /// When the directory or a file can't be read.
@@ -131,7 +208,7 @@ impl Room {
         let entries = match std::fs::read_dir(&dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(malformed(&dir, error)),
+            Err(error) => return Err(unreadable(&dir, error)),
         };
         let names = entries.flatten().filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
@@ -139,7 +216,15 @@ impl Room {
         });
         let mut names: Vec<String> = names.collect();
         names.sort();
-        Ok(names.iter().map(|name| Self::open(name)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        let mut rooms = Vec::new();
+        for name in names {
+            match Self::open(&name)? {
+                Some(room) if room.verified_on.is_none() => rooms.push(room),
+                Some(room) if !room.is_alive() => room.forget()?,
+                _ => {}
+            }
+        }
+        Ok(rooms)
     }
 
     /// Keeps it as it is now.
@@ -148,12 +233,12 @@ impl Room {
     /// When its file can't be written.
     pub fn save(&self) -> Result<(), CommandError> {
         let path = file(&self.name)?;
-        let text = serde_json::to_string(self).map_err(|error| malformed(&path, error))?;
+        let text = serde_json::to_string(self).map_err(|error| failed("written", &path, error))?;
         // Its file is there in full or not at all: a command may be killed.
         let new = path.with_extension("new");
         state_dir::make_private(&dir()?)?;
         state_dir::write_private(&new, &text)?;
-        std::fs::rename(&new, &path).map_err(|error| malformed(&path, error))
+        std::fs::rename(&new, &path).map_err(|error| failed("written", &path, error))
     }
 
     /// Forgets it.
@@ -163,8 +248,43 @@ impl Room {
     pub fn forget(&self) -> Result<(), CommandError> {
         let path = file(&self.name)?;
         match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(malformed(&path, error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("removed", &path, error)),
             _ => Ok(()),
+        }
+    }
+
+    /// Removes the claim that a start has left which was killed.
+    ///
+    /// # Errors
+    /// When its file can't be locked.
+    pub fn release_dead_claim(&self) -> Result<(), CommandError> {
+        StartClaim::take(&self.name).map(drop)
+    }
+
+    /// One on the fleet of `train verify`.
+    #[must_use]
+    pub fn of_trial(suffix: &str, exercise: &Exercise, ground: &TrialGround<'_>, parts: Vec<Part>) -> Self {
+        let now = Timestamp::now();
+        Self {
+            name: format!("{}-{suffix}", ground.fleet.name()),
+            id: suffix.to_owned(),
+            exercise: exercise.name.clone(),
+            exercises: ground.exercises.map(Path::to_owned),
+            trainee: String::new(),
+            kubefleet: ground.fleet.version(),
+            provider: ground.fleet.provider().to_owned(),
+            started_at: now,
+            broken_at: Some(now),
+            ends_at: now,
+            parts,
+            hints: 0,
+            answers: Vec::new(),
+            checks: 0,
+            over: None,
+            repaired_at: None,
+            resets: 0,
+            is_resetting: false,
+            verified_on: Some(ground.fleet.name().to_owned()),
         }
     }
 
@@ -195,7 +315,7 @@ impl Room {
     /// What is left of it at its end.
     #[must_use]
     pub fn score(&self, exercise: &Exercise, outcome: Outcome) -> Score {
-        let now = Timestamp::now();
+        let repaired_at = self.repaired_at.unwrap_or_else(Timestamp::now);
         let since =
             |at: Timestamp| self.broken_at.map(|from| (at.duration_since(from).as_secs_f64() * 10.0).round() / 10.0);
         Score {
@@ -208,10 +328,30 @@ impl Room {
             started_at: self.started_at,
             outcome,
             seconds_to_diagnosis: self.diagnosed_at(self.parts.len()).and_then(since),
-            seconds_to_repair: (outcome == Outcome::Repaired).then(|| since(now)).flatten(),
+            seconds_to_repair: (outcome == Outcome::Repaired).then(|| since(repaired_at)).flatten(),
             hints: self.hints,
             wrong_answers: self.answers.iter().filter(|answer| answer.names.is_empty()).count(),
             failed_checks: self.checks - usize::from(outcome == Outcome::Repaired),
+            resets: self.resets,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StartClaim;
+
+    #[test]
+    fn one_process_at_a_time_has_the_claim_to_start() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("red.starting");
+        let claim = || StartClaim::lock(path.clone()).expect("it can be locked");
+        let first = claim().expect("nobody has it");
+        assert!(claim().is_none(), "two have it");
+        drop(first);
+        assert!(!path.exists(), "its file is left");
+        // As a process leaves it that was killed.
+        std::fs::write(&path, "").expect("written");
+        assert!(claim().is_some(), "a dead process has it");
     }
 }

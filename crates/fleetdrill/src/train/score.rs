@@ -52,6 +52,9 @@ pub struct Score {
     pub wrong_answers: usize,
     /// Checks that didn't pass.
     pub failed_checks: usize,
+    /// How often the exercise was set up again.
+    #[serde(default)]
+    pub resets: usize,
 }
 
 impl Score {

@@ -1,7 +1,11 @@
 //! `train`: exercises from start to stop. That each of them can be solved, and not otherwise, is what `train verify` shows.
 
+use clusters::kubeconfig;
+use fleet::kinds::CLUSTER_RESOURCE_PLACEMENT;
+use kube::api::{Patch, PatchParams};
+use kube::config::Kubeconfig;
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::place::{Place, Said, turn, until};
 use crate::proc;
@@ -29,10 +33,12 @@ fn an_exercise_from_its_page_to_its_score() {
         page.stdout
     );
     assert!(page.stdout.contains("placement web-"), "names are filled in: {}", page.stdout);
-    place.run(["train", "start", "friday-release"]).expect(2, &["exercise `friday-release` goes on already"]);
+    place.run(["train", "start", "friday-release"]).expect(2, &["exercise `friday-release` is running already"]);
 
     says(&place.run(["train", "hint"]), 0, &["hint 1 of 3: Look at the placement"]);
     says(&place.run(["train", "diagnose", "the", "network"]), 1, &["no: that isn't"]);
+    // A slip doesn't count: the score below has one wrong answer.
+    place.run(["train", "diagnose", "KF-RO-999"]).expect(2, &["there is no failure code `KF-RO-999`", "KF-RO-001"]);
     says(&place.run(["train", "diagnose", "there", "is", "no", "update", "run"]), 0, &["right: now repair it"]);
     says(&place.run(["train", "check"]), 1, &["not yet", "it is still so: nothing of placement web-"]);
     let status = place.run(["train", "status"]);
@@ -40,20 +46,37 @@ fn an_exercise_from_its_page_to_its_score() {
 
     // A second one beside it has to be told from the first.
     says(&place.run(["train", "start", "waiting-room", "--name", "late"]), 0, &["fleetdrill train check --name late"]);
-    place.run(["train", "check"]).expect(2, &["several exercises go on", "--name friday-release, --name late"]);
+    place.run(["train", "check"]).expect(2, &["several exercises are running", "--name friday-release, --name late"]);
     says(&place.run(["train", "check", "--name", "late"]), 1, &["you haven't said yet what the cause is"]);
     says(&place.run(["train", "diagnose", "nothing", "--name", "late"]), 0, &["so there is nothing to repair"]);
     says(
         &place.run(["train", "check", "--name", "late"]),
         0,
-        &["that was it: nothing was broken", "score: repaired after", "0 hints, 0 wrong answers, 1 failed check"],
+        &[
+            "that was it: nothing was broken",
+            "the guide:",
+            "https://",
+            "score: repaired after",
+            "0 hints, 0 wrong answers, 1 failed check",
+            "next: ",
+            "fleetdrill train start",
+        ],
     );
+    says(&place.run(["train", "status", "--name", "late"]), 0, &["done: The release that is late", "score: repaired"]);
     place.run(["train", "check", "--name", "late"]).expect(2, &["exercise `late` is over"]);
     place.run(["train", "stop", "--name", "late"]).expect(0, &["exercise `late` ended"]);
 
-    says(&place.run(["train", "solution"]), 0, &["KF-RO-001", "what repairs it here:", "the solution was asked for"]);
+    let solution = place.run(["train", "solution"]);
+    says(&solution, 0, &["KF-RO-001", "what repairs it here:", "the solution was asked for"]);
+    assert!(
+        solution.stdout.contains("\nexport KUBECONFIG=") && solution.stdout.contains("\nEOF\n"),
+        "{}",
+        solution.stdout
+    );
+    // The commands can be tried, without another score.
+    says(&place.run(["train", "check"]), 1, &["not yet", "it is still so"]);
     place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);
-    place.run(["train", "status"]).expect(2, &["no exercise goes on"]);
+    place.run(["train", "status"]).expect(2, &["no exercise is running"]);
     place.soon_nothing_is_left();
 
     let report = place.run(["train", "report"]);
@@ -65,6 +88,65 @@ fn an_exercise_from_its_page_to_its_score() {
     assert_eq!([score(0, "hints"), score(0, "wrong_answers"), score(0, "failed_checks")], [1, 1, 1]);
     assert_eq!([score(1, "outcome"), score(1, "failed_checks")], [Value::from("repaired"), Value::from(1)]);
     assert!(score(1, "seconds_to_repair").as_f64().is_some_and(|seconds| seconds > 0.0));
+}
+
+/// Changes a placement on the hub of an exercise.
+fn change_placement(place: &Place, exercise: &str, name: &str, patch: Value) {
+    let file = place.state().join(format!("train-{exercise}/kubeconfig"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let config = Kubeconfig::read_from(file).expect("a kubeconfig");
+        let hub = kubeconfig::client(config, "hub").await.expect("a client");
+        let api = CLUSTER_RESOURCE_PLACEMENT.api(&hub, None);
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.expect("changed");
+    });
+}
+
+/// The placement that a page speaks of.
+#[track_caller]
+fn placement_on(page: &Said) -> String {
+    let rest = page.stdout.split_once("placement web-").expect("a placement").1;
+    format!("web-{}", rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default())
+}
+
+#[test]
+fn an_exercise_is_set_up_again_where_a_change_cannot_be_taken_back() {
+    let _turn = turn();
+    let place = Place::new();
+    let page = place.run(["train", "start", "friday-release"]);
+    says(&page, 0, &[]);
+    let placement = placement_on(&page);
+    change_placement(&place, "friday-release", &placement, json!({"spec": {"strategy": {"type": "RollingUpdate"}}}));
+    let changed =
+        format!("ClusterResourcePlacement/{placement} was changed spec.strategy.type: External -> RollingUpdate");
+    says(&place.run(["train", "check"]), 1, &["not yet", &changed]);
+
+    // The agents of the fleet are part of what a reset brings back.
+    proc::kill(place.process("hub-agent"), Signal::KILL);
+    let again = place.run(["train", "reset"]);
+    says(&again, 0, &["The release that nobody sees", "0 of 3 hints, 1 reset."]);
+    assert_ne!(placement_on(&again), placement);
+    says(&place.run(["train", "check"]), 1, &["it is still so: nothing of placement"]);
+    place.run(["train", "stop"]).expect(0, &[]);
+    place.soon_nothing_is_left();
+    let scores: Value =
+        serde_json::from_str(&place.run(["train", "report", "-o", "json"]).expect(0, &[]).stdout).expect("JSON");
+    assert_eq!([&scores[0]["resets"], &scores[0]["failed_checks"]], [&json!(1), &json!(2)]);
+}
+
+#[test]
+fn two_starts_of_an_exercise_at_once_make_one_fleet() {
+    let _turn = turn();
+    let place = Place::new();
+    let starts = [(); 2].map(|()| Running::start(&mut place.command(["train", "start", "friday-release"])));
+    let [first, second] = starts.map(Running::end);
+    let (winner, loser) = if first.code == Some(0) { (first, second) } else { (second, first) };
+    says(&winner, 0, &["The release that nobody sees"]);
+    loser.expect(2, &["exercise `friday-release` is being started already", "hint: wait for its page"]);
+    assert!(!loser.stderr.contains("fleetdrill down"), "{}", loser.stderr);
+    says(&place.run(["train", "status"]), 0, &["The release that nobody sees"]);
+    place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);
+    place.soon_nothing_is_left();
 }
 
 #[test]
@@ -84,14 +166,14 @@ fn an_exercise_that_is_cut_short_leaves_nothing() {
             place.run(["train", "stop"]).expect(0, &[]);
         }
         place.soon_nothing_is_left();
-        place.run(["train", "status"]).expect(2, &["no exercise goes on"]);
+        place.run(["train", "status"]).expect(2, &["no exercise is running"]);
     }
 
     // Its fleet dies underneath.
     says(&place.run(["train", "start", "friday-release"]), 0, &[]);
     proc::kill(place.process("keeper serve"), Signal::KILL);
     until("its processes are gone", || place.processes().is_empty().then_some(()));
-    place.run(["train", "check"]).expect(3, &["isn't scored: its fleet has died underneath"]);
+    place.run(["train", "check"]).expect(3, &["isn't scored: its fleet has died"]);
     place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);
     says(&place.run(["train", "report"]), 0, &["No exercise has ended so far."]);
 }
@@ -107,8 +189,8 @@ fn what_cannot_be_trained_is_said_before_anything_starts() {
         .expect(2, &["can't be done on docker", "--provider local"]);
     place.run(["train", "start", "--random", "--level", "easy"]).expect(2, &["beginner"]);
     place.run(["train", "start"]).expect(2, &["EXERCISE"]);
-    place.run(["train", "hint"]).expect(2, &["no exercise goes on", "train list"]);
-    place.run(["train", "hint", "--name", "late"]).expect(2, &["no exercise `late` goes on"]);
+    place.run(["train", "hint"]).expect(2, &["no exercise is running", "train list"]);
+    place.run(["train", "hint", "--name", "late"]).expect(2, &["no exercise `late` is running"]);
     place.run(["train", "report", "no-such-file.json"]).expect(2, &["holds no scores"]);
     place.run(["train", "list", "--exercises", "no-such-dir"]).expect(2, &["failed to read no-such-dir"]);
     place.nothing_is_left();
