@@ -257,11 +257,15 @@ impl Scene {
     }
 }
 
-/// Whether a loss on a member is no loss where the fault itself took what was there.
+/// Whether a loss on a member is no loss where the fault itself took what was there. What was deleted may still be on its way back;
+/// whether it arrives is for the exercise's own steps to see.
 fn is_excused(loss: &PlacedLoss) -> bool {
     match loss {
-        PlacedLoss::ResourceRecreated { .. } | PlacedLoss::PodDeleted { .. } | PlacedLoss::PodRestarted { .. } => true,
-        PlacedLoss::ResourceDeleted { .. } | PlacedLoss::WorkOrphaned { .. } => false,
+        PlacedLoss::ResourceDeleted { .. }
+        | PlacedLoss::ResourceRecreated { .. }
+        | PlacedLoss::PodDeleted { .. }
+        | PlacedLoss::PodRestarted { .. } => true,
+        PlacedLoss::WorkOrphaned { .. } => false,
     }
 }
 
