@@ -58,10 +58,8 @@ impl Go {
         let ran = go.run(Path::new("/"), None, &asked, |_| false).await?;
         let answers: Vec<&str> = ran.stdout.split('\n').collect();
         let [found, toolchain, flags, build_cache, module_cache, ..] = answers[..] else {
-            let source = io::Error::other(format!(
-                "`go env` answered `{}`",
-                [&[ran.stdout.clone()], &ran.lines[..]].concat().join("\n")
-            ));
+            let said: Vec<&str> = std::iter::once(&ran.stdout).chain(&ran.lines).map(String::as_str).collect();
+            let source = io::Error::other(format!("`go env` answered `{}`", said.join("\n")));
             return Err(ToolchainError::Io { doing: "ask", path: go.program, source });
         };
         found.clone_into(&mut go.version);

@@ -56,7 +56,7 @@ fn advice(change: &Change, to: &str) -> (String, String) {
             format!("on {to} {}", change.title()),
         ),
         _ if change.codes.is_empty() => {
-            ("let what is under way end first: its remedy doesn't work after the upgrade".to_owned(), change.title())
+            ("let what is under way end first: scenarios in flight fail".to_owned(), change.title())
         }
         _ => {
             let codes: Vec<&str> = change.codes.iter().map(String::as_str).collect();
