@@ -68,7 +68,7 @@ fn dotted(pointer: &Pointer, of: &Value) -> String {
     for token in pointer.tokens() {
         let name = token.decoded();
         if here.is_some_and(Value::is_array) {
-            path.push_str(&format!("[{name}]"));
+            path.extend(["[", name.as_ref(), "]"]);
         } else {
             if !path.is_empty() {
                 path.push('.');
@@ -90,7 +90,7 @@ mod tests {
     use super::field_changes;
 
     fn told(before: &Value, after: &Value) -> String {
-        field_changes(before, after).iter().map(|change| format!("{change}\n")).collect()
+        field_changes(before, after).iter().fold(String::new(), |text, change| text + &change.to_string() + "\n")
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl ShellSetup {
         let word = |path: &Path| quoted(&path.display().to_string());
         let mut lines = vec![format!("export KUBECONFIG={}", word(&self.kubeconfig))];
         lines.extend(self.argocd_config.as_deref().map(|dir| format!("export ARGOCD_CONFIG_DIR={}", word(dir))));
-        let dirs: String = self.program_dirs.iter().map(|dir| format!("{}:", word(dir))).collect();
+        let dirs: String = self.program_dirs.iter().flat_map(|dir| [word(dir), ":".to_owned()]).collect();
         if !dirs.is_empty() {
             lines.push(format!("export PATH={dirs}\"$PATH\""));
         }

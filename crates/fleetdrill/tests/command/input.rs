@@ -213,7 +213,9 @@ fn a_program_that_can_not_be_added() {
 #[test]
 fn a_selection_that_makes_no_sense() {
     let place = Place::new();
-    place.run(["run", "--tags", "@drill and or"]).expect(2, &["`@drill and or` is not a tag expression", "write it like"]);
+    place
+        .run(["run", "--tags", "@drill and or"])
+        .expect(2, &["`@drill and or` is not a tag expression", "write it like"]);
     for command in ["run", "list"] {
         place.run([command, ""]).expect(2, &["the name of a scenario is empty", "is a variable in a script not set?"]);
     }
