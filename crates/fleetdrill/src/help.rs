@@ -133,6 +133,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("fleetdrill train restart member-1", "a member's agent"),
         ],
     ),
+    ("train reset", &[("fleetdrill train reset --name red", "broken again as on its page, on the same fleet")]),
     ("train check", &[("fleetdrill train check --name red", "whether the repair holds")]),
     ("train solution", &[("fleetdrill train solution", "the evidence and the commands")]),
     ("train stop", &[("fleetdrill train stop --name red", "the exercise and its fleet end")]),
