@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clusters::provider::{HUB_AGENT, is_agent, member_agent_name};
 use fleet::kinds::{self, Kind};
 use fleet::placed::{Placed, PlacedLoss};
-use fleet::{FleetError, faults};
+use fleet::{Fleet, FleetError, faults};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::ResourceExt as _;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
@@ -191,21 +191,6 @@ impl Scene {
         Ok(lost)
     }
 
-    /// Starts the agents that ran before and don't run now.
-    pub(crate) async fn start_agents(&self, before: &Kept) -> Result<(), StepError> {
-        let running = self.agents().await?;
-        let members = self.fleet.members().await;
-        for stopped in before.agents.difference(&running) {
-            match members.keys().find(|member| member_agent_name(member) == *stopped) {
-                Some(member) => faults::start_member_agent(&self.fleet, member).await?,
-                None if stopped == HUB_AGENT => self.fleet.restart_hub_agent().await?,
-                // It has left with its member.
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Gives the MemberClusters that the scene shares with others the fields back that they had before.
     pub(crate) async fn give_back_members(&self, before: &Kept) -> Result<(), StepError> {
         let now = self.kept().await?;
@@ -307,6 +292,27 @@ fn content(object: &DynamicObject) -> Value {
         }
     }
     content
+}
+
+/// Starts the agents of a fleet that ran before and don't run now.
+///
+/// The fleet reports an agent that has ended until the fleet is opened again.
+///
+/// # Errors
+/// When an agent can't be started.
+pub async fn start_stopped_agents(fleet: &Fleet, before: &Kept) -> Result<(), StepError> {
+    let processes = fleet.keeper().processes().await.map_err(FleetError::from)?;
+    let running: BTreeSet<&str> = processes.iter().filter(|p| p.pid.is_some()).map(|p| p.name.as_str()).collect();
+    let members = fleet.members().await;
+    for stopped in before.agents.iter().filter(|agent| !running.contains(agent.as_str())) {
+        match members.keys().find(|member| member_agent_name(member) == *stopped) {
+            Some(member) => faults::start_member_agent(fleet, member).await?,
+            None if stopped == HUB_AGENT => fleet.restart_hub_agent().await?,
+            // It has left with its member.
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -55,6 +55,6 @@ mod world;
 
 pub use deadline::Deadline;
 pub use error::StepError;
-pub use keeping::{Kept, MayDiffer, RepairLoss};
+pub use keeping::{Kept, MayDiffer, RepairLoss, start_stopped_agents};
 pub use scene::{Definitions, Progress, SavedScene, Scene, SceneInfo};
 pub use world::World;

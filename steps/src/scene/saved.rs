@@ -109,9 +109,9 @@ impl Scene {
         })
     }
 
-    /// Takes away what a saved scene has made on a fleet that stays, so that its scenario can be set up again there: agents of its own
-    /// that were stopped run again, update runs of its placements go whoever made them, and the MemberClusters that it shares with
-    /// others get the fields back that they had `before`.
+    /// Takes away what a saved scene has made on a fleet that stays, so that its scenario can be set up again there: update runs of its
+    /// placements go whoever made them, and the MemberClusters that it shares with others get the fields back that they had `before`.
+    /// All agents have to run ([`crate::start_stopped_agents`]).
     ///
     /// # Errors
     /// When the fleet doesn't answer, or a MemberCluster that others share is gone.
@@ -127,7 +127,6 @@ impl Scene {
         saved.own_members.retain(|member| members.contains_key(member));
         saved.without_twins.clear();
         let mut scene = Self::restore(fleet, saved, recorder, progress).await?;
-        scene.start_agents(before).await?;
         scene.delete_runs().await?;
         scene.give_back_members(before).await?;
         // Argo CD can't compare applications while a definition goes, and those of the next scene have other names.

@@ -458,6 +458,10 @@ async fn reset(going: &Going) -> Result<Exit, CommandError> {
     room.resets += 1;
     room.is_resetting = true;
     room.save()?;
+    for part in &room.parts {
+        steps::start_stopped_agents(&fleet, &part.before).await.map_err(failed_step)?;
+    }
+    let fleet = Fleet::open(&room.fleet()).await?;
     progress.say("taking away what the exercise has made");
     for part in &room.parts {
         let away = Scene::take_away(fleet.clone(), part.scene.clone(), &part.before, Recorder::default(), silent());

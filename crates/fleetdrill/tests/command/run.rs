@@ -123,7 +123,8 @@ fn a_component_dies_while_the_fleet_starts() {
     for victim in ["/etcd ", "/kube-apiserver "] {
         let running = Running::start(&mut place.command(["run", &quick(&place)]));
         proc::kill(place.process(victim), Signal::KILL);
-        running.end().expect(3, &["ended while", "signal: 9 (SIGKILL)", "its last lines:"]);
+        // A process that is killed so early may not have logged anything yet.
+        running.end().expect(3, &["ended while", "signal: 9 (SIGKILL)"]);
         place.nothing_is_left();
     }
 }

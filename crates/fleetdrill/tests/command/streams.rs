@@ -23,7 +23,8 @@ fn cheap_arguments(command: &str) -> &'static [&'static [&'static str]] {
         "train start" | "train verify" | "toolchain install" => &[&["xyzzy"]],
         "train diagnose" => &[&["KF-WS-001"]],
         "train restart" => &[&["hub-agent"]],
-        "train status" | "train hint" | "train check" | "train solution" | "train stop" | "train report" => &[&[]],
+        "train status" | "train hint" | "train check" | "train reset" | "train solution" | "train stop"
+        | "train report" => &[&[]],
         "toolchain add" => &[&["kubefleet", "v9.9.8", "hub-agent=/nonexistent"]],
         "toolchain remove" => &[&["xyzzy", "v9.9.9"]],
         // With `--help` and a wrong option alone a new command would hardly be tested.
