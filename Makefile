@@ -82,7 +82,7 @@ bench: ## Measure how fast fleets start, how well scenarios share one, and what 
 	@scripts/setup redis
 	$(CARGO) bench --locked -p fleetdrill --bench fleet -- $(ARGS)
 
-docs: ## Write docs/steps.md, docs/failure-modes.md and docs/guides.md anew from the code and what was measured
+docs: ## Write docs/steps.md, docs/failure-modes.md and docs/guides.md again from the code and what was measured
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p steps --test vocabulary
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p diagnosis --test failure_modes
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p fleetdrill --test guides docs_guides_md

@@ -41,6 +41,9 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     }
     assert!(said.stdout.ends_with("\n0 passed, 0 failed, 2 skipped\n"), "{}", said.stdout);
 
+    // A shard is one job of many.
+    place.run(["run", &file, "--kubefleet", "v0.1.2", "--shard", "1/2"]).expect(0, &[]);
+
     // On standard output the report stands alone.
     let piped = place.run(["run", &file, "--kubefleet", "v0.1.2", "--junit", "-"]);
     piped.expect(2, &["0 passed, 0 failed, 2 skipped", "JUnit: standard output"]);
