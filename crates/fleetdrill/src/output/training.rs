@@ -124,7 +124,7 @@ pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, width: usize)
         page.indented(2, |page| page.text(&paragraph.split_whitespace().collect::<Vec<_>>().join(" ")));
         page.blank();
     }
-    if gone.as_secs() > 10 {
+    if gone.as_secs() > 10 || room.resets > 0 {
         let resets = if room.resets == 0 { String::new() } else { format!(", {}", count(room.resets, "reset")) };
         page.text(&format!("{} have gone by, {} of 3 hints{resets}.", time(gone.as_secs_f64()), room.hints));
         page.blank();
