@@ -1,7 +1,7 @@
 @argocd @AR-SF-004
 Feature: A sync fails because the cluster's admission refuses an object
-  A policy or a webhook of the destination says no when the object is applied, and Argo CD quotes it. What else is in the same
-  wave is applied.
+  A policy or a webhook of the destination refuses the object when it is applied, and Argo CD quotes the refusal. The
+  other objects of the same wave are applied.
 
   Background:
     Given a repository "web" with "settings.yaml"
@@ -61,7 +61,7 @@ Feature: A sync fails because the cluster's admission refuses an object
       metadata:
         name: settings
       """
-    # The dry run is the client's: it doesn't ask the API server.
+    # The dry run happens in the client and doesn't ask the API server.
     When application "web" syncs with "--dry-run"
     Then the sync of application "web" succeeds
     When application "web" syncs

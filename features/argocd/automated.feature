@@ -1,7 +1,7 @@
 @argocd
 Feature: What automated sync tries again, and what it does not
-  Argo CD syncs an automated Application by itself when its repository has a new commit. A sync that fails is tried again five
-  times, with the commit that it began with.
+  Argo CD syncs an automated Application by itself when its repository has a new commit. A sync that fails is retried
+  five times, always with the commit that it began with.
 
   @AR-SF-002 @AR-SF-009
   @drift:argocd-sync-failed/fix-it/same-commit
@@ -93,13 +93,13 @@ Feature: What automated sync tries again, and what it does not
       | SyncError | Failed last sync attempt to |
       | SyncError | may not change once set   |
     And the diagnosis of application "web" is AR-SF-011, because of AR-SF-002
-    # Somebody who asks for it tries the same commit.
+    # A sync that somebody requests tries the same commit.
     When application "web" syncs
     Then the sync of application "web" fails
     And the sync of application "web" reports of its resources
       | resource    | status     | message                 |
       | Service/web | SyncFailed | may not change once set |
-    # What was in the way is gone, and nobody tries.
+    # The obstacle is gone, but Argo CD doesn't try again.
     When the administrator of "member-1" deletes "Service/web"
     And application "web" is refreshed
     Then application "web" reports

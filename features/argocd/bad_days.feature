@@ -1,6 +1,6 @@
 @argocd
 Feature: Argo CD's bad days
-  Something that Argo CD needs is gone for a while. It says so, and goes on when it is back.
+  Something that Argo CD needs is gone for a while. Argo CD reports it, and continues when it is back.
 
   @AR-SF-001
   Scenario: The repository is gone
@@ -102,7 +102,7 @@ Feature: Argo CD's bad days
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  # The controller asks it again for some seconds (four attempts, v3.2.11): a sync lives on only if it is back by then.
+  # The controller retries for some seconds (four attempts, v3.2.11): the sync survives only a short outage.
   @pods
   Scenario: The repo-server is killed while a sync runs
     Given a fleet of its own with 1 member and Argo CD
@@ -236,8 +236,8 @@ Feature: Argo CD's bad days
                 image: registry.example/web:1
       """
     And the application-controller of Argo CD is started again
-    # It goes on with the sync that it finds, or ends it in an error when it looks at it before it has read the projects.
-    And the sync of application "web" is ended, if it still runs
+    # The controller continues the sync, or ends it in an error if it hasn't read the projects yet.
+    And the sync of application "web" is terminated, if it still runs
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy

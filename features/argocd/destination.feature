@@ -1,7 +1,7 @@
 @argocd
 Feature: A sync fails because of where it should go
-  The manifests are right, and so is what they were rendered from. The cluster or the namespace that the Application names
-  isn't there.
+  The manifests and their sources are correct. The cluster or the namespace that the Application names as its
+  destination doesn't exist.
 
   Background:
     Given a repository "web" with "settings.yaml"
@@ -47,7 +47,7 @@ Feature: A sync fails because of where it should go
     And the diagnosis of application "web" is AR-SF-013
       | object                   | value                                |
       | Application/argocd/{web} | namespaces "shop-{suffix}" not found |
-    # The sync option CreateNamespace=true would make it, too.
+    # The sync option CreateNamespace=true would also create the namespace.
     When the administrator of "member-1" applies
       """
       apiVersion: v1

@@ -1,7 +1,7 @@
 @argocd @pods @AR-SF-005
 Feature: A sync fails because a hook failed
-  A hook is a Job that runs in a phase of the sync. When it fails, the sync does; what the operation says names neither the
-  Job nor its reason, which only the Job and its pods' logs do.
+  A hook is a Job that runs in a phase of the sync. If the Job fails, the sync fails. The operation's message names
+  neither the Job nor the reason. Only the Job and the logs of its pods show them.
 
   Background:
     Given member "member-1" has pods

@@ -1,7 +1,7 @@
 @argocd @AR-SF-002
 Feature: A sync fails because a field can't be changed
-  Kubernetes lets some fields be set only when an object is created. A commit that changes one is rendered and compared
-  without a complaint, and the API server refuses it when it is applied.
+  Some fields of Kubernetes can be set only when an object is created. A commit that changes such a field is rendered
+  and compared without an error, and refused by the API server when it is applied.
 
   Background:
     Given a repository "web" with "deployment.yaml"
@@ -94,7 +94,7 @@ Feature: A sync fails because a field can't be changed
     And application "web" lists its resources
       | resource       | status    | message |
       | Deployment/web | OutOfSync | absent  |
-    # The dry run is the client's: it doesn't ask the API server.
+    # The dry run happens in the client and doesn't ask the API server.
     When application "web" syncs with "--dry-run"
     Then the sync of application "web" succeeds
     When application "web" syncs with "--replace"

@@ -1,6 +1,6 @@
 @argocd @AR-SF-002
 Feature: A sync fails because a Service's address can't be changed
-  A Service's clusterIP is set once. A Service that is deleted and created again has another one if its manifest doesn't say.
+  A Service's clusterIP is set once. A recreated Service gets another clusterIP if its manifest doesn't set one.
 
   Background:
     Given a repository "shop" with "service.yaml"

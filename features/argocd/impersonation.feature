@@ -1,7 +1,7 @@
 @argocd @AR-SF-008
 Feature: A sync ends in an error because there is no account to sync as
-  With impersonation, Argo CD syncs as an account that the project names for each destination. Where it names none, nothing
-  is synced. The setting is for all of Argo CD, so this has a fleet of its own.
+  With impersonation, Argo CD syncs as an account that the project names for each destination. If the project names
+  none, nothing is synced. The setting applies to all of Argo CD, so these scenarios have a fleet of their own.
 
   Scenario: The project names no account for the destination
     Given a fleet of its own with 1 member and Argo CD

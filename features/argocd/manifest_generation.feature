@@ -1,8 +1,8 @@
 @argocd @AR-SF-001
 Feature: A sync ends in an error because no manifests could be rendered
-  The repo-server renders a commit's manifests before anything is applied. When it can't, there is nothing to sync: the
-  Application has a ComparisonError, its sync status is Unknown, and a sync that is asked for all the same ends with the
-  phase Error and that text.
+  The repo-server renders a commit's manifests before anything is applied. If it can't, there is nothing to sync: the
+  Application has a ComparisonError, and its sync status is Unknown. A sync that somebody requests then ends with the
+  phase Error and the same text.
 
   @guide:argocd-sync-failed/meaning/comparison-error @guide:argocd-sync-failed/generation/condition @guide:argocd-sync-failed/generation/push @drift:argocd-sync-failed/meaning/different-places
   Scenario: A manifest is no YAML
@@ -144,8 +144,8 @@ Feature: A sync ends in an error because no manifests could be rendered
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  # The cache's key has the kinds of the destination in it: on a member where CRDs come and go, the error comes afresh. The
-  # features that make CRDs do so on "member-2".
+  # The cache's key contains the kinds of the destination. On a member where CRDs come and go, the error is computed
+  # again. So features that create CRDs do so on "member-2".
   @guide:argocd-sync-failed/diagnose/cached @drift:argocd-sync-failed/generation/stale-after-push @drift:argocd-sync-failed/fix-it/hard-refresh-first
   Scenario: After three failures the error comes from the cache, and a new commit has a new one
     Given a repository "web" with "kustomization.yaml"
@@ -182,7 +182,7 @@ Feature: A sync ends in an error because no manifests could be rendered
   @AR-SF-010
   @guide:argocd-sync-failed/meaning/no-apply @guide:argocd-sync-failed/generation/hard-refresh
   Scenario: A tool is missing, and the cached error stays until a hard refresh
-    Given the repo-server lacks the kustomize "custom" that Argo CD is told of
+    Given the repo-server lacks the kustomize "custom"
     And a repository "web" with "kustomization.yaml"
       """
       resources:
@@ -220,7 +220,7 @@ Feature: A sync ends in an error because no manifests could be rendered
       | field           | value     |
       | sync            | OutOfSync |
       | ComparisonError | absent    |
-    # What is left is that the last sync failed.
+    # The only finding that remains is that the last sync failed.
     And the diagnosis of application "web" is AR-SF-001
     When application "web" syncs
     Then the sync of application "web" succeeds

@@ -1,7 +1,7 @@
 @argocd @AR-SF-003
 Feature: A sync fails because the cluster doesn't know a kind
-  Before it applies anything, Argo CD looks up each kind of the manifests on the destination. One that isn't there fails the
-  sync as a whole, unless the manifests bring its CustomResourceDefinition themselves.
+  Before it applies anything, Argo CD looks up each kind of the manifests on the destination. A kind that doesn't exist
+  there fails the whole sync, unless the manifests contain its CustomResourceDefinition.
 
   @guide:argocd-sync-failed/diagnose/missing-crd @guide:argocd-sync-failed/missing-crd/not-found @guide:argocd-sync-failed/missing-crd/crd-first
   Scenario: The CustomResourceDefinition is missing
@@ -66,8 +66,8 @@ Feature: A sync fails because the cluster doesn't know a kind
         name: blue
       """
     And an application "web" of repository "web" for "member-2"
-    # Argo CD names the version that is there when it has seen the definition being made. One that was there when it first
-    # looked at the cluster, but not served yet, it never names.
+    # Argo CD names the installed version only if it has seen the CRD being created. If the CRD existed when Argo CD
+    # first read the cluster, but wasn't served yet, Argo CD never names the version.
     And the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
@@ -96,7 +96,7 @@ Feature: A sync fails because the cluster doesn't know a kind
       """
     And application "web" syncs
     Then the sync of application "web" fails
-    # It speaks of a version, although the group is what isn't there.
+    # The message names a version, although the whole group is missing.
     And the sync of application "web" reports of its resources
       | resource     | status     | phase | message                                                              |
       | Trinket/blue | SyncFailed | empty | could not find version "v1" of example-{suffix}.io/Trinket           |
@@ -124,8 +124,8 @@ Feature: A sync fails because the cluster doesn't know a kind
         name: blue
       """
     And an application "web" of repository "web" for "member-2"
-    # Argo CD names the version that is there when it has seen the definition being made. One that was there when it first
-    # looked at the cluster, but not served yet, it never names.
+    # Argo CD names the installed version only if it has seen the CRD being created. If the CRD existed when Argo CD
+    # first read the cluster, but wasn't served yet, Argo CD never names the version.
     And the administrator of "member-2" applies
       """
       apiVersion: apiextensions.k8s.io/v1
@@ -245,10 +245,10 @@ Feature: A sync fails because the cluster doesn't know a kind
             schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
       """
     And an application "web" of repository "web" for "member-2"
-    # The definition is applied first. A busy API server may not serve the new kind yet when its object comes.
+    # The CRD is applied first. A busy API server may not serve the new kind yet when its object is applied.
     When application "web" syncs with "--retry-limit=3"
     Then the sync of application "web" succeeds
-    # Argo CD begins to watch a new kind a moment after its objects are there, and may not have seen them.
+    # Argo CD begins to watch a new kind a moment after its objects were created, and may have missed them.
     When application "web" is refreshed until it is well
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing

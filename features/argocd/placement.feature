@@ -1,9 +1,9 @@
 @argocd
 Feature: Argo CD has applied a placement, and it doesn't arrive
-  Argo CD puts a placement and what it selects on the hub, and KubeFleet carries that to the members. Argo CD's part ends on the
-  hub: it knows no health of placements and calls the Application Synced and Healthy, whatever becomes of them. So the failure
-  is looked for where it is, in the placement, and the Application is named below it, because git is where it is fixed: what
-  is changed on the hub, the next sync takes back.
+  Argo CD creates a placement and its resources on the hub, and KubeFleet takes the resources to the members. Argo CD
+  has no health check for placements: it calls the Application Synced and Healthy even if the placement fails. So the
+  diagnosis names the placement, where the failure is, and below it the Application. The fix belongs in git: the next
+  sync reverts a change that was made on the hub.
 
   @AR-SF-015 @KF-SC-002
   Scenario: The placement names a member that doesn't exist

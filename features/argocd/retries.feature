@@ -1,7 +1,7 @@
 @argocd
 Feature: A sync that fails is tried again
-  With a retry policy, a sync that fails is tried again after a pause that grows by its factor, up to a longest one. The first
-  pause is the duration times the factor.
+  With a retry policy, a sync that fails is retried after a pause. Each pause is longer than the last by a factor, up to
+  a maximum. The first pause is the duration multiplied by the factor.
 
   @AR-SF-013
   @guide:argocd-sync-failed/fix-it/retry
@@ -20,7 +20,7 @@ Feature: A sync that fails is tried again
       | field   | value                                |
       | phase   | Running                              |
       | message | namespaces "shop-{suffix}" not found |
-    # While an attempt runs, the operation says nothing of the ones before it.
+    # While an attempt runs, the operation doesn't mention the attempts before it.
     And within 20 seconds the diagnosis of application "web" is AR-SF-013
     When the administrator of "member-1" applies
       """

@@ -1,6 +1,6 @@
 @argocd @disruptive @AR-SF-008
 Feature: A sync fails because Argo CD may not do it on the destination
-  Argo CD acts on a member with the identity in its cluster Secret. What that may not do, the API server refuses.
+  Argo CD acts on a member with the identity in its cluster Secret. The API server refuses what it may not do.
 
   Background:
     Given a member "east" of its own
@@ -86,7 +86,7 @@ Feature: A sync fails because Argo CD may not do it on the destination
     And the diagnosis of application "web" is AR-SF-008
       | object                   | value                            |
       | Application/argocd/{web} | cannot get resource "configmaps" |
-    When Argo CD has all rights on "east" again
+    When Argo CD has all rights on "east"
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
@@ -112,7 +112,7 @@ Feature: A sync fails because Argo CD may not do it on the destination
     And the diagnosis of application "web" is AR-SF-008
       | object                   | value                |
       | Application/argocd/{web} | cannot list resource |
-    When Argo CD has all rights on "east" again
+    When Argo CD has all rights on "east"
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy

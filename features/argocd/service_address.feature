@@ -1,6 +1,6 @@
 @argocd
 Feature: A Service that is deleted loses its address
-  What can't be changed is deleted and created again. A Service whose manifest names no address gets whichever is free then.
+  A Service that can't be changed is deleted and recreated. If its manifest sets no address, it gets any free address.
 
   @guide:argocd-sync-failed/diagnose/service-ip
   Scenario: Somebody else has the address by the time the Service is synced again

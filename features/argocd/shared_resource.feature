@@ -1,7 +1,7 @@
 @argocd @AR-SF-007
 Feature: Two Applications have the same object
-  Each of them puts its own tracking id on the object. A sync takes it over, and says so with a warning on the other
-  Application; with the option FailOnSharedResource it fails instead.
+  Each Application puts its own tracking id on the object. A sync takes the object over, and puts a warning on the other
+  Application. With the option FailOnSharedResource, the sync fails instead.
 
   Background:
     Given a repository "blue" with "shared.yaml"
@@ -77,7 +77,7 @@ Feature: Two Applications have the same object
       | Application/argocd/{green} | FailOnSharedResource=true |
       | Application/argocd/{green} | {blue}                    |
       | Application/argocd/{blue}  | Synced                    |
-    # The guide's fix: one of them gives it up. Its tracking id stays on the object.
+    # The guide's fix: one Application gives the object up. The object keeps that Application's tracking id.
     When "shared.yaml" is removed from repository "blue"
     And repository "blue" also has "own.yaml"
       """

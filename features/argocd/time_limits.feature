@@ -1,7 +1,7 @@
 @argocd
 Feature: How long Argo CD waits
-  The application-controller waits for a render as long as one of its flags says, and for a sync as long as another does. They
-  are for all of Argo CD, so this has a fleet of its own.
+  Two flags of the application-controller limit how long it waits for a render and for a sync. The flags apply to all of
+  Argo CD, so these scenarios have a fleet of their own.
 
   @takes-60s @AR-SF-001
   @guide:argocd-sync-failed/generation/deadline @guide:argocd-sync-failed/generation/raise-timeout @guide:argocd-sync-failed/wave/times-out
@@ -27,7 +27,7 @@ Feature: How long Argo CD waits
             name: web
             port: {number: 80}
       """
-    # Without a hook or a wave to come, a sync doesn't wait for health.
+    # If no hook or wave follows, a sync doesn't wait for health.
     And repository "web" also has "done.yaml"
       """
       apiVersion: v1
@@ -43,7 +43,7 @@ Feature: How long Argo CD waits
       | sync            | Unknown                 |
       | ComparisonError | code = DeadlineExceeded |
     And the diagnosis of application "web" is AR-SF-001
-    # That a sync's time is over is seen when the controller looks at the Application again: by itself every two minutes.
+    # By default, the controller notices only every two minutes that the time limit of a sync has passed.
     When the application-controller of Argo CD is restarted with "--repo-server-timeout-seconds=60 --app-resync=10 --app-resync-jitter=0"
     And application "web" is hard-refreshed
     Then application "web" reports

@@ -1,7 +1,7 @@
 @argocd
 Feature: What Argo CD takes for healthy between waves
-  The next wave, and the hooks after the sync, wait until everything is healthy by Argo CD's own checks. An Ingress is only once
-  it has an address.
+  The next wave, and the hooks after the sync, wait until everything is healthy by Argo CD's own checks. An Ingress is
+  healthy only if it has an address.
 
   @guide:argocd-sync-failed/wave/order @guide:argocd-sync-failed/wave/delay
   Scenario: Two waves are two seconds apart, although nothing has to be waited for

@@ -1,7 +1,7 @@
 @argocd @pods @AR-SF-006
 Feature: A sync doesn't get past a wave
-  Waves are applied one after another, each when the one before is healthy. A resource that doesn't get healthy holds the sync
-  for as long as it says that it is progressing.
+  Waves are applied one after another, each when the wave before it is healthy. A resource that doesn't become healthy
+  holds the sync for as long as its health is Progressing.
 
   Background:
     Given member "member-1" has pods
@@ -43,7 +43,7 @@ Feature: A sync doesn't get past a wave
       | field  | value       |
       | health | Progressing |
       | phase  | Running     |
-    # The health of each is kept elsewhere.
+    # The Application's status doesn't have the health of each resource.
     And application "web" lists its resources
       | resource       | status | health |
       | Deployment/web | Synced | absent |

@@ -1,6 +1,6 @@
 @argocd
 Feature: One webhook keeps several Applications away
-  Each Application names the webhook in an error of its own. It is one failure, and it is repaired in one place.
+  Each Application has an error of its own that names the webhook. It is one failure with one repair.
 
   @AR-SF-014 @AR-SF-004
   Scenario: A webhook is down, and two Applications need it

@@ -1,7 +1,7 @@
 @kubefleet
 Feature: An object isn't applied on a member
-  WorkSynchronized is True: the Work is there, and the member's agent can't, or may not, make of it what it says. No guide on
-  WorkSynchronized describes it, and it looks much the same from afar.
+  WorkSynchronized is True: the Work exists, but the member's agent can't apply it, or isn't allowed to. The guides on
+  WorkSynchronized don't describe this failure, although it looks similar at first.
 
   @KF-AP-002
   Scenario Outline: The object was there before and isn't taken over, of <placement>
@@ -16,7 +16,7 @@ Feature: An object isn't applied on a member
       | object             | value                          |
       | ResourcePlacement/ | <reason>                       |
       | ResourcePlacement/ | <message>                      |
-    When placement "web" applies with '{"whenToTakeOver": "Always"}'
+    When placement "web" gets '{"strategy": {"applyStrategy": {"whenToTakeOver": "Always"}}}'
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
     And a change to the resources of placement "web" arrives on "member-1"
@@ -59,7 +59,7 @@ Feature: An object isn't applied on a member
       | object             | value                                            |
       | ResourcePlacement/ | FoundDrifts                                      |
       | ResourcePlacement/ | on the hub 0, on the member changed on the member |
-    When placement "web" applies with '{"whenToApply": "Always"}'
+    When placement "web" gets '{"strategy": {"applyStrategy": {"whenToApply": "Always"}}}'
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 

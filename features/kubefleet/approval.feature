@@ -1,7 +1,7 @@
 @kubefleet
 Feature: An approval that counts for nothing
   The guide "Staged Update Run TSG", section "ClusterApprovalRequest Troubleshooting": the request was approved, but the
-  run doesn't go on, since the approval's observedGeneration isn't the request's generation. Nothing says so.
+  run doesn't continue, because the approval's observedGeneration isn't the request's generation. No condition says so.
 
   @takes-60s @KF-UR-004
   Scenario Outline: The approval <when> a stage of <placement> carries a stale observedGeneration
@@ -16,11 +16,11 @@ Feature: An approval that counts for nothing
       |               | Progressing | False  | UpdateRunWaiting    | waiting for <when>-stage tasks in stage staging to complete    |
       | stage staging | Progressing | False  | StageUpdatingWaiting |                                                              |
     When the approval request of update run "release" <when> stage "staging" is approved with a stale observedGeneration
-    Then the approval request of update run "release" <when> stage "staging" goes on reporting for 15 seconds
+    Then the approval request of update run "release" <when> stage "staging" reports for 15 seconds
       | condition        | status | reason   | observedGeneration |
       | Approved         | True   | approved | stale              |
       | ApprovalAccepted | absent |          |                    |
-    And update run "release" goes on reporting for 5 seconds
+    And update run "release" reports for 5 seconds
       | on            | condition   | status | reason               |
       |               | Progressing | False  | UpdateRunWaiting     |
       |               | Succeeded   | absent |                      |

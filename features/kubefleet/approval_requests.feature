@@ -1,7 +1,7 @@
 @kubefleet
 Feature: Requests for approval that nobody answers, or that are there already
-  The guide "Staged Update Run TSG", section "ClusterApprovalRequest Troubleshooting": a run waits for its request as long as
-  it takes. The request is found by its name, RUN-before-STAGE or RUN-after-STAGE, whoever has made it.
+  The guide "Staged Update Run TSG", section "ClusterApprovalRequest Troubleshooting": a run waits for its request
+  without a time limit. It finds the request by name, RUN-before-STAGE or RUN-after-STAGE, whoever created it.
 
   @KF-UR-040
   Scenario Outline: Nobody approves <when> a stage of <placement>: the request is deleted, refused, and at last approved
@@ -19,13 +19,13 @@ Feature: Requests for approval that nobody answers, or that are there already
       | object                    | value              |
       | UpdateRun/                | UpdateRunWaiting   |
       | /{release}-<when>-staging | (absent)           |
-    # It is made again, at once or (v0.14.0) at the next look.
-    When the approval request of update run "release" <when> stage "staging" is deleted by mistake
+    # The request is recreated, at once or (v0.14.0) at the next reconcile.
+    When the approval request of update run "release" <when> stage "staging" is deleted
     Then the approval request of update run "release" <when> stage "staging" is there, without an answer
     And the diagnosis of update run "release" is KF-UR-040
-    # There is no such answer as no: the run waits on.
+    # A refusal has no effect: the run still waits.
     When the approval request of update run "release" <when> stage "staging" is refused
-    Then the approval request of update run "release" <when> stage "staging" goes on reporting for 5 seconds
+    Then the approval request of update run "release" <when> stage "staging" reports for 5 seconds
       | condition        | status | reason  |
       | Approved         | False  | refused |
       | ApprovalAccepted | absent |         |
@@ -72,7 +72,7 @@ Feature: Requests for approval that nobody answers, or that are there already
       | object                    | value           |
       | UpdateRun/                | UpdateRunFailed |
       | /{release}-<when>-staging | {other}         |
-    # The request's name comes from the run's, so a run of another name has its own.
+    # The request's name contains the run's name, so a run with another name has another request.
     When update run "release" is deleted
     And an update run "next" of placement "web" starts with strategy "asks"
     And the approval request of update run "next" <when> stage "staging" is approved

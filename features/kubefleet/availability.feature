@@ -1,7 +1,7 @@
 @kubefleet
 Feature: Resources are applied and never become available
-  The guide "Staged Update Run TSG" follows a stuck run to resources that aren't available. Without a run, and without a Pod
-  that says why, the placement alone says it: the same condition that each rollout has for a moment.
+  The guide "Staged Update Run TSG" follows a stuck run to resources that aren't available. Without a run, and without a
+  Pod that shows the reason, only the placement shows the failure, with a condition that each rollout has for a moment.
 
   @KF-AV-003
   Scenario Outline: A Service of <placement> waits for a load balancer that nothing gives it

@@ -1,8 +1,8 @@
 @kubefleet
 Feature: An enveloped object isn't well formed
-  The guide "Work Synchronization Failure TSG", second cause: "the enveloped object is not well formatted". Each way in
-  which v0.1.2 says so. The scope mistakes recover as soon as the envelope is corrected; the others are retried with
-  backoff, which a correction doesn't cut short.
+  The guide "Work Synchronization Failure TSG", second cause: "the enveloped object is not well formatted". The
+  scenarios show each message of v0.1.2 for it. Mistakes of scope recover as soon as the envelope is corrected. The
+  others are retried with backoff, and a correction doesn't shorten the backoff.
 
   @guide:work-synchronized/condition @guide:work-synchronized/envelope
   @guide:azure-work-synchronized/symptoms @guide:azure-work-synchronized/envelope
@@ -56,7 +56,7 @@ Feature: An enveloped object isn't well formed
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  # KubeFleet does this to itself when it is busy: docs/controllers.md.
+  # A busy hub-agent causes this failure itself: docs/controllers.md.
   @KF-WS-010
   Scenario Outline: Two Works are of the same envelope, of <placement>
     Given <placement> "web" has put its resources on "member-1"

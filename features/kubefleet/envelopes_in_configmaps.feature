@@ -1,8 +1,8 @@
 @kubefleet @without-envelopes
 Feature: What a ConfigMap wraps isn't well formed
-  The guide "Work Synchronization Failure TSG", second cause: "the enveloped object is not well formatted". Before there were
-  envelopes of a kind of their own (v0.14.0), a ConfigMap with an annotation was one. What isn't YAML isn't tried again before
-  the ConfigMap changes.
+  The guide "Work Synchronization Failure TSG", second cause: "the enveloped object is not well formatted". In v0.14.0
+  there is no kind for envelopes: a ConfigMap with an annotation is an envelope. Content that isn't YAML isn't retried
+  until the ConfigMap changes.
 
   @guide:work-synchronized/condition @guide:work-synchronized/envelope
   @guide:azure-work-synchronized/symptoms @guide:azure-work-synchronized/envelope

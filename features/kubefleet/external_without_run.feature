@@ -1,7 +1,7 @@
 @kubefleet
 Feature: A placement with strategy External and no update run
-  The guide "Staged Update Run TSG", section "CRP status without Staged Update Run": nothing is rolled out, and that is no
-  failure.
+  The guide "Staged Update Run TSG", section "CRP status without Staged Update Run": nothing is rolled out, and that is
+  no failure.
 
   @needs-external-reported @KF-RO-001
   @guide:staged-update-run-2025/external @drift:staged-update-run-2025/external/observed-index
@@ -16,7 +16,7 @@ Feature: A placement with strategy External and no update run
       | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown                 | In the process of deciding whether to roll out some version of the resources or not           |
       | member-2 | Scheduled      | True    | Scheduled                             |                                                                                               |
       | member-2 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                                                                               |
-    And placement "web" goes on reporting for 5 seconds
+    And placement "web" reports for 5 seconds
       | on       | condition      | status  | reason                                |
       |          | RolloutStarted | Unknown | RolloutControlledByExternalController |
       |          | Applied        | absent  |                                       |
@@ -47,7 +47,7 @@ Feature: A placement with strategy External and no update run
       | a cluster-scoped placement | . To determine rollout status, check the ClusterStagedUpdateRun resources with spec.placementName matching this placement |
       | a namespaced placement     | . To determine rollout status, check the StagedUpdateRun resources with spec.placementName matching this placement        |
 
-  # As the guide's first edition has it: nothing tells it from a rollout that is about to begin.
+  # The guide's first edition describes this: the status is the same as for a rollout that is about to begin.
   @without-external-reported @KF-RO-001
   @guide:staged-update-run-2025/external @guide:staged-update-run-2026/external
   Scenario: Nobody has started a run of a placement, which says no more than that it isn't decided
@@ -59,7 +59,7 @@ Feature: A placement with strategy External and no update run
       | member-1 | Scheduled      | True    | Scheduled                 | Successfully scheduled resources for placement in "member-1"                                     |
       | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown     | In the process of deciding whether to roll out the latest resources or not                       |
       | member-2 | RolloutStarted | Unknown | RolloutStartedUnknown     |                                                                                                  |
-    And placement "web" goes on reporting for 5 seconds
+    And placement "web" reports for 5 seconds
       | on       | condition      | status  | reason                |
       |          | RolloutStarted | Unknown | RolloutStartedUnknown |
       |          | Applied        | absent  |                       |

@@ -1,11 +1,11 @@
 @kubefleet
 Feature: A rollout doesn't get to a member
-  The Work isn't even tried: an override fails, or the placement's own limits hold the rollout back.
+  KubeFleet doesn't even try to create the Work: an override fails, or the placement's own limits hold the rollout back.
 
   @KF-OV-001
   Scenario Outline: An override can't be applied, of <placement>
     Given <placement> "web" has put its resources on "member-1"
-    When an override "odd" of placement "web" with the rule '{"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [{"op": "add", "path": "/metadata/annotations/absent/odd", "value": "true"}]}' is made
+    When an override "odd" of placement "web" has the rule '{"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [{"op": "add", "path": "/metadata/annotations/absent/odd", "value": "true"}]}'
     Then placement "web" reports
       | on       | condition        | status | reason           | message                                          |
       |          | Overridden       | False  | OverriddenFailed | Failed to override resources in 1 cluster(s)     |
@@ -25,9 +25,9 @@ Feature: A rollout doesn't get to a member
 
   @KF-RO-002
   Scenario Outline: Members that are missing count as unavailable, and nothing may be, of <placement>
-    Given <placement> "web" asks for 3 members of "member-1" and "member-2"
+    Given <placement> "web" selects 3 of "member-1" and "member-2"
     And the resources of placement "web" are on "member-1" and "member-2"
-    # One that doesn't count as available yet may be updated all the same.
+    # A member that doesn't count as available yet may still be updated.
     And placement "web" reports
       | on       | condition | status |
       | member-1 | Available | True   |
@@ -62,7 +62,7 @@ Feature: A rollout doesn't get to a member
       | member-1 | RolloutStarted | False  | RolloutNotStartedYet      | The rollout is being blocked by the rollout strategy |
       | member-2 | Applied        | False  | NotAllWorkHaveBeenApplied |                                                      |
     And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-AP-002
-    When placement "web" applies with '{"whenToTakeOver": "Always"}'
+    When placement "web" gets '{"strategy": {"applyStrategy": {"whenToTakeOver": "Always"}}}'
     Then placement "web" becomes available on "member-1" and "member-2"
     And the diagnosis finds nothing
 

@@ -1,10 +1,10 @@
 @kubefleet
 Feature: A placement can't have all the members that it asks for
-  What can be had is served; the placement says that something is missing.
+  The placement is rolled out to the members that exist, and reports that members are missing.
 
   @KF-SC-002
   Scenario Outline: <placement> names a member that doesn't exist
-    Given <placement> "web" names "member-1" and "nowhere"
+    Given <placement> "web" selects by name "member-1" and "nowhere"
     Then placement "web" reports
       | on       | condition | status | reason                      | message                                                                                                |
       |          | Scheduled | False  | SchedulingPolicyUnfulfilled | could not find all clusters needed as specified by the scheduling policy, found 1 cluster(s) instead  |
@@ -14,7 +14,7 @@ Feature: A placement can't have all the members that it asks for
       | object                 | value                                    |
       | ResourcePlacement/     | Specified cluster "nowhere" is not found |
       | MemberCluster/nowhere  | (no such object)                         |
-    When placement "web" names "member-1" instead
+    When placement "web" selects by name "member-1" instead
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 

@@ -1,8 +1,8 @@
 @kubefleet
 Feature: Two staged update runs update the same cluster at the same time
   The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun execution failure", second scenario: in
-  the 15 seconds that a run waits before it looks again, another run gives the binding another resource snapshot. The
-  first run is preempted and fails.
+  the 15 seconds between two reconciles of a run, another run gives the binding another resource snapshot. The first run
+  is preempted and fails.
 
   @KF-UR-003 @disruptive
   @guide:staged-update-run-2025/concurrent @guide:staged-update-run-2026/concurrent
@@ -16,7 +16,7 @@ Feature: Two staged update runs update the same cluster at the same time
     And a resource snapshot of placement "web" is taken
     And the resources of placement "web" change
     And a resource snapshot of placement "web" is taken
-    # So that the first run isn't done before the second one comes.
+    # The first run mustn't be finished when the second run starts.
     When the agent of member "east" stops
     And an update run "old" of placement "web" starts with strategy "all" at snapshot index "0"
     Then update run "old" reports

@@ -1,8 +1,8 @@
 @kubefleet @takes-90s
 Feature: A staged update run fails while it executes
-  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun execution failure", first scenario: at each
-  look the run validates its placement and plan again, and fails with the validation's error. A run that waits for an
-  approval looks once a minute.
+  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun execution failure", first scenario: at
+  each reconcile the run validates its placement and plan again, and fails with the validation's error. A run that waits
+  for an approval is reconciled once a minute.
 
   @KF-UR-002
   @guide:staged-update-run-2025/placement-deleted @guide:staged-update-run-2026/placement-deleted
@@ -49,8 +49,8 @@ Feature: A staged update run fails while it executes
       | placement                  | short |
       | a cluster-scoped placement | csur  |
 
-  # What the run has taken over when it began must stay: its policy, how it applies, how many clusters. A new run takes
-  # over what is there now.
+  # The values that the run copied at its start mustn't change: the policy, the apply strategy, the number of clusters.
+  # A new run copies the current values.
   @guide:staged-update-run-2025/abortion/new-run @guide:staged-update-run-2026/abortion/new-run
   Scenario Outline: <change> while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
@@ -123,7 +123,7 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  # v0.14.0: the placement is RollingUpdate, and waits for a reason to roll out.
+  # v0.14.0: the placement has strategy RollingUpdate now, but rolls out only at its next change.
   @without-strategy-changes @without-lasting-external @KF-UR-034 @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
   Scenario: The placement gets strategy RollingUpdate while a run executes, which rolls out nothing
     Given a cluster-scoped placement "web" with strategy External selects "member-1" and "member-2"
@@ -143,7 +143,7 @@ Feature: A staged update run fails while it executes
       | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
       | Succeeded   | False  | UpdateRunFailed                  | parent placement does not have an external rollout strategy, current strategy: RollingUpdate |
     And the diagnosis of update run "release" is KF-UR-034
-    And placement "web" goes on reporting for 15 seconds
+    And placement "web" reports for 15 seconds
       | on       | condition      | status  | reason                |
       | member-1 | Available      | True    | AllWorkAreAvailable   |
       | member-2 | RolloutStarted | Unknown | RolloutStartedUnknown |
@@ -159,7 +159,7 @@ Feature: A staged update run fails while it executes
 
   @KF-UR-032 @takes-170s
   Scenario Outline: The placement asks for another number of members while a run executes, <placement>
-    Given <placement> "web" with strategy External picks 2 of "member-1", "member-2" and "member-3"
+    Given <placement> "web" with strategy External selects 2 of "member-1", "member-2" and "member-3"
     And a staged update strategy "asks" for placement "web"
       | stage   | members            | after    |
       | staging | member-1           | Approval |
@@ -183,7 +183,7 @@ Feature: A staged update run fails while it executes
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1", "member-2" and "member-3"
     And the diagnosis finds nothing
-    # More than there are: the run says what a run says that can't begin.
+    # More clusters than there are: the run has the message of a run that can't begin.
     When an update run "more" of placement "web" starts with strategy "asks"
     And update run "more" reports
       | on            | condition   | status | reason               |
@@ -207,7 +207,7 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  # Stages choose members by labels at each look. The strategy itself may change: the run has its own copy.
+  # Stages choose members by labels at each reconcile. The strategy itself may change, because the run has its own copy.
   Scenario Outline: <change> while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "asks" for placement "web"
@@ -232,7 +232,7 @@ Feature: A staged update run fails while it executes
     And the approval request of update run "again" after stage "staging" is approved
     Then update run "again" succeeds
     And placement "web" becomes available on <members>
-    # Its cause is repaired, and the old run doesn't go on.
+    # The cause is repaired, but the old run doesn't continue.
     And update run "release" reports
       | condition   | status | reason          |
       | Progressing | False  | UpdateRunFailed |
@@ -282,8 +282,8 @@ Feature: A staged update run fails while it executes
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  # No guide has it. The placement says nothing of what it lacks, and the hub-agent makes another only when the policy
-  # changes.
+  # No guide describes this. The placement doesn't report the missing policy snapshot, and the hub-agent creates another
+  # one only if the policy changes.
   @KF-UR-039
   Scenario Outline: The placement's policy snapshot is deleted while a run executes, <placement>
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
@@ -306,7 +306,7 @@ Feature: A staged update run fails while it executes
     And the diagnosis of update run "release" is KF-UR-039
     When update run "release" is deleted
     And the policy of placement "web" changes
-    # A run that comes before the scheduler fails to begin.
+    # A run that starts before the scheduler has run fails to begin.
     Then placement "web" reports
       | condition | status | reason                    |
       | Scheduled | True   | SchedulingPolicyFulfilled |
@@ -332,7 +332,7 @@ Feature: A staged update run fails while it executes
       | on            | condition   | status | reason               |
       |               | Progressing | False  | UpdateRunWaiting     |
       | stage staging | Progressing | False  | StageUpdatingWaiting |
-    Then giving placement "web" strategy RollingUpdate is refused with "cannot change rollout strategy type from 'External' to other types"
+    Then placement "web" gets strategy RollingUpdate, which is refused with "cannot change rollout strategy type from 'External' to other types"
     When the approval request of update run "release" after stage "staging" is approved
     Then update run "release" succeeds
     And placement "web" becomes available on "member-1"

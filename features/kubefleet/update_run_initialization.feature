@@ -1,7 +1,7 @@
 @kubefleet
 Feature: A staged update run fails to initialize
-  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun initialization failure", in both scopes:
-  INITIALIZED is False, and the condition's message says why.
+  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun initialization failure", in both
+  scopes: INITIALIZED is False, and the condition's message says why.
 
   @KF-UR-001
   @guide:staged-update-run-2025/initialization-failure @guide:staged-update-run-2026/initialization-failure
@@ -37,10 +37,10 @@ Feature: A staged update run fails to initialize
       | status.appliedStrategy.whenToTakeOver   | Always                          |
     And the hub-agent has logged "no resourceSnapshots with index `7` found for placement `<shown>`"
     And the diagnosis of update run "release" is KF-UR-001
-      | object     | value                      |
-      | /{release} | UpdateRunInitializedFailed |
-      | /{release} | 7                          |
-      | of <of>    | 0                          |
+      | object           | value                      |
+      | /{release}       | UpdateRunInitializedFailed |
+      | /{release}       | 7                          |
+      | ResourceSnapshot | 0                          |
     When update run "release" is deleted
     And an update run "again" of placement "web" starts with strategy "all" at snapshot index "0"
     Then update run "again" succeeds
@@ -53,18 +53,18 @@ Feature: A staged update run fails to initialize
 
     @drill @needs-run-columns @drift:staged-update-run-2025/initialization-failure/columns
     Examples:
-      | placement                  | short | shown           | of    |
-      | a cluster-scoped placement | csur  | /{web}          | {web} |
+      | placement                  | short | shown           |
+      | a cluster-scoped placement | csur  | /{web}          |
 
     @without-run-columns
     Examples:
-      | placement                  | short | shown           | of    |
-      | a cluster-scoped placement | csur  | /{web}          | {web} |
+      | placement                  | short | shown           |
+      | a cluster-scoped placement | csur  | /{web}          |
 
     @drift:staged-update-run-2026/initialization-failure/columns/namespaced
     Examples:
-      | placement                  | short | shown           | of    |
-      | a namespaced placement     | sur   | {web}-app/{web} | {web} |
+      | placement                  | short | shown           |
+      | a namespaced placement     | sur   | {web}-app/{web} |
 
   @needs-snapshots-by-runs @KF-UR-001
   Scenario Outline: A run of <placement> asks for a resource snapshot index before there is any
@@ -80,10 +80,10 @@ Feature: A staged update run fails to initialize
       | Progressing | absent |                            |                                                                   |
       | Succeeded   | absent |                            |                                                                   |
     And the diagnosis of update run "release" is KF-UR-001
-      | object     | value                      |
-      | /{release} | UpdateRunInitializedFailed |
-      | /{release} | 0                          |
-      | of {web}   | (none)                     |
+      | object           | value                      |
+      | /{release}       | UpdateRunInitializedFailed |
+      | /{release}       | 0                          |
+      | ResourceSnapshot | (none)                     |
     When update run "release" is deleted
     And an update run "again" of placement "web" starts with strategy "all"
     Then update run "again" succeeds
@@ -147,7 +147,7 @@ Feature: A staged update run fails to initialize
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-    When an update run "release" of a placement that doesn't exist starts with strategy "all", beside "web"
+    When an update run "release" of a placement that doesn't exist, beside placement "web", starts with strategy "all"
     Then update run "release" reports
       | condition   | status | reason                     | message                    |
       | Initialized | False  | UpdateRunInitializedFailed | parent placement not found |
@@ -186,7 +186,7 @@ Feature: A staged update run fails to initialize
 
   @KF-UR-012 @KF-SC-001
   Scenario: The placement asks for more members than there are
-    Given a placement "web" with strategy External asks for 9 members of "member-1"
+    Given a placement "web" with strategy External selects 9 of "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
@@ -262,14 +262,14 @@ Feature: A staged update run fails to initialize
       | Initialized | False  | UpdateRunInitializedFailed | invalid resource snapshot index `abc` provided, expected an integer >= 0 |
     And the diagnosis of update run "release" is KF-UR-021
 
-  # Overrides are looked up last, and what is wrong with one has no code of its own.
+  # Overrides are looked up last, and a wrong override has no failure code of its own.
   @KF-UR-029
   Scenario: An override's selector is invalid
     Given a cluster-scoped placement "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-    And an override "odd" of placement "web" with the rule '{"clusterSelector": {"clusterSelectorTerms": [{"labelSelector": {"matchExpressions": [{"key": "env", "operator": "In"}]}}]}, "jsonPatchOverrides": [{"op": "add", "path": "/data/odd", "value": "true"}]}'
+    And an override "odd" of placement "web" has the rule '{"clusterSelector": {"clusterSelectorTerms": [{"labelSelector": {"matchExpressions": [{"key": "env", "operator": "In"}]}}]}, "jsonPatchOverrides": [{"op": "add", "path": "/data/odd", "value": "true"}]}'
     When an update run "release" of placement "web" starts with strategy "all"
     Then update run "release" reports
       | condition   | status | reason                     | message                                                              |

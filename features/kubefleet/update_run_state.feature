@@ -1,8 +1,8 @@
 @kubefleet
 Feature: The state of a staged update run
-  The guide "Staged Update Run TSG", section "Things to keep in mind when using updateRun": from v0.2 on, a run that is made
-  with state Initialize or Stop is initialized and doesn't begin. Before, the state is ignored, but a change of it makes the
-  run start over.
+  The guide "Staged Update Run TSG", section "Things to keep in mind when using updateRun": from v0.2 on, a run that is
+  created with state Initialize or Stop is initialized and doesn't begin. Older versions ignore the state, but a change
+  of it makes the run start over.
 
   @needs-run-states @KF-UR-050 @guide:staged-update-run-2026/state-initialize
   Scenario Outline: A run of <placement> is left at Initialize
@@ -10,9 +10,9 @@ Feature: The state of a staged update run
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-    When an update run "release" of placement "web" is made with strategy "all" and state "Initialize"
-    # Longer than the 15 s after which a run looks at a cluster that it updates.
-    Then update run "release" goes on reporting for 20 seconds
+    When an update run "release" of placement "web" starts with strategy "all" in state "Initialize"
+    # Longer than the 15 s between two reconciles of a run that updates a cluster.
+    Then update run "release" reports for 20 seconds
       | on                      | condition   | status | reason                           | message                              |
       |                         | Initialized | True   | UpdateRunInitializedSuccessfully | The UpdateRun initialized successfully |
       |                         | Progressing | absent |                                  |                                      |
@@ -33,7 +33,7 @@ Feature: The state of a staged update run
       | object     | value                            |
       | /{release} | Initialize                       |
       | /{release} | UpdateRunInitializedSuccessfully |
-    And setting the state of update run "release" to "Stop" is refused with "invalid state transition: cannot transition from Initialize to Stop"
+    And the state of update run "release" is set to "Stop", which is refused with "invalid state transition: cannot transition from Initialize to Stop"
     When the state of update run "release" is set to "Run"
     Then update run "release" succeeds
     And placement "web" becomes available on "member-1"
@@ -50,8 +50,8 @@ Feature: The state of a staged update run
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-    When an update run "release" of placement "web" is made with strategy "all" and state "Stop"
-    Then update run "release" goes on reporting for 20 seconds
+    When an update run "release" of placement "web" starts with strategy "all" in state "Stop"
+    Then update run "release" reports for 20 seconds
       | on                      | condition   | status | reason                           | message                                |
       |                         | Initialized | True   | UpdateRunInitializedSuccessfully | The UpdateRun initialized successfully |
       |                         | Progressing | False  | UpdateRunStopped                 | The update run has been stopped        |
@@ -68,7 +68,7 @@ Feature: The state of a staged update run
       | object     | value            |
       | /{release} | Stop             |
       | /{release} | UpdateRunStopped |
-    And setting the state of update run "release" to "Initialize" is refused with "invalid state transition: cannot transition from Stop to Initialize"
+    And the state of update run "release" is set to "Initialize", which is refused with "invalid state transition: cannot transition from Stop to Initialize"
     When the state of update run "release" is set to "Run"
     Then update run "release" succeeds
     And placement "web" becomes available on "member-1"
@@ -85,12 +85,12 @@ Feature: The state of a staged update run
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-    When an update run "release" of placement "web" is made with strategy "all" and state "Run"
+    When an update run "release" of placement "web" starts with strategy "all" in state "Run"
     Then update run "release" reports
       | condition   | status | reason                           | message                                |
       | Initialized | True   | UpdateRunInitializedSuccessfully | The UpdateRun initialized successfully |
       | Progressing | True   | UpdateRunProgressing             | The update run is making progress      |
-    And setting the state of update run "release" to "Initialize" is refused with "invalid state transition: cannot transition from Run to Initialize"
+    And the state of update run "release" is set to "Initialize", which is refused with "invalid state transition: cannot transition from Run to Initialize"
     And the diagnosis finds nothing
     And update run "release" succeeds
     And placement "web" becomes available on "member-1"
@@ -119,9 +119,9 @@ Feature: The state of a staged update run
       |                         | Progressing | False  | UpdateRunStopped          | The update run has been stopped |
       | stage staging           | Progressing | False  | StageUpdatingStopped      |                                 |
       | stage staging, member-1 | Succeeded   | True   | ClusterUpdatingSucceeded  |                                 |
-    # An approval that comes now doesn't make it go on.
+    # An approval at this time doesn't make the run continue.
     When the approval request of update run "release" after stage "staging" is approved
-    Then update run "release" goes on reporting for 15 seconds
+    Then update run "release" reports for 15 seconds
       | on                     | condition   | status | reason           |
       |                        | Progressing | False  | UpdateRunStopped |
       | stage canary, member-2 | Started     | absent |                  |
@@ -144,7 +144,7 @@ Feature: The state of a staged update run
       | stage   | members  |
       | staging | east     |
       | canary  | member-1 |
-    # So that the cluster isn't done before the run is stopped.
+    # The cluster mustn't be done before the run is stopped.
     When the agent of member "east" stops
     And an update run "release" of placement "web" starts with strategy "all"
     Then update run "release" reports
@@ -188,14 +188,14 @@ Feature: The state of a staged update run
       | stage staging, east | Started   | True   | ClusterUpdatingStarted |
     When the state of update run "release" is set to "Stop"
     And the stuck threshold of update run "release" passes on "east"
-    # It can't stop before the cluster is done.
+    # The run can't stop before the cluster is done.
     Then update run "release" reports
       | on            | condition   | status  | reason                | message                                                   |
       |               | Progressing | False   | UpdateRunStuck        | stuck waiting for {east} cluster(s) in stage staging to finish updating |
       | stage staging | Progressing | Unknown | StageUpdatingStopping |                                                           |
     When the agent of member "east" is restarted
     Then placement "web" becomes available on "east"
-    # A change of the state makes the run look at once, whatever its backoff has grown to. The next step has to wait for it.
+    # A change of the state triggers a reconcile at once, however long the backoff is. The next step has to wait for it.
     When the state of update run "release" is set to "Run"
     Then update run "release" reports
       | on                  | condition | status | reason                   |
@@ -218,14 +218,14 @@ Feature: The state of a staged update run
     When the agent of member "east" stops
     And an update run "release" of placement "web" starts with strategy "all"
     And the stuck threshold of update run "release" passes on "east"
-    # Its looks become rarer: left alone for a while, it leaves the time to see that it hasn't noticed.
-    Then update run "release" goes on reporting for 45 seconds
+    # Reconciles become rarer. After a pause, the interval is long enough to see that the run hasn't noticed the repair.
+    Then update run "release" reports for 45 seconds
       | condition   | status | reason         |
       | Progressing | False  | UpdateRunStuck |
     When the agent of member "east" is restarted
     Then placement "web" becomes available on "east"
     And the diagnosis of update run "release" is KF-UR-007 for "east"
-    # It looks at once, has nothing to wait for any more, and forgets its backoff.
+    # The run is reconciled at once, has nothing to wait for any more, and loses its backoff.
     When the state of update run "release" is set to "Stop"
     Then update run "release" reports
       | on                  | condition   | status | reason                   |
@@ -261,7 +261,7 @@ Feature: The state of a staged update run
     And update run "new" succeeds
     When the state of update run "old" is set to "Stop"
     And the state of update run "old" is set to "Run"
-    Then update run "old" goes on reporting for 15 seconds
+    Then update run "old" reports for 15 seconds
       | condition   | status | reason          | observedGeneration |
       | Progressing | False  | UpdateRunFailed | 1                  |
       | Succeeded   | False  | UpdateRunFailed | 1                  |
@@ -292,7 +292,7 @@ Feature: The state of a staged update run
     And the diagnosis of update run "old" is KF-UR-003 for "member-1"
     And update run "new" succeeds
     When update run "new" is deleted
-    Then update run "old" goes on reporting for 20 seconds
+    Then update run "old" reports for 20 seconds
       | condition | status | reason          |
       | Succeeded | False  | UpdateRunFailed |
     When update run "old" is deleted
@@ -304,7 +304,7 @@ Feature: The state of a staged update run
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
-    When an update run "release" of placement "web" is made with strategy "all" and state "Pause"
+    When an update run "release" of placement "web" starts with strategy "all" in state "Pause"
     Then update run "release" reports
       | condition   | status | reason                           |
       | Initialized | True   | UpdateRunInitializedSuccessfully |
@@ -336,14 +336,14 @@ Feature: The state of a staged update run
       | Succeeded | False  | UpdateRunFailed |
     And the diagnosis of update run "old" is KF-UR-003 for "member-1"
     And update run "new" succeeds
-    # Nothing is in its way any more, and it doesn't go on.
-    And update run "old" goes on reporting for 20 seconds
+    # Nothing blocks the run any more, but it doesn't continue.
+    And update run "old" reports for 20 seconds
       | condition   | status | reason          |
       | Progressing | False  | UpdateRunFailed |
       | Succeeded   | False  | UpdateRunFailed |
     When the state of update run "old" is set to "Execute"
     Then update run "old" succeeds
-    # What the newer run had rolled out is taken back.
+    # The resources of the newer run are replaced by older ones.
     And the binding of placement "web" for "member-1" reports
       | condition      | status | reason         | message                                    |
       | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 0, updateRun: {old} |
@@ -364,8 +364,8 @@ Feature: The state of a staged update run
     When the agent of member "east" stops
     And an update run "release" of placement "web" starts with strategy "all"
     And the stuck threshold of update run "release" passes on "east"
-    # Its looks become rarer: left alone for a while, it leaves the time to see that it hasn't noticed.
-    Then update run "release" goes on reporting for 45 seconds
+    # Reconciles become rarer. After a pause, the interval is long enough to see that the run hasn't noticed the repair.
+    Then update run "release" reports for 45 seconds
       | condition   | status | reason         |
       | Progressing | False  | UpdateRunStuck |
     When the agent of member "east" is restarted

@@ -1,9 +1,9 @@
 @kubefleet @takes-60s
 Feature: A staged update run is stuck
-  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun rollout stuck": a cluster isn't done five
-  minutes after its update started. The run names it, the placement lists what failed on it, and from there the way leads
-  over the Work to the Deployment and its Pod on the member. "After resolving the issue, you can always create a new
-  updateRun to restart the rollout. Stuck updateRuns can be deleted."
+  The guide "Staged Update Run TSG", section "Investigate ClusterStagedUpdateRun rollout stuck": a cluster isn't done
+  five minutes after its update started. The run names the cluster, and the placement lists the failed resources. From
+  there, the Work leads to the Deployment and its Pod on the member. "After resolving the issue, you can always create a
+  new updateRun to restart the rollout. Stuck updateRuns can be deleted."
 
   @needs-stuck-runs @pods @drift:staged-update-run-2025/stuck-envelope
   Scenario Outline: An enveloped Deployment of <placement> has an image that <fault>
@@ -51,7 +51,7 @@ Feature: A staged update run is stuck
       | Work/                 | SomeManifestsAreNotAvailable |
       | Deployment/{web}-app/ | MinimumReplicasUnavailable   |
       | Pod/{web}-app/        | Image                        |
-    # The index is pinned: a corrected manifest needs a new run.
+    # The run has a fixed index, so a corrected manifest needs a new run.
     When update run "release" is deleted
     And the Deployment in the resources of placement "web" gets image "nginx:1.29"
     And an update run "next" of placement "web" starts with strategy "all"
@@ -67,7 +67,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement | has no valid name | nginx:not a tag | InvalidImageName | InvalidImageName | KF-AV-001 |
       | a namespaced placement     | has no valid name | nginx:not a tag | InvalidImageName | InvalidImageName | KF-AV-001 |
 
-    # A kubelet goes to and fro between both: kubectl may look when it is the other one again.
+    # A kubelet alternates between the two reasons, and kubectl may show the other one.
     @KF-AV-002 @guide:staged-update-run-2025/image-pull-failure
     Examples:
       | placement                  | fault           | image                  | waits        | shows                            | code      |
@@ -119,7 +119,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  # After five minutes, the hub-agent's looks are more than five minutes apart.
+  # After five minutes, the hub-agent's reconciles are more than five minutes apart.
   @needs-stuck-runs @pods @fast-forward @takes-100s @KF-AV-002
   Scenario Outline: What keeps a run of <placement> stuck is fixed on the member, and the run goes on by itself
     Given member "member-1" has pods
@@ -135,7 +135,7 @@ Feature: A staged update run is stuck
       | Progressing | False  | UpdateRunStuck |
     And the hub-agent won't look at update run "release" for 10 seconds
     When the Pod of placement "web" on "member-1" gets image "nginx:1.29"
-    Then update run "release" goes on by itself at the hub-agent's next look, and succeeds at the one after
+    Then update run "release" succeeds by itself at the hub-agent's second look
     And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
@@ -177,12 +177,12 @@ Feature: A staged update run is stuck
     And update run "shop-release" succeeds before the hub-agent would have looked at it
     And placement "web" becomes available on "member-1"
     And placement "shop" becomes available on "member-1"
-    # The new hub-agent sees changes.
+    # The restarted hub-agent notices changes soon.
     When the resources of placement "web" change
     And the resources of placement "shop" change
     Then the diagnosis finds nothing
 
-  # Without pods the reason can't be seen, and the run's own finding comes first.
+  # Without pods the reason isn't visible, so the finding about the run comes first.
   @needs-stuck-runs @no-pods @KF-UR-006
   @guide:staged-update-run-2025/stuck @drift:staged-update-run-2025/stuck/applied-false
   @guide:staged-update-run-2025/stuck-resolution
@@ -237,7 +237,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  # A busy hub-agent loses the record by itself: docs/controllers.md. Without pods the run's own finding comes first.
+  # A busy hub-agent can lose the record: docs/controllers.md. Without pods, the finding about the run comes first.
   @no-pods @takes-90s @KF-UR-008
   Scenario Outline: A run of <placement> has no record that it began with a cluster
     Given <placement> "web" with strategy External selects "member-2"
@@ -250,7 +250,7 @@ Feature: A staged update run is stuck
       | on       | condition | status | reason                 |
       | member-2 | Available | False  | NotAllWorkAreAvailable |
     And update run "release" loses the record that it began with "member-2"
-    Then update run "release" goes on reporting for 30 seconds
+    Then update run "release" reports for 30 seconds
       | on                      | condition   | status | reason               |
       |                         | Progressing | True   | UpdateRunProgressing |
       | stage staging, member-2 | Started     | absent |                      |
@@ -283,7 +283,7 @@ Feature: A staged update run is stuck
     And update run "old" reports
       | condition   | status | reason         |
       | Progressing | False  | UpdateRunStuck |
-    # Its looks become rarer and rarer: it misses all of the newer run.
+    # The reconciles of the old run become rare, so it doesn't notice the newer run at all.
     And the hub-agent won't look at update run "old" for 60 seconds
     When the Deployment in the resources of placement "web" is scaled to zero
     And an update run "new" of placement "web" starts with strategy "all"
@@ -297,7 +297,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  # Looks like a workload that doesn't come up, but nothing has even been tried.
+  # This looks like a workload that doesn't start, but the agent hasn't even tried to apply it.
   @needs-stuck-runs @disruptive @takes-170s @KF-MC-001 @guide:staged-update-run-2026/mirror/cluster-connectivity
   Scenario: The member's agent has stopped, and runs are stuck over it
     Given a member "east" of its own

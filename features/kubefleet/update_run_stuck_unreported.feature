@@ -1,10 +1,10 @@
 @kubefleet @without-stuck-runs @takes-60s
 Feature: A staged update run is stuck and has no word for it
-  Before there was `UpdateRunStuck` (v0.14.0), a run said that it has started for as long as it waited for a cluster. What is
-  wrong with the cluster, the placement, the Work and the Pod say as in later versions; how long the run has waited, only the
-  time at which the cluster's update started. The diagnosis is the same.
+  In v0.14.0 there is no `UpdateRunStuck`: while a run waits for a cluster, it only reports that it has started. The
+  placement, the Work and the Pod show the failure as in later versions. Only the time at which the cluster's update
+  started shows how long the run has waited. The diagnosis is the same.
 
-  # Without pods the reason can't be seen, and the run's own finding comes first.
+  # Without pods the reason isn't visible, so the finding about the run comes first.
   @no-pods @KF-UR-006
   @guide:staged-update-run-2025/stuck @drift:staged-update-run-2025/stuck/applied-false
   @guide:staged-update-run-2025/stuck-resolution
@@ -22,10 +22,10 @@ Feature: A staged update run is stuck and has no word for it
       | on       | condition | status | reason                 |
       | member-2 | Applied   | True   | AllWorkHaveBeenApplied |
       | member-2 | Available | False  | NotAllWorkAreAvailable |
-    # It may still come.
+    # The workload may still become available.
     And the diagnosis finds nothing
     When the stuck threshold of update run "release" passes on "member-2"
-    Then update run "release" goes on reporting for 15 seconds
+    Then update run "release" reports for 15 seconds
       | on                      | condition   | status | reason                           |
       |                         | Initialized | True   | UpdateRunInitializedSuccessfully |
       |                         | Progressing | True   | UpdateRunStarted                 |
@@ -61,7 +61,7 @@ Feature: A staged update run is stuck and has no word for it
     And placement "web" becomes available on "member-2" and "member-3"
     And the diagnosis finds nothing
 
-  # There are no ResourceEnvelopes yet.
+  # This version has no ResourceEnvelopes.
   @KF-UR-006 @without-envelopes @guide:staged-update-run-2025/stuck-envelope
   Scenario: A Deployment in a ConfigMap never becomes available
     Given a cluster-scoped placement "web" with strategy External selects "member-2"
@@ -96,7 +96,7 @@ Feature: A staged update run is stuck and has no word for it
     And "kubectl get deploy" on "member-1" shows of placement "web"
       | NAME | READY | UP-TO-DATE | AVAILABLE | AGE |
       | app  | 0/1   | 1          | 0         | *   |
-    # A kubelet goes to and fro between both: kubectl may look when it is the other one again.
+    # A kubelet alternates between the two reasons, and kubectl may show the other one.
     And "kubectl get pods" on "member-1" shows of placement "web"
       | NAME  | READY | STATUS  | RESTARTS | AGE |
       | app-* | 0/1   | <shows> | 0        | *   |
@@ -135,7 +135,7 @@ Feature: A staged update run is stuck and has no word for it
       | staging | member-2 |
     And an update run "old" of placement "web" starts with strategy "all"
     And the stuck threshold of update run "old" passes on "member-2"
-    # Its looks become rarer and rarer: it misses all of the newer run.
+    # The reconciles of the old run become rare, so it doesn't notice the newer run at all.
     And the hub-agent won't look at update run "old" for 60 seconds
     When the Deployment in the resources of placement "web" is scaled to zero
     And an update run "new" of placement "web" starts with strategy "all"
@@ -144,7 +144,7 @@ Feature: A staged update run is stuck and has no word for it
     When update run "old" is deleted
     Then the diagnosis finds nothing
 
-  # Looks like a workload that doesn't come up, but nothing has even been tried.
+  # This looks like a workload that doesn't start, but the agent hasn't even tried to apply it.
   @disruptive @takes-170s @KF-MC-001
   Scenario: The member's agent has stopped, and a run waits for it without an end
     Given a member "east" of its own

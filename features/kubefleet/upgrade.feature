@@ -1,7 +1,7 @@
 @kubefleet @upgrade
 Feature: What is healthy stays so when KubeFleet is upgraded
-  An operator upgrades a fleet that is in use: placements have their resources on members, a rollout is in the middle of a
-  stage, members join and have agents that are stopped for the moment. No guide describes it.
+  An operator upgrades a fleet that is in use: placements have their resources on members, a rollout is in the middle of
+  a stage, members join, and some agents are stopped at that moment. No guide describes this.
 
   Scenario Outline: The resources of <placement> are in use
     Given <placement> "web" has put its resources on "member-1" and "member-2"
@@ -58,11 +58,11 @@ Feature: What is healthy stays so when KubeFleet is upgraded
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  # Older versions record in a run what the placement says of its apply strategy, newer ones the defaults with it. A run whose
-  # placement leaves it out is aborted by an upgrade between the two: see docs/upgrading.md.
+  # Older versions record the placement's apply strategy in the run as it is; newer versions add the defaults. If the
+  # placement omits its apply strategy, an upgrade between such versions aborts the run: see docs/upgrading.md.
   Scenario Outline: A rollout of <placement>, which states its whole apply strategy, waits in the middle of its stages
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
-    And placement "web" applies with '{"type":"ClientSideApply","comparisonOption":"PartialComparison","whenToApply":"Always","whenToTakeOver":"Always"}'
+    And placement "web" gets '{"strategy": {"applyStrategy": {"type":"ClientSideApply","comparisonOption":"PartialComparison","whenToApply":"Always","whenToTakeOver":"Always"}}}'
     And a staged update strategy "asks" for placement "web"
       | stage   | members  | after    |
       | staging | member-1 | Approval |

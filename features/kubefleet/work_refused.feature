@@ -1,8 +1,8 @@
 @kubefleet
 Feature: The controller can't make the Work
-  The guide "Work Synchronization Failure TSG", first cause: "the controller encounters an error while trying to generate
-  the corresponding work object", and its last resolution: errors that pass resolve by themselves. Here the API server
-  refuses the Work, because a policy on the hub does. The controller tries again and again, after up to a minute.
+  The guide "Work Synchronization Failure TSG", first cause: "the controller encounters an error while trying to
+  generate the corresponding work object", and its last resolution: temporary errors resolve by themselves. In these
+  scenarios the API server refuses the Work because of a policy on the hub. The controller retries after up to a minute.
 
   @KF-WS-009
   @guide:work-synchronized/controller-error @guide:work-synchronized/resolution/wait
@@ -16,7 +16,7 @@ Feature: The controller can't make the Work
       |          | WorkSynchronized | False  | WorkNotSynchronizedYet | 1 cluster(s) which have not finished creating or updating work(s) yet |
       | member-1 | WorkSynchronized | False  | SyncWorkFailed         | Failed to synchronize the work to the latest:                         |
       | member-1 | WorkSynchronized | False  | SyncWorkFailed         | denied request: each manifest of a Work needs the label owner         |
-    # An error may pass, and an old one counts: the diagnosis waits for 15 seconds before it speaks of one.
+    # An error may be temporary: the diagnosis reports an error only if it is at least 15 seconds old.
     And within 60 seconds the diagnosis of placement "web" is KF-WS-009 for "member-1"
       | object             | value                                                       |
       | Placement/<object> | ValidatingAdmissionPolicy '{web}' with binding '{web}' denied |

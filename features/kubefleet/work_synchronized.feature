@@ -1,7 +1,7 @@
 @kubefleet
 Feature: WorkSynchronized is False
-  The guide "Work Synchronization Failure TSG": a placement was updated, but its Work can't be brought to the latest on a
-  selected cluster, because the member's namespace on the hub is terminating.
+  The guide "Work Synchronization Failure TSG": a placement was updated, but its Work for a selected cluster can't be
+  updated, because the member's namespace on the hub is terminating.
 
   @drill @disruptive @KF-WS-001 @KF-WS-008
   @guide:work-synchronized/condition @guide:work-synchronized/logs
@@ -65,7 +65,7 @@ Feature: WorkSynchronized is False
       |      | WorkSynchronized | False  | WorkNotSynchronizedYet |
       | east | WorkSynchronized | False  | SyncWorkFailed         |
     And the diagnosis of placement "second" is KF-WS-001 for "east"
-    # What the older placement had on the member is lost all the same.
+    # The resources of the older placement on the member are lost anyway.
     And the resources of placement "first" are gone from "east"
     And the diagnosis of placement "first" is KF-WS-008 for "east", because of KF-WS-001
     When placement "second" selects "member-1" and "member-2" instead
@@ -94,11 +94,11 @@ Feature: WorkSynchronized is False
       | on   | condition        | status | reason         |
       | east | WorkSynchronized | False  | SyncWorkFailed |
     And the diagnosis of placement "second" is KF-WS-001 for "east"
-    When member "east" is asked to leave
+    When member "east" is deleted
     # The guide says "rejoin", which deadlocks while the namespace is terminating: the Works must be released too.
     Then member "east" is still leaving after 10 seconds
-    # A member that is leaving isn't selected any more, so the placements have nothing to report; but that it leaves doesn't make the
-    # scheduler look.
+    # A member that is leaving isn't selected any more, so the placements have nothing to report. But the leaving alone
+    # doesn't trigger the scheduler.
     When the policy of placement "second" changes
     And the policy of placement "first" changes
     Then placement "second" reports
@@ -145,15 +145,15 @@ Feature: WorkSynchronized is False
     And the diagnosis of placement "second" is KF-WS-007 for "east"
       | object                        | value            |
       | Namespace/fleet-member-{east} | (no such object) |
-    # Nothing else makes the hub look: no heartbeat arrives in a namespace that isn't there.
-    When the spec of member "east" is touched
+    # Nothing else triggers the hub-agent: no heartbeat arrives in a namespace that doesn't exist.
+    When member "east" gets '{"heartbeatPeriodSeconds": 16}'
     Then the hub's namespace of member "east" is back
     And placement "second" becomes available on "east"
     And the diagnosis finds nothing
     And a change to the resources of placement "second" arrives on "east"
     And a change to the resources of placement "first" arrives on "east"
-    # What holds a namespace is the Works' finalizer. The member's agent takes it off once it has deleted the workload, if it
-    # still may. Then nobody has to do anything but wait, as the guide says.
+    # The Works' finalizer holds the namespace. The member's agent removes the finalizer after it has deleted the
+    # workload, if it still has the rights. Then nobody has to do anything but wait, as the guide says.
     Given the identity of member "east" may work on Works whatever becomes of its namespace
     When the hub's namespace of member "east" is deleted while it holds a Work
     And a placement "third" selects "east"

@@ -1,7 +1,7 @@
 @kubefleet
 Feature: WorkSynchronized of a ResourcePlacement is False
-  The guide "Work Synchronization Failure TSG", section "General Notes": for a ResourcePlacement the investigation is the
-  same, and its Work is in the member's namespace too.
+  The guide "Work Synchronization Failure TSG", section "General Notes": for a ResourcePlacement the investigation is
+  the same, and its Work is in the member's namespace too.
 
   @disruptive @takes-130s @KF-WS-001
   @guide:work-synchronized/condition @guide:work-synchronized/terminating-namespace @guide:work-synchronized/general-notes

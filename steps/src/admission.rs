@@ -3,23 +3,26 @@
 use std::time::Duration;
 
 use cucumber::when;
+use fleet::FleetError;
 use fleet::kinds;
 use kube::api::{ListParams, Patch, PatchParams};
+use record::{Action, ObjectPath};
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
 use crate::objects::PARENT;
-use crate::scene::Scene;
+use crate::pauses::between_reads;
 use crate::world::World;
 
 /// Makes a ValidatingAdmissionPolicy with its binding on the hub that refuses each Work of the placement whose manifests
 /// don't all have the label `owner`, which they don't. Waits until the API server enforces it.
 #[when(expr = "a policy on the hub begins to refuse the Works of placement {string}")]
 async fn begins_to_refuse(world: &mut World, placement: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let placement = scene.placement(&placement)?.name;
+    let context = world.context();
+    let placement = context.placement(&placement)?.name;
     let ours = format!(
         "has(object.metadata.labels) && '{PARENT}' in object.metadata.labels && \
          object.metadata.labels['{PARENT}'] == '{placement}'"
@@ -37,38 +40,23 @@ async fn begins_to_refuse(world: &mut World, placement: String) -> Result<(), St
         }],
     });
     let metadata = json!({"name": placement});
-    scene.make(kinds::ADMISSION_POLICY, None, json!({"metadata": metadata, "spec": spec})).await?;
+    context.make(kinds::ADMISSION_POLICY, None, json!({"metadata": metadata, "spec": spec})).await?;
     let spec = json!({"policyName": placement, "validationActions": ["Deny"]});
-    scene.make(kinds::ADMISSION_POLICY_BINDING, None, json!({"metadata": metadata, "spec": spec})).await?;
-    scene.induced(format!("ValidatingAdmissionPolicy/{placement} refuses Works of {placement} on the hub"));
-    enforced(scene, &placement).await
-}
-
-/// Deletes the policy and its binding.
-#[when(expr = "the policy on the hub that refuses the Works of placement {string} is deleted")]
-async fn is_deleted(world: &mut World, placement: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let placement = scene.placement(&placement)?.name;
-    for kind in [kinds::ADMISSION_POLICY_BINDING, kinds::ADMISSION_POLICY] {
-        scene.delete(kind, None, &placement).await?;
-    }
-    scene.remedied(format!("ValidatingAdmissionPolicy/{placement} deleted"));
-    Ok(())
+    context.make(kinds::ADMISSION_POLICY_BINDING, None, json!({"metadata": metadata, "spec": spec})).await?;
+    let path = ObjectPath::new(kinds::ADMISSION_POLICY.kind, None, &placement);
+    context.induced(Action::new(format!("{path} refuses Works of {placement} on the hub")).on(path));
+    enforced(context, &placement).await
 }
 
 /// Between two tries: an API server takes a new policy into account within a second or two and says so nowhere.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Tries a change of one of the placement's Works, without making it, until it is refused.
-async fn enforced(scene: &Scene, placement: &str) -> Result<(), StepError> {
-    let hub = scene.hub();
-    let failed = |action: &str| {
-        let action = format!("{action} the Works of {placement}");
-        move |error| StepError::from(fleet::FleetError::api("hub", action)(error))
-    };
+async fn enforced(context: &ScenarioContext, placement: &str) -> Result<(), StepError> {
+    let hub = context.hub();
     let all = kinds::WORK.api(&hub.client, None);
-    let works =
-        all.list(&ListParams::default().labels(&format!("{PARENT}={placement}"))).await.map_err(failed("list"))?;
+    let works = all.list(&ListParams::default().labels(&format!("{PARENT}={placement}"))).await;
+    let works = works.map_err(FleetError::api("hub", format!("list the Works of {placement}")))?;
     let Some(metadata) = works.items.into_iter().next().map(|w| w.metadata) else {
         return Err(StepError::Feature(format!("{placement} has no Work yet on which the policy could be tried")));
     };
@@ -80,12 +68,12 @@ async fn enforced(scene: &Scene, placement: &str) -> Result<(), StepError> {
     loop {
         match api.patch(&name, &try_only, &patch).await {
             Err(kube::Error::Api(status)) if status.message.contains("denied request") => return Ok(()),
-            Err(error) => return Err(failed("change")(error)),
+            Err(error) => return Err(FleetError::api("hub", format!("change the Works of {placement}"))(error).into()),
             Ok(_) if Instant::now() > deadline => {
                 let text = format!("the policy {placement} wasn't enforced within {} s", limits::REPORTED.as_secs());
                 return Err(StepError::Differs(text));
             }
-            Ok(_) => tokio::time::sleep(PAUSE).await,
+            Ok(_) => between_reads(PAUSE).await,
         }
     }
 }

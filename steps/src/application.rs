@@ -1,55 +1,45 @@
 //! Steps about Argo CD's Applications.
 
-use std::time::Duration;
-
 use cucumber::gherkin::Step;
-use cucumber::{given, then, when};
+use cucumber::{given, then};
 use diagnosis::Object;
 use fleet::argocd;
 use fleet::kinds;
-use fleet::observe::{Objects, Verdict};
+use fleet::observe::Verdict;
+use record::Action;
 use serde_json::{Value, json};
 
+use crate::application_waits::{unless_final, wait};
+use crate::argocd_retries::comes;
+use crate::context::ScenarioContext;
 use crate::data_table::DataTable;
 use crate::destination::namespace_on;
 use crate::error::StepError;
 use crate::limits;
-use crate::noticing::comes;
+use crate::needs::TableShape;
 use crate::objects::Application;
+use crate::phrases::{DestinationRef, WithSpec};
 use crate::repository::repository;
-use crate::scene::Scene;
 use crate::world::World;
 
-/// Makes an Application of everything in the repository, synced by hand, into a namespace of the member that is this
-/// scenario's own and that `{apps}` stands for. Waits until Argo CD has compared it.
-#[given(expr = "an application {string} of repository {string} for {string}")]
-async fn of_repository(world: &mut World, name: String, repository: String, member: String) -> Result<(), StepError> {
-    create(world.scene(), &name, &repository, &member, json!({})).await
-}
-
-/// As without it, with this in its spec (JSON merge patch).
-#[given(expr = "an application {string} of repository {string} for {string} with {string}")]
-async fn of_repository_with(
+/// Makes an Application of everything in the repository, synced by hand, with this in its spec (JSON merge patch). For a member: into a
+/// namespace there that is this scenario's own and that `{apps}` stands for. For the hub, which is Argo CD's own cluster: its manifests
+/// name their namespaces, with `{suffix}` in them. Waits until Argo CD has compared the Application.
+#[given(expr = "an application {string} of repository {string} for {destination}{with spec?}")]
+async fn of_repository(
     world: &mut World,
     name: String,
     repository: String,
-    member: String,
-    spec: String,
+    destination: DestinationRef,
+    spec: WithSpec,
 ) -> Result<(), StepError> {
-    let scene = world.scene();
-    let spec = scene.json(&spec)?;
-    create(scene, &name, &repository, &member, spec).await
-}
-
-/// Changes the Application's spec (JSON merge patch).
-#[when(expr = "application {string} gets {string}")]
-async fn gets(world: &mut World, name: String, spec: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let application = scene.application(&name)?;
-    let patch = json!({"spec": scene.json(&spec)?});
-    scene.patch(kinds::APPLICATION, Some(argocd::NAMESPACE), &application.name, patch).await?;
-    scene.remedied(format!("Application/{} got {spec}", application.name));
-    Ok(())
+    let context = world.context();
+    let spec = spec.0.map_or_else(|| Ok(json!({})), |spec| context.json(&spec))?;
+    if let Some(member) = destination.member {
+        return create(context, &name, &repository, &member, spec).await;
+    }
+    let hub = json!({"name": IN_CLUSTER, "namespace": "default"});
+    create_for(context, &name, &repository, None, hub, spec).await
 }
 
 /// Waits until the Application says that it is Synced, at its repository's latest commit, and Healthy, with no condition,
@@ -57,10 +47,10 @@ async fn gets(world: &mut World, name: String, spec: String) -> Result<(), StepE
 #[given(expr = "application {string} is Synced and Healthy")]
 #[then(expr = "application {string} is Synced and Healthy")]
 async fn is_well(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let latest = latest(scene, &name).await?;
-    let expectation = format!("Application/{} is Synced and Healthy", scene.application(&name)?.name);
-    comes(scene, &name, &expectation, |object| well(object, &latest)).await
+    let context = world.context();
+    let latest = latest(context, &name).await?;
+    let expectation = format!("Application/{} is Synced and Healthy", context.application(&name)?.name);
+    comes(context, &name, &expectation, |object| well(object, &latest)).await
 }
 
 /// Synced, at this commit, and Healthy, by a sync that succeeded.
@@ -74,30 +64,35 @@ fn well(object: Object<'_>, latest: &str) -> Verdict {
         ("/status/operationState/phase", "Succeeded"),
         ("/status/sync/revision", latest),
     ];
-    let is = |pointer: &str| object.str(pointer).unwrap_or("absent").to_owned();
-    match wanted.iter().find(|(pointer, value)| is(pointer) != *value) {
-        Some((pointer, value)) => Verdict::Pending(format!("{pointer} is {}, not {value}", is(pointer))),
-        None => Verdict::Holds,
+    for (pointer, value) in wanted {
+        let is = object.str(pointer).unwrap_or("absent");
+        if is != value {
+            return Verdict::Pending(format!("{pointer} is {is}, not {value}"));
+        }
     }
+    Verdict::Holds
 }
 
-/// The columns of a table of fields.
-pub(crate) const FIELD_COLUMNS: [&str; 2] = ["field", "value"];
+/// Name of Argo CD's own cluster among its destinations.
+const IN_CLUSTER: &str = "in-cluster";
+
+/// Table of fields.
+pub(crate) const FIELDS: TableShape = TableShape { rows: "fields", columns: &["field", "value"], optional: false };
 
 /// The fields of the last operation.
 const OF_OPERATION: [&str; 5] = ["phase", "message", "retries", "retry limit", "revision"];
 
-/// What `{object} reports` means for an Application.
-pub(crate) async fn reports(scene: &Scene, name: &str, step: &Step) -> Result<(), StepError> {
+/// Runs the step `{object} reports` for an Application.
+pub(crate) async fn reports(context: &ScenarioContext, name: &str, step: &Step) -> Result<(), StepError> {
     let mut fields = Vec::new();
-    for row in DataTable::of(step, "fields", &FIELD_COLUMNS)?.rows() {
-        fields.push((row.needed("field")?.to_owned(), scene.names.fill(row.needed("value")?)));
+    for row in DataTable::of(step, &FIELDS)?.rows() {
+        fields.push((row.needed("field")?.to_owned(), context.ledger.names.fill(row.needed("value")?)));
     }
     // A repository that is gone has none.
     let of_commit = fields.iter().any(|(field, _)| field == "revision");
-    let latest = if of_commit { latest(scene, name).await? } else { String::new() };
+    let latest = if of_commit { latest(context, name).await? } else { String::new() };
     let said: Vec<String> = fields.iter().map(|(field, value)| format!("{field} {value}")).collect();
-    wait(scene, name, &said.join("; "), limits::SYNCED, |object| {
+    wait(context, name, &said.join("; "), limits::SYNCED, |object| {
         for (field, wanted) in &fields {
             let is = field_of(object, field, &latest);
             if !field_fits(field, is.as_deref(), wanted) {
@@ -111,70 +106,36 @@ pub(crate) async fn reports(scene: &Scene, name: &str, step: &Step) -> Result<()
     .await
 }
 
-/// Waits for something that the Application says since it was last asked for something.
-pub(crate) async fn wait(
-    scene: &Scene,
-    name: &str,
-    expectation: &str,
-    limit: Duration,
-    mut check: impl FnMut(Object<'_>) -> Verdict,
-) -> Result<(), StepError> {
-    let application = scene.application(name)?;
-    let (hub, watched) = (scene.hub(), application.watched());
-    scene.wait(&hub, &watched, expectation, limit, |objects| present(&application, objects, &mut check)).await?;
-    Ok(())
-}
-
-/// Watches that the Application goes on saying something.
-pub(crate) async fn stays(
-    scene: &Scene,
-    name: &str,
-    expectation: &str,
-    time: Duration,
-    mut check: impl FnMut(Object<'_>) -> Verdict,
-) -> Result<(), StepError> {
-    let application = scene.application(name)?;
-    let (hub, watched) = (scene.hub(), application.watched());
-    scene.stays(&hub, &watched, expectation, time, |objects| present(&application, objects, &mut check)).await
-}
-
-/// What isn't so of the last operation may become so, unless that has ended and no other will begin by itself.
-pub(crate) fn unless_final(object: Object<'_>, what: String) -> Verdict {
-    let ended = object.at("/operation").is_none() && object.at("/status/operationState/finishedAt").is_some();
-    let automated = object.at("/spec/syncPolicy/automated").is_some();
-    if ended && !automated { Verdict::Never(format!("the sync has ended, and {what}")) } else { Verdict::Pending(what) }
-}
-
-/// The check of the Application, once there is one.
-fn present(application: &Application, objects: &Objects, check: &mut impl FnMut(Object<'_>) -> Verdict) -> Verdict {
-    let there = objects.get(&application.name);
-    there.map_or_else(|| Verdict::Pending("there is no such Application".into()), |value| check(Object::new(value)))
-}
-
 /// The latest commit of the Application's repository.
-pub(crate) async fn latest(scene: &Scene, name: &str) -> Result<String, StepError> {
-    let application = scene.application(name)?;
-    Ok(repository(scene, &application.repository)?.head().await?)
+pub(crate) async fn latest(context: &ScenarioContext, name: &str) -> Result<String, StepError> {
+    let application = context.application(name)?;
+    Ok(repository(context, &application.repository)?.head().await?)
 }
 
-async fn create(scene: &mut Scene, name: &str, of: &str, member: &str, spec: Value) -> Result<(), StepError> {
-    let member = scene.names.get(member)?;
-    let namespace = namespace_on(scene, &member).await?;
+async fn create(
+    context: &mut ScenarioContext,
+    name: &str,
+    of: &str,
+    member: &str,
+    spec: Value,
+) -> Result<(), StepError> {
+    let member = context.ledger.names.get(member)?;
+    let namespace = namespace_on(context, &member).await?;
     let destination = json!({"name": member, "namespace": namespace});
-    create_for(scene, name, of, Some(member), destination, spec).await
+    create_for(context, name, of, Some(member), destination, spec).await
 }
 
 /// Makes an Application; what its spec says counts before the destination.
-pub(crate) async fn create_for(
-    scene: &mut Scene,
+async fn create_for(
+    context: &mut ScenarioContext,
     name: &str,
     of: &str,
     member: Option<String>,
     destination: Value,
     mut spec: Value,
 ) -> Result<(), StepError> {
-    let url = repository(scene, of)?.url();
-    let real = scene.names.make(name);
+    let url = repository(context, of)?.url();
+    let real = context.ledger.names.make(name);
     for (key, value) in [
         ("project", json!("default")),
         ("destination", destination),
@@ -182,15 +143,16 @@ pub(crate) async fn create_for(
     ] {
         fill(&mut spec[key], value);
     }
-    let part = |key: &str| spec["destination"][key].as_str().unwrap_or_default().to_owned();
-    let (cluster, namespace) = (part("name"), part("namespace"));
+    let cluster = spec["destination"]["name"].as_str().unwrap_or_default().to_owned();
+    let namespace = spec["destination"]["namespace"].as_str().unwrap_or_default().to_owned();
     let object = json!({"metadata": {"name": real}, "spec": spec});
-    scene.make(kinds::APPLICATION, Some(argocd::NAMESPACE), object).await?;
-    scene.did(format!("Application/{real} of {url} for namespace {namespace} of {cluster}"));
+    context.make(kinds::APPLICATION, Some(argocd::NAMESPACE), object).await?;
     let application = Application { name: real.clone(), repository: of.to_owned(), member };
-    scene.applications.insert(name.to_owned(), application);
+    let sentence = format!("Application/{real} of {url} for namespace {namespace} of {cluster}");
+    context.did(Action::new(sentence).on(application.path()));
+    context.ledger.applications.insert(name.to_owned(), application);
     let expectation = format!("Argo CD has compared Application/{real}");
-    wait(scene, name, &expectation, limits::SYNCED, |object| match object.str("/status/sync/status") {
+    wait(context, name, &expectation, limits::SYNCED, |object| match object.str("/status/sync/status") {
         Some(_) => Verdict::Holds,
         None => Verdict::Pending("not yet".into()),
     })
@@ -211,15 +173,15 @@ fn fill(there: &mut Value, more: Value) {
 }
 
 fn field_of(object: Object<'_>, field: &str, latest: &str) -> Option<String> {
-    let text = |pointer: &str| object.str(pointer).map(ToOwned::to_owned);
     match field {
-        "sync" => text("/status/sync/status"),
-        "health" => text("/status/health/status"),
-        "phase" => text("/status/operationState/phase"),
-        "message" => text("/status/operationState/message"),
+        "sync" => object.str("/status/sync/status").map(ToOwned::to_owned),
+        "health" => object.str("/status/health/status").map(ToOwned::to_owned),
+        "phase" => object.str("/status/operationState/phase").map(ToOwned::to_owned),
+        "message" => object.str("/status/operationState/message").map(ToOwned::to_owned),
         "retries" => object.at("/status/operationState/retryCount").map(ToString::to_string),
         "retry limit" => object.at("/status/operationState/operation/retry/limit").map(ToString::to_string),
-        "revision" => text("/status/operationState/operation/sync/revision")
+        "revision" => object
+            .str("/status/operationState/operation/sync/revision")
             .map(|revision| if revision == latest { "latest" } else { "an earlier one" }.to_owned()),
         condition => {
             let mut all = argocd::conditions(&object).into_iter();

@@ -4,46 +4,25 @@ use cucumber::{given, when};
 use fleet::FleetError;
 use fleet::kinds;
 use kube::api::{Patch, PatchParams};
+use record::{Action, ObjectPath};
 use serde_json::{Value, json};
 
+use crate::context::{ScenarioContext, create};
 use crate::error::StepError;
-use crate::objects::{Placement, Scope};
+use crate::needs::needs;
+use crate::objects::{Placement, PlacementScope};
 use crate::params::{Members, NewPlacement};
-use crate::placement::{SETTINGS, choose, create_with, patch_spec, pick_all, place_namespace};
-use crate::scene::{Scene, create};
+use crate::placement_objects::{SETTINGS, choose, place_namespace};
+use crate::selected_members::pick_all;
 use crate::world::World;
 
-/// A placement (strategy RollingUpdate) with an apply strategy, as JSON.
-#[given(expr = "{placement} {string} selects {members} and applies with {string}")]
-#[when(expr = "{placement} {string} selects {members} and applies with {string}")]
-async fn selects_with(
-    world: &mut World,
-    new: NewPlacement,
-    name: String,
-    members: Members,
-    strategy: String,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    let strategy = json!({"type": "RollingUpdate", "applyStrategy": scene.json(&strategy)?});
-    create_with(scene, new, &name, &members.0, strategy, pick_all).await
-}
-
-/// Gives the placement another apply strategy, as JSON.
-#[given(expr = "placement {string} applies with {string}")]
-#[when(expr = "placement {string} applies with {string}")]
-async fn applies_with(world: &mut World, name: String, strategy: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let p = patch_spec(scene, &name, json!({"strategy": {"applyStrategy": scene.json(&strategy)?}})).await?;
-    scene.remedied(format!("{p} applies with {strategy}"));
-    Ok(())
-}
-
 /// Makes a namespace and a ConfigMap on the member, of the names that the placement's will have, with another content.
+#[needs(names_ahead: true)]
 #[given(expr = "{string} has a ConfigMap already where placement {string} will put one")]
 async fn is_there_already(world: &mut World, member: String, placement: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let namespace = content(&scene.names.make(&placement));
-    let cluster = scene.fleet.member(&scene.names.get(&member)?).await?.cluster;
+    let context = world.context();
+    let namespace = content(&context.ledger.names.make(&placement));
+    let cluster = context.fleet.member(&context.ledger.names.get(&member)?).await?.cluster;
     let objects = [
         (kinds::NAMESPACE, None, json!({"metadata": {"name": namespace}})),
         (
@@ -55,26 +34,29 @@ async fn is_there_already(world: &mut World, member: String, placement: String) 
     for (kind, namespace, value) in objects {
         create(&cluster, kind, namespace, value).await?;
     }
-    scene.induced(format!("ConfigMap/{namespace}/{SETTINGS} created on {} by somebody", cluster.name));
+    let path = ObjectPath::new(kinds::CONFIG_MAP.kind, Some(&namespace), SETTINGS);
+    context.induced(Action::new(format!("{path} created on {} by somebody", cluster.name)).on(path));
     Ok(())
 }
 
 /// Changes the placement's ConfigMap on a member, past the hub.
 #[when(expr = "somebody changes the ConfigMap of placement {string} on {string}")]
 async fn is_changed(world: &mut World, placement: String, member: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let p = scene.placement(&placement)?;
-    let cluster = scene.fleet.member(&scene.names.get(&member)?).await?.cluster;
+    let context = world.context();
+    let p = context.placement(&placement)?;
+    let cluster = context.fleet.member(&context.ledger.names.get(&member)?).await?.cluster;
     let patch = Patch::Merge(json!({"data": {"revision": "changed on the member"}}));
     let api = kinds::CONFIG_MAP.api(&cluster.client, Some(&p.content));
     let patched = api.patch(SETTINGS, &PatchParams::default(), &patch).await;
     patched.map_err(FleetError::api(&cluster.name, format!("change ConfigMap/{}/{SETTINGS}", p.content)))?;
-    scene.induced(format!("ConfigMap/{}/{SETTINGS} changed on {}", p.content, cluster.name));
+    let path = ObjectPath::new(kinds::CONFIG_MAP.kind, Some(&p.content), SETTINGS);
+    context.induced(Action::new(format!("{path} changed on {}", cluster.name)).on(path));
     Ok(())
 }
 
 /// A second placement of what another places: of its namespace with all that is in it, or, in one namespace, of its
 /// ConfigMap.
+#[needs(placement_scope: |call| call.parameter())]
 #[when(expr = "{placement} {string} selects what placement {string} places, for {members}")]
 async fn selects_the_same(
     world: &mut World,
@@ -83,56 +65,59 @@ async fn selects_the_same(
     other: String,
     members: Members,
 ) -> Result<(), StepError> {
-    let scene = world.scene();
-    let content = scene.placement(&other)?.content;
-    let real = scene.names.make(&name);
+    let context = world.context();
+    let content = context.placement(&other)?.content;
+    let real = context.ledger.names.make(&name);
     let (scope, selector) = if new.namespaced {
-        (Scope::Namespace(content.clone()), json!({"version": "v1", "kind": "ConfigMap", "name": SETTINGS}))
+        (PlacementScope::Namespace(content.clone()), json!({"version": "v1", "kind": "ConfigMap", "name": SETTINGS}))
     } else {
-        (Scope::Cluster, json!({"version": "v1", "kind": "Namespace", "name": content}))
+        (PlacementScope::Cluster, json!({"version": "v1", "kind": "Namespace", "name": content}))
     };
-    make(scene, &name, &real, scope, content, selector, &members).await
+    make(context, &name, &real, scope, content, selector, &members.0).await
 }
 
-/// A ResourcePlacement whose namespace nothing puts on the members.
-#[given(expr = "a namespaced placement {string} selects {members}, where its namespace isn't")]
-async fn without_namespace(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
-    let scene = world.scene();
-    let real = scene.names.make(&name);
+/// Creates a ResourcePlacement whose namespace nothing puts on the members.
+pub(crate) async fn make_without_namespace(
+    context: &mut ScenarioContext,
+    name: &str,
+    members: &[String],
+) -> Result<(), StepError> {
+    let real = context.ledger.names.make(name);
     let content = content(&real);
-    scene.make(kinds::NAMESPACE, None, json!({"metadata": {"name": content}})).await?;
+    context.make(kinds::NAMESPACE, None, json!({"metadata": {"name": content}})).await?;
     let settings = json!({"metadata": {"name": SETTINGS}, "data": {"revision": "0"}});
-    scene.make(kinds::CONFIG_MAP, Some(&content), settings).await?;
+    context.make(kinds::CONFIG_MAP, Some(&content), settings).await?;
     let selector = json!({"version": "v1", "kind": "ConfigMap", "name": SETTINGS});
-    make(scene, &name, &real, Scope::Namespace(content.clone()), content, selector, &members).await
+    make(context, name, &real, PlacementScope::Namespace(content.clone()), content, selector, members).await
 }
 
 /// Places the namespace of a ResourcePlacement, without its contents, on the members that the ResourcePlacement selects.
 #[when(expr = "the namespace of placement {string} is placed too")]
 async fn namespace_placed(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let p = scene.placement(&name)?;
-    place_namespace(scene, &p.name, &p.content, &p.choice).await?;
-    scene.remedied(format!("a ClusterResourcePlacement places namespace {}", p.content));
+    let context = world.context();
+    let p = context.placement(&name)?;
+    place_namespace(context, &p.name, &p.content, &p.choice).await?;
+    context.remedied(format!("a ClusterResourcePlacement places namespace {}", p.content));
     Ok(())
 }
 
 async fn make(
-    scene: &mut Scene,
+    context: &mut ScenarioContext,
     name: &str,
     real: &str,
-    scope: Scope,
+    scope: PlacementScope,
     content: String,
     mut selector: Value,
-    members: &Members,
+    members: &[String],
 ) -> Result<(), StepError> {
     selector["group"] = "".into();
-    let choice = choose(scene, real, &members.0)?;
+    let choice = choose(context, real, members)?;
     let spec =
         json!({"resourceSelectors": [selector], "policy": pick_all(&choice), "strategy": {"type": "RollingUpdate"}});
     let (kind, namespace) = (scope.placement(), scope.namespace().map(ToOwned::to_owned));
-    scene.make(kind, namespace.as_deref(), json!({"metadata": {"name": real}, "spec": spec})).await?;
-    scene.induced(format!("{}/{real} selects what is in namespace {content}", kind.kind));
+    context.make(kind, namespace.as_deref(), json!({"metadata": {"name": real}, "spec": spec})).await?;
+    let sentence = format!("{}/{real} selects what is in namespace {content}", kind.kind);
+    context.induced(Action::new(sentence).on(ObjectPath::new(kind.kind, namespace.as_deref(), real)));
     let placement = Placement {
         choice,
         name: real.to_owned(),
@@ -143,7 +128,7 @@ async fn make(
         snapshots_by_runs: false,
         enveloped: false,
     };
-    scene.placements.insert(name.to_owned(), placement);
+    context.ledger.placements.insert(name.to_owned(), placement);
     Ok(())
 }
 

@@ -1,16 +1,13 @@
 //! A placement's bindings, as a scenario prepares them.
 
+use diagnosis::kubefleet::{PARENT_PLACEMENT, WORK_CLEANUP_FINALIZER};
 use fleet::{FIELD_MANAGER, FleetError};
 use futures::future::try_join_all;
 use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::json;
 
+use crate::context::ScenarioContext;
 use crate::error::StepError;
-use crate::objects::PARENT;
-use crate::scene::Scene;
-
-/// What the hub-agent holds a binding by once it is bound, until its Works are gone.
-const FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
 
 /// Gives the placement's bindings the finalizer that the hub-agent otherwise gives them in the moment in which a first
 /// update run begins with them.
@@ -18,21 +15,21 @@ const FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
 /// These two writes conflict now and then. When the run's status conflicts too, at the next look, the run has no record that it
 /// began with the cluster, and where the resources don't become available it never gets stuck and never ends (KF-UR-008).
 /// On a busy machine that happened to one of some hundred runs (v0.1.2). A scenario that isn't about it must not depend on it.
-pub(crate) async fn hold(scene: &Scene, placement: &str) -> Result<(), StepError> {
-    let p = scene.placement(placement)?;
-    let (kind, hub) = (p.scope.binding(), scene.hub());
+pub(crate) async fn hold(context: &ScenarioContext, placement: &str) -> Result<(), StepError> {
+    let p = context.placement(placement)?;
+    let (kind, hub) = (p.scope.binding(), context.hub());
     let api = kind.api(&hub.client, p.scope.namespace());
-    let failed = |action: &str| FleetError::api("hub", format!("{action} the bindings of {}", p.name));
-    let params = ListParams::default().labels(&format!("{PARENT}={}", p.name));
-    let bindings = api.list_metadata(&params).await.map_err(failed("list"))?;
+    let params = ListParams::default().labels(&format!("{PARENT_PLACEMENT}={}", p.name));
+    let bindings =
+        api.list_metadata(&params).await.map_err(FleetError::api("hub", format!("list the bindings of {}", p.name)))?;
     // Applied, so that the finalizers of others stay and no other write is in its way.
     let manager = PatchParams::apply(FIELD_MANAGER);
     let holds = bindings.items.iter().filter_map(|b| b.metadata.name.as_deref()).map(|name| {
         let (api, manager) = (&api, &manager);
-        let metadata = json!({"name": name, "finalizers": [FINALIZER]});
+        let metadata = json!({"name": name, "finalizers": [WORK_CLEANUP_FINALIZER]});
         let held = json!({"apiVersion": kind.api_version(), "kind": kind.kind, "metadata": metadata});
         async move { api.patch(name, manager, &Patch::Apply(held)).await }
     });
-    try_join_all(holds).await.map_err(failed("hold"))?;
+    try_join_all(holds).await.map_err(FleetError::api("hub", format!("hold the bindings of {}", p.name)))?;
     Ok(())
 }

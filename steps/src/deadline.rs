@@ -1,31 +1,32 @@
-//! When a scenario has to have ended.
+//! Deadline of a scenario.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// When a scenario has to have ended. Clones share it: what a step waits for on purpose, its runner allows for.
+/// Deadline of a scenario. Clones share the same moment: if a step waits on purpose, it puts off the deadline that the
+/// scenario's runner watches.
 #[derive(Clone, Debug)]
 pub struct Deadline(Arc<Mutex<Instant>>);
 
 impl Deadline {
-    /// So long from now.
+    /// Creates a deadline that lies `limit` in the future.
     #[must_use]
     pub fn after(limit: Duration) -> Self {
         Self(Arc::new(Mutex::new(Instant::now() + limit)))
     }
 
-    /// Puts it off.
+    /// Puts the deadline off.
     pub fn put_off(&self, by: Duration) {
         *self.at() += by;
     }
 
-    /// How long until then.
+    /// Returns the time until the deadline; zero after the deadline.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.at().saturating_duration_since(Instant::now())
     }
 
-    /// How long since then.
+    /// Returns the time since the deadline; zero before the deadline.
     #[must_use]
     pub fn overdue(&self) -> Duration {
         Instant::now().saturating_duration_since(*self.at())

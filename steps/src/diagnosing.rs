@@ -4,119 +4,55 @@ use std::time::Duration;
 
 use cucumber::gherkin::Step;
 use cucumber::{then, when};
-use diagnosis::{Evidence, Finding};
+use diagnosis::Finding;
+use record::RecordedEvent;
 use tokio::time::Instant;
 
+use crate::context::ScenarioContext;
 use crate::error::StepError;
+use crate::needs::{StepRole, TableShape, needs};
 use crate::params::{CodeParam, ObjectRef};
-use crate::record::What;
-use crate::scene::Scene;
+use crate::pauses::between_reads;
+use crate::phrases::{BecauseOf, ForMember, WithinSeconds};
 use crate::wording;
 use crate::world::World;
 
-/// The diagnosis of the object has this code, and nothing that it finds in this scenario has another root. With a table
-/// (columns `object`, `value`), its evidence names, in this order, these objects (kind and name, `{name}` filled in) with
-/// values that contain these.
-#[then(expr = "the diagnosis of {object} is {code}")]
-async fn is(world: &mut World, object: ObjectRef, code: CodeParam, step: &Step) -> Result<(), StepError> {
-    let scene = world.scene();
-    let wanted = Wanted::new(scene, &object, code)?;
-    wanted.check(scene, &diagnose(scene).await?, step)
-}
+/// Table of evidence.
+const EVIDENCE: TableShape = TableShape { rows: "evidence", columns: &["object", "value"], optional: true };
 
-/// The diagnosis of the object has this code for this member, and nothing has another root. The table is the same.
-#[then(expr = "the diagnosis of {object} is {code} for {string}")]
-async fn is_for(
+/// The diagnosis of the object has this code, and nothing that it finds in this scenario has another root.
+///
+/// ` for "member-1"`: the code is about this member. `, because of KF-MC-001`: the finding hangs under a root that has the second code.
+/// `within 60 seconds `: for a diagnosis that rests on something which takes time, such as the age of a heartbeat.
+///
+/// With a table (columns `object`, `value`), the finding's evidence names, in this order, these objects (kind and name, `{name}` filled
+/// in) with values that contain these.
+#[needs(role: Some(StepRole::AssertsDiagnosis), table: |_| Some(EVIDENCE))]
+#[then(expr = "{within?}the diagnosis of {object} is {code}{for member?}{because of?}")]
+async fn is(
     world: &mut World,
+    limit: WithinSeconds,
     object: ObjectRef,
     code: CodeParam,
-    member: String,
+    member: ForMember,
+    root: BecauseOf,
     step: &Step,
 ) -> Result<(), StepError> {
-    let scene = world.scene();
-    let wanted = Wanted::new(scene, &object, code)?.on(scene, &member)?;
-    wanted.check(scene, &diagnose(scene).await?, step)
-}
-
-/// The diagnosis of the object has the first code, hanging under a root that has the second, and nothing has another
-/// root. The table is the same, about the first.
-#[then(expr = "the diagnosis of {object} is {code}, because of {code}")]
-async fn is_because_of(
-    world: &mut World,
-    object: ObjectRef,
-    code: CodeParam,
-    root: CodeParam,
-    step: &Step,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    let wanted = Wanted::new(scene, &object, code)?.because_of(root);
-    wanted.check(scene, &diagnose(scene).await?, step)
-}
-
-/// The diagnosis of the object has the first code for this member, hanging under a root that has the second, and nothing
-/// has another root. The table is the same, about the first.
-#[then(expr = "the diagnosis of {object} is {code} for {string}, because of {code}")]
-async fn is_for_because_of(
-    world: &mut World,
-    object: ObjectRef,
-    code: CodeParam,
-    member: String,
-    root: CodeParam,
-    step: &Step,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    let wanted = Wanted::new(scene, &object, code)?.on(scene, &member)?.because_of(root);
-    wanted.check(scene, &diagnose(scene).await?, step)
-}
-
-/// As without `within`, but what the diagnosis rests on, such as the age of a heartbeat, takes time. The table is the same.
-#[then(expr = "within {int} seconds the diagnosis of {object} is {code}")]
-async fn is_within(
-    world: &mut World,
-    seconds: u64,
-    object: ObjectRef,
-    code: CodeParam,
-    step: &Step,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    within(scene, seconds, Wanted::new(scene, &object, code)?, step).await
-}
-
-/// As without `within`, but what the diagnosis rests on takes time. The table is the same.
-#[then(expr = "within {int} seconds the diagnosis of {object} is {code} for {string}")]
-async fn is_for_within(
-    world: &mut World,
-    seconds: u64,
-    object: ObjectRef,
-    code: CodeParam,
-    member: String,
-    step: &Step,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    within(scene, seconds, Wanted::new(scene, &object, code)?.on(scene, &member)?, step).await
-}
-
-/// As without `within`, but what the diagnosis rests on takes time. The table is the same.
-#[then(expr = "within {int} seconds the diagnosis of {object} is {code} for {string}, because of {code}")]
-async fn is_for_because_of_within(
-    world: &mut World,
-    seconds: u64,
-    object: ObjectRef,
-    code: CodeParam,
-    member: String,
-    root: CodeParam,
-    step: &Step,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    let wanted = Wanted::new(scene, &object, code)?.on(scene, &member)?.because_of(root);
-    within(scene, seconds, wanted, step).await
+    let context = world.context();
+    let wanted = ExpectedFinding::new(context, &object, code)?;
+    let member = member.0.map(|member| context.ledger.names.get(&member)).transpose()?;
+    let wanted = ExpectedFinding { member, root: root.0.map(|root| root.0), ..wanted };
+    match limit.0 {
+        Some(seconds) => within(context, seconds, wanted, step).await,
+        None => wanted.check(context, &diagnose(context).await?, step),
+    }
 }
 
 /// The diagnosis finds nothing wrong with anything of this scenario.
 #[then("the diagnosis finds nothing")]
 #[when("the diagnosis finds nothing")]
 async fn nothing(world: &mut World) -> Result<(), StepError> {
-    let findings = diagnose(world.scene()).await?;
+    let findings = diagnose(world.context()).await?;
     if findings.is_empty() {
         return Ok(());
     }
@@ -126,29 +62,34 @@ async fn nothing(world: &mut World) -> Result<(), StepError> {
 /// Nothing tells when the diagnosis will change its mind: it reads the age of things, which no watch tells.
 const PAUSE: Duration = Duration::from_secs(5);
 
-async fn within(scene: &Scene, seconds: u64, wanted: Wanted, step: &Step) -> Result<(), StepError> {
+async fn within(
+    context: &ScenarioContext,
+    seconds: u64,
+    wanted: ExpectedFinding,
+    step: &Step,
+) -> Result<(), StepError> {
     let deadline = Instant::now() + Duration::from_secs(seconds);
     loop {
-        let findings = scene.diagnose().await?;
-        let checked = wanted.check(scene, &findings, step);
+        let findings = context.diagnose().await?;
+        let checked = wanted.check(context, &findings, step);
         let late = Instant::now() > deadline;
         if checked.is_ok() || late {
-            scene.recorder.add(What::Diagnosed { findings });
+            context.recorder.add(RecordedEvent::Diagnosed { findings });
             return checked.map_err(|e| StepError::Differs(format!("after {seconds} s: {e}")));
         }
-        tokio::time::sleep(PAUSE).await;
+        between_reads(PAUSE).await;
     }
 }
 
-async fn diagnose(scene: &Scene) -> Result<Vec<Finding>, StepError> {
-    let findings = scene.diagnose().await?;
-    scene.recorder.add(What::Diagnosed { findings: findings.clone() });
+async fn diagnose(context: &ScenarioContext) -> Result<Vec<Finding>, StepError> {
+    let findings = context.diagnose().await?;
+    context.recorder.add(RecordedEvent::Diagnosed { findings: findings.clone() });
     Ok(findings)
 }
 
 /// A finding that a step wants to see, and where it should stand among all of the scenario's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct ExpectedFinding {
     code: String,
     kind: String,
     name: String,
@@ -157,14 +98,14 @@ struct Wanted {
     root: Option<String>,
 }
 
-impl Wanted {
-    fn new(scene: &Scene, object: &ObjectRef, code: CodeParam) -> Result<Self, StepError> {
-        let kind = scene.find(object)?.kind.kind.to_owned();
+impl ExpectedFinding {
+    fn new(context: &ScenarioContext, object: &ObjectRef, code: CodeParam) -> Result<Self, StepError> {
+        let kind = context.find(object)?.kind.kind.to_owned();
         let name = match object {
-            ObjectRef::Placement(name) => scene.placement(name)?.name,
-            ObjectRef::UpdateRun(name) => scene.run(name)?.name,
-            ObjectRef::Member(member) => scene.names.get(member)?,
-            ObjectRef::Application(name) => scene.application(name)?.name,
+            ObjectRef::Placement(name) => context.placement(name)?.name,
+            ObjectRef::UpdateRun(name) => context.run(name)?.name,
+            ObjectRef::Member(member) => context.ledger.names.get(member)?,
+            ObjectRef::Application(name) => context.application(name)?.name,
             _ => {
                 let text = "findings are about placements, update runs, members and applications";
                 return Err(StepError::Feature(text.into()));
@@ -173,24 +114,16 @@ impl Wanted {
         Ok(Self { code: code.0, kind, name, ..Self::default() })
     }
 
-    fn on(self, scene: &Scene, member: &str) -> Result<Self, StepError> {
-        Ok(Self { member: Some(scene.names.get(member)?), ..self })
-    }
-
-    fn because_of(self, root: CodeParam) -> Self {
-        Self { root: Some(root.0), ..self }
-    }
-
-    fn check(&self, scene: &Scene, findings: &[Finding], step: &Step) -> Result<(), StepError> {
+    fn check(&self, context: &ScenarioContext, findings: &[Finding], step: &Step) -> Result<(), StepError> {
         let finding = self.among(findings).map_err(StepError::Differs)?;
-        evidence(scene, finding, step)
+        evidence(context, finding, step)
     }
 
     /// The finding, when it and all roots are as wanted.
     fn among<'a>(&self, findings: &'a [Finding]) -> Result<&'a Finding, String> {
         let root_code = self.root.as_ref().unwrap_or(&self.code);
-        let found = |root: &'a Finding| root.flatten().find(|f| self.is(f)).map(|f| (root, f));
-        let all: Vec<_> = findings.iter().filter_map(found).collect();
+        let all = findings.iter().filter_map(|root| Some((root, root.flatten().find(|f| self.is(f))?)));
+        let all: Vec<_> = all.collect();
         let Some((root, finding)) = all.iter().find(|(root, _)| root.code.0 == *root_code).or(all.first()).copied()
         else {
             return Err(format!("the diagnosis has no {self}; it finds {}", list(findings)));
@@ -220,14 +153,14 @@ impl Wanted {
     }
 }
 
-impl std::fmt::Display for Wanted {
+impl std::fmt::Display for ExpectedFinding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} for {}/{}", self.code, self.kind, self.name)?;
         self.member.as_ref().map_or(Ok(()), |member| write!(f, " ({member})"))
     }
 }
 
-fn evidence(scene: &Scene, finding: &Finding, step: &Step) -> Result<(), StepError> {
+fn evidence(context: &ScenarioContext, finding: &Finding, step: &Step) -> Result<(), StepError> {
     let Some(table) = &step.table else { return Ok(()) };
     let [header, rows @ ..] = &table.rows[..] else { return Ok(()) };
     if header[..] != ["object", "value"] {
@@ -236,11 +169,11 @@ fn evidence(scene: &Scene, finding: &Finding, step: &Step) -> Result<(), StepErr
     // Each row from where the one before was found, and that one too: two rows may be about the same evidence. The order is
     // the one in which a person would follow it.
     let mut left = &finding.evidence[..];
-    let can = scene.fleet.capabilities();
+    let can = context.fleet.capabilities();
     for row in rows {
-        let (object, value) = (scene.words(&row[0]), scene.names.fill(&wording::evidence(&can, &row[1])));
-        let fits = |e: &Evidence| e.object.contains(&object) && e.value.contains(&value);
-        if let Some(place) = left.iter().position(fits) {
+        let (object, value) = (context.words(&row[0]), context.ledger.names.fill(&wording::evidence(&can, &row[1])));
+        let place = left.iter().position(|e| e.object.to_string().contains(&object) && e.value.contains(&value));
+        if let Some(place) = place {
             left = &left[place..];
         } else {
             let there: Vec<String> = finding.evidence.iter().map(|e| format!("{}: {}", e.object, e.value)).collect();
@@ -267,7 +200,7 @@ mod tests {
     use diagnosis::Finding;
     use serde_json::{Value, json};
 
-    use super::Wanted;
+    use super::ExpectedFinding;
 
     fn finding(code: &str, kind: &str, name: &str, consequences: &[Value]) -> Value {
         json!({
@@ -281,9 +214,9 @@ mod tests {
         values.iter().map(|v| serde_json::from_value(v.clone()).expect("a finding")).collect()
     }
 
-    fn wanted(code: &str, kind: &str, name: &str, root: Option<&str>) -> Wanted {
+    fn wanted(code: &str, kind: &str, name: &str, root: Option<&str>) -> ExpectedFinding {
         let [code, kind, name] = [code, kind, name].map(str::to_owned);
-        Wanted { code, kind, name, member: Some("east".into()), root: root.map(str::to_owned) }
+        ExpectedFinding { code, kind, name, member: Some("east".into()), root: root.map(str::to_owned) }
     }
 
     #[test]
@@ -295,7 +228,7 @@ mod tests {
         assert!(wanted("KF-MC-001", "MemberCluster", "east", None).among(&one).is_ok());
         assert!(wanted("KF-UR-006", "Run", "r", Some("KF-MC-001")).among(&one).is_ok());
 
-        let error = |w: Wanted, f: &[Finding]| w.among(f).expect_err("not as wanted");
+        let error = |w: ExpectedFinding, f: &[Finding]| w.among(f).expect_err("not as wanted");
         let not_root = error(wanted("KF-AP-001", "Placement", "web", None), &one);
         assert!(not_root.contains("isn't the root: it hangs under KF-MC-001"), "{not_root}");
         let wrong_root = error(wanted("KF-AP-001", "Placement", "web", Some("KF-WS-001")), &one);

@@ -1,15 +1,18 @@
 //! Steps about fields of objects that are no conditions, as the guides show them in YAML.
 
 use cucumber::gherkin::Step;
-use cucumber::{given, then};
+use cucumber::{given, then, when};
 use fleet::observe::Verdict;
-use serde_json::Value;
+use record::{Action, ObjectPath};
+use serde_json::{Value, json};
 
+use crate::application::FIELDS;
+use crate::context::ScenarioContext;
 use crate::error::StepError;
+use crate::kubectl_get;
 use crate::limits;
+use crate::needs::needs;
 use crate::params::ObjectRef;
-use crate::scene::Scene;
-use crate::tables;
 use crate::wording;
 use crate::world::World;
 
@@ -17,15 +20,16 @@ use crate::world::World;
 /// `status.policySnapshotIndexUsed`, `metadata.labels.kubernetes-fleet.io/taskType` or `status.stagesStatus.0.stageName`,
 /// and `value`: `{name}` stands for the real name of what the scenario calls so, `*` at the end for anything, `A or B` for
 /// one of both, `absent` for no such field.
+#[needs(table: |_| Some(FIELDS))]
 #[given(expr = "{object} has")]
 #[then(expr = "{object} has")]
 async fn has(world: &mut World, object: ObjectRef, step: &Step) -> Result<(), StepError> {
-    let scene = world.scene();
-    let wanted = table(scene, step)?;
-    let found = scene.find(&object)?;
-    let (hub, kind) = (scene.hub(), found.kind.kind);
+    let context = world.context();
+    let wanted = table(context, step)?;
+    let found = context.find(&object)?;
+    let (hub, kind) = (context.hub(), found.kind.kind);
     let said: Vec<String> = wanted.iter().map(|(field, value)| format!("{field} {value}")).collect();
-    scene
+    context
         .wait(&hub, &found.watched, &said.join("; "), limits::REPORTED, |objects| match found.pick(objects) {
             None => Verdict::Pending(format!("there is no such {kind}")),
             Some(value) => check(&wanted, value),
@@ -34,7 +38,23 @@ async fn has(world: &mut World, object: ObjectRef, step: &Step) -> Result<(), St
     Ok(())
 }
 
-fn table(scene: &Scene, step: &Step) -> Result<Vec<(String, String)>, StepError> {
+/// Changes the object's spec (JSON merge patch), as a repair. After a change of a member's `heartbeatPeriodSeconds`, the hub-agent creates
+/// again what is missing in the member's namespace.
+#[given(expr = "{object} gets {string}")]
+#[when(expr = "{object} gets {string}")]
+async fn gets(world: &mut World, object: ObjectRef, spec: String) -> Result<(), StepError> {
+    let context = world.context();
+    let found = context.find(&object)?;
+    let name = found.name().ok_or_else(|| StepError::Feature("only an object with a name can be changed".into()))?;
+    let patch = json!({"spec": context.json(&spec)?});
+    let namespace = found.watched.namespace.as_deref();
+    context.patch(found.kind, namespace, name, patch).await?;
+    let path = ObjectPath::new(found.kind.kind, namespace, name);
+    context.remedied(Action::new(format!("{}/{name} got {spec}", found.kind.kind)).on(path));
+    Ok(())
+}
+
+fn table(context: &ScenarioContext, step: &Step) -> Result<Vec<(String, String)>, StepError> {
     let rows = step.table.as_ref().map(|t| &t.rows[..]);
     let Some([header, rows @ ..]) = rows else {
         return Err(StepError::Feature("this step needs a table of fields".into()));
@@ -42,9 +62,12 @@ fn table(scene: &Scene, step: &Step) -> Result<Vec<(String, String)>, StepError>
     if header[..] != ["field", "value"] {
         return Err(StepError::Feature("the table of fields has the columns `field` and `value`".into()));
     }
-    let can = scene.fleet.capabilities();
-    let value = |row: &[String]| scene.names.fill(&wording::field(&can, &row[0], &row[1]));
-    Ok(rows.iter().map(|row| (row[0].clone(), value(row))).collect())
+    let can = context.fleet.capabilities();
+    let rows = rows.iter().map(|row| {
+        let value = wording::field(&can, &row[0], &row[1]);
+        (row[0].clone(), context.ledger.names.fill(&value))
+    });
+    Ok(rows.collect())
 }
 
 fn check(wanted: &[(String, String)], object: &Value) -> Verdict {
@@ -52,7 +75,7 @@ fn check(wanted: &[(String, String)], object: &Value) -> Verdict {
         let is = at(object, path).map(text);
         let fits = match &is {
             None => value == "absent",
-            Some(is) => value != "absent" && tables::fits(is, value),
+            Some(is) => value != "absent" && kubectl_get::fits(is, value),
         };
         if !fits {
             let is = is.unwrap_or_else(|| "absent".into());
@@ -62,7 +85,7 @@ fn check(wanted: &[(String, String)], object: &Value) -> Verdict {
     Verdict::Holds
 }
 
-/// The value at a path. Keys may have dots in them: the longest one that fits is taken.
+/// Returns the value at a path. Keys may contain dots; the longest key that fits is taken.
 fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     if path.is_empty() {
         return Some(value);
@@ -71,8 +94,10 @@ fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
         let (index, rest) = path.split_once('.').unwrap_or((path, ""));
         return at(list.get(index.parse::<usize>().ok()?)?, rest);
     }
-    let rest = |key: &String| path.strip_prefix(key.as_str()).filter(|r| r.is_empty() || r.starts_with('.'));
-    let fitting = value.as_object()?.iter().filter_map(|(key, value)| Some((key, value, rest(key)?)));
+    let fitting = value.as_object()?.iter().filter_map(|(key, value)| {
+        let rest = path.strip_prefix(key.as_str()).filter(|r| r.is_empty() || r.starts_with('.'))?;
+        Some((key, value, rest))
+    });
     let (_, value, rest) = fitting.max_by_key(|(key, ..)| key.len())?;
     at(value, rest.trim_start_matches('.'))
 }

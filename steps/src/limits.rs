@@ -1,5 +1,5 @@
-//! How long each kind of wait may take. Each is several times what was measured, so that a slow machine passes, and far
-//! from forever, so that a lost event fails. Where a number comes from a controller, it says so.
+//! Time limits of waits. Each limit is several times the measured duration, so that a slow machine passes, and far from
+//! forever, so that a lost event fails. If a number comes from a controller, the comment says so.
 
 use std::time::Duration;
 
@@ -10,8 +10,9 @@ pub const REPORTED: Duration = Duration::from_secs(90);
 /// off for up to 60 s.
 pub const AVAILABLE: Duration = Duration::from_secs(180);
 
-/// A hub-agent that is busy has what it made itself in its cache. A run that was made 0.2 s after the snapshot which it asked for
-/// failed, since there was no such snapshot (v0.1.2).
+/// A busy hub-agent has a resource snapshot that it made itself in its informer cache. Nothing that the hub-agent writes tells when: the
+/// step always lets this time pass. A run that was made 0.2 s after the snapshot that it asked for failed, since there was no such
+/// snapshot (v0.1.2).
 pub const CACHED: Duration = Duration::from_secs(1);
 
 /// A run says whether it is initialized: within 1 s.
@@ -28,7 +29,8 @@ pub const WITHDRAWN: Duration = Duration::from_secs(90);
 /// 120 s, or when it is asked for a comparison.
 pub const NOTICED: Duration = Duration::from_secs(15);
 
-/// What a sync has changed is compared again: within 2 s on Argo CD v3.2. What it missed it compares after 120 s, or when it is asked to.
+/// Argo CD compares the Application again after a sync: within 2 s on v3.2. A sync that it missed it compares after 120 s, or when it is
+/// asked to.
 pub const COMPARED: Duration = Duration::from_secs(30);
 
 /// An Application compares or syncs: within 2 s on Argo CD v3.2, and 2 s more for each further wave or phase.

@@ -2,42 +2,46 @@
 
 use cucumber::then;
 
+use crate::context::ScenarioContext;
 use crate::error::StepError;
-use crate::params::ComponentParam;
-use crate::scene::Scene;
+use crate::needs::{ProviderAbility, StepCall, needs};
+use crate::phrases::{LogLineFilter, LogOwner};
 use crate::world::World;
 
-/// The hub-agent, in which all of KubeFleet's controllers on the hub run, has logged this text; `{name}` stands for the real
-/// name of what the scenario calls so, which tells its lines from other scenarios'.
-#[then(expr = "the hub-agent has logged {string}")]
-async fn has_logged(world: &mut World, text: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let wanted = scene.words(&text);
-    logged("the hub-agent", &quoted(&scene.fleet.hub_agent_log().await?), &[&wanted])
-}
-
-/// A component of Argo CD has logged a line with both texts; `{name}` stands for the real name of what the scenario calls so.
-#[then(expr = "the {component} of Argo CD has logged {string} in a line with {string}")]
-async fn in_a_line(world: &mut World, component: ComponentParam, text: String, with: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let process = component.0.process();
-    logged(process, &log(scene, process).await?, &[&scene.names.fill(&text), &scene.names.fill(&with)])
-}
-
-/// A component of Argo CD has logged the first text, and the second stands in none of the lines that have it.
-#[then(expr = "the {component} of Argo CD has logged {string} in no line with {string}")]
-async fn in_no_line(world: &mut World, component: ComponentParam, text: String, with: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let (process, text, with) = (component.0.process(), scene.names.fill(&text), scene.names.fill(&with));
-    let log = log(scene, process).await?;
-    logged(process, &log, &[&text])?;
-    if log.lines().any(|line| line.contains(&text) && line.contains(&with)) {
-        return Err(StepError::Differs(format!("a line of {process}'s log has `{text}` and `{with}`")));
+/// The process has logged this text; in a line with another text too, or the other text in none of the lines that have the first. All of
+/// KubeFleet's controllers on the hub run in the hub-agent. `{name}` stands for the real name of what the scenario calls so, which tells
+/// its lines from other scenarios' lines.
+#[needs(ability: LogOwner::ability)]
+#[then(expr = "{process} has logged {string}{in a line with?}")]
+async fn has_logged(world: &mut World, process: LogOwner, text: String, with: LogLineFilter) -> Result<(), StepError> {
+    let context = world.context();
+    let (name, log) = match process {
+        LogOwner::HubAgent => ("the hub-agent", quoted(&context.fleet.hub_agent_log().await?)),
+        LogOwner::ArgoCd(component) => (component.process(), log(context, component.process()).await?),
+    };
+    let text = context.words(&text);
+    match with {
+        LogLineFilter::Any => logged(name, &log, &[&text]),
+        LogLineFilter::Also(with) => logged(name, &log, &[&text, &context.words(&with)]),
+        LogLineFilter::Never(with) => {
+            logged(name, &log, &[&text])?;
+            let with = context.words(&with);
+            if log.lines().any(|line| line.contains(&text) && line.contains(&with)) {
+                return Err(StepError::Differs(format!("a line of {name}'s log has `{text}` and `{with}`")));
+            }
+            Ok(())
+        }
     }
-    Ok(())
 }
 
-/// Sees to it that a line of a log has all these texts.
+impl LogOwner {
+    /// Not every provider can read the log of the hub-agent.
+    fn ability(call: &StepCall<'_>) -> Option<ProviderAbility> {
+        matches!(call.parameter(), Some(Self::HubAgent)).then_some(ProviderAbility::ReadAgentLogs)
+    }
+}
+
+/// Returns an error unless one line of a log has all these texts.
 fn logged(whose: &str, log: &str, wanted: &[&str]) -> Result<(), StepError> {
     if log.lines().any(|line| wanted.iter().all(|text| line.contains(text))) {
         return Ok(());
@@ -46,15 +50,15 @@ fn logged(whose: &str, log: &str, wanted: &[&str]) -> Result<(), StepError> {
     Err(StepError::Differs(format!("no line of {whose}'s log has `{wanted}`")))
 }
 
-/// The log of a component of Argo CD.
-async fn log(scene: &Scene, process: &str) -> Result<String, StepError> {
-    let path = scene.fleet.keeper().log(process);
+/// Returns the log of a component of Argo CD, without quoting marks.
+async fn log(context: &ScenarioContext, process: &str) -> Result<String, StepError> {
+    let path = context.fleet.supervisor().log(process);
     let read = tokio::fs::read(&path).await;
     let log = read.map_err(|e| StepError::Differs(format!("failed to read {}: {e}", path.display())))?;
     Ok(quoted(&String::from_utf8_lossy(&log)))
 }
 
-/// A log quotes messages, and what is quoted in them once more: without any of the marks.
+/// Removes all backslashes: a log quotes messages, and quotations inside them a second time.
 fn quoted(log: &str) -> String {
     log.replace('\\', "")
 }

@@ -1,21 +1,39 @@
-//! Names: a feature says "web", the fleet gets `web-k3f9`, so that scenarios can share it.
+//! Names of a scenario's objects. A feature says "web", and the fleet gets `web-k3f9`, so that scenarios can share the
+//! fleet.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StepError;
 
-/// The names of one scenario.
+/// Name of a shared member in features.
+static SHARED_MEMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bmember-(\d+)\b").expect("a valid pattern"));
+
+/// Returns the numbers of the shared members that a text of a feature names: 2 for `member-2`.
+pub fn shared_members(text: &str) -> impl Iterator<Item = usize> {
+    SHARED_MEMBER.captures_iter(text).filter_map(|found| found[1].parse().ok())
+}
+
+/// Returns the name of the RoleBinding by which a member's identity has its rights in the member's namespace on the hub.
+#[must_use]
+pub fn role_binding(member: &str) -> String {
+    format!("fleet-rolebinding-{member}")
+}
+
+/// Names of one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Names {
+pub struct ScenarioNames {
     suffix: String,
     real: BTreeMap<String, String>,
 }
 
-impl Names {
-    /// Names that end in `suffix`. Those of the fleet's members stay as they are; features call them `member-1` and so on, which
-    /// stands for the first of them if none is really called so.
+impl ScenarioNames {
+    /// Creates names that end in `suffix`. The fleet's members keep their own names. Features call the members
+    /// `member-1`, `member-2` and so on; such a name stands for the member with that number, unless a member is really
+    /// called so.
     #[must_use]
     pub fn new(suffix: &str, members: impl IntoIterator<Item = String>) -> Self {
         let members: Vec<String> = members.into_iter().collect();
@@ -25,28 +43,28 @@ impl Names {
         Self { suffix: suffix.to_owned(), real }
     }
 
-    /// What tells this scenario's names from others'.
+    /// Suffix that tells this scenario's names from those of other scenarios.
     #[must_use]
     pub fn suffix(&self) -> &str {
         &self.suffix
     }
 
-    /// The real name of a new thing.
+    /// Returns the real name for a new object, and remembers it.
     pub fn make(&mut self, name: &str) -> String {
         let real = format!("{name}-{}", self.suffix);
         self.real.insert(name.to_owned(), real.clone());
         real
     }
 
-    /// What a name stands for that nobody here has given, such as an address.
+    /// Remembers a name for a value that the scenario didn't choose, such as an address.
     pub fn call(&mut self, name: &str, real: String) {
         self.real.insert(name.to_owned(), real);
     }
 
-    /// The real name of a thing that was made before.
+    /// Returns the real name of an object that was made before.
     ///
     /// # Errors
-    /// When nothing of that name was made, with the names there are.
+    /// Returns an error, with the names that there are, if nothing of this name was made.
     pub fn get(&self, name: &str) -> Result<String, StepError> {
         self.real.get(name).cloned().ok_or_else(|| {
             let known: Vec<&str> = self.real.keys().map(String::as_str).collect();
@@ -54,8 +72,7 @@ impl Names {
         })
     }
 
-    /// Text with `{name}` replaced by the real name, and `{suffix}` by what all of them end in; braces around anything else
-    /// stay.
+    /// Replaces `{name}` in a text by the real name, and `{suffix}` by the suffix of all names. Other braces stay.
     #[must_use]
     pub fn fill(&self, text: &str) -> String {
         let text = text.replace("{suffix}", &self.suffix);
@@ -65,19 +82,19 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::ScenarioNames;
 
     #[test]
     fn members_of_other_names_are_numbered() {
-        let names = Names::new("k3f9", ["aks-east", "member-1"].map(ToOwned::to_owned));
+        let names = ScenarioNames::new("k3f9", ["aks-east", "member-1"].map(ToOwned::to_owned));
         let get = |name| names.get(name).expect("a member");
         assert_eq!([get("aks-east"), get("member-1"), get("member-2")], ["aks-east", "member-1", "member-1"]);
-        assert_eq!(Names::new("k3f9", ["east".to_owned()]).fill("on {member-1}"), "on east");
+        assert_eq!(ScenarioNames::new("k3f9", ["east".to_owned()]).fill("on {member-1}"), "on east");
     }
 
     #[test]
     fn made_names_carry_the_suffix_and_shared_ones_do_not() {
-        let mut names = Names::new("k3f9", ["member-1".to_owned()]);
+        let mut names = ScenarioNames::new("k3f9", ["member-1".to_owned()]);
         assert_eq!(names.make("web"), "web-k3f9");
         assert_eq!(names.get("web").expect("made"), "web-k3f9");
         assert_eq!(names.get("member-1").expect("shared"), "member-1");

@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::str::FromStr;
 
 use cucumber::Parameter;
-use fleet::argocd::Component;
+use fleet::argocd::ArgoCdComponent;
 
-/// One or more members, each in double quotes: `"member-1"`, `"member-1" and "member-2"`, `"a", "b" and "c"`.
+/// Members, each in double quotes: `"member-1"`, `"member-1" and "member-2"`, `"a", "b" and "c"`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(regex = r#""[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?"#, name = "members")]
 pub struct Members(pub Vec<String>);
@@ -22,11 +22,13 @@ impl FromStr for Members {
 /// An object that a scenario made or that a controller made for it:
 /// `placement "p"`, `update run "r"`, `the binding of placement "p" for "m"`,
 /// `the Work of placement "p" for "m"`, `the Work of the envelope of placement "p" for "m"`,
-/// `the approval request of update run "r" before|after stage "s"`, `the hub's namespace of member "m"`, `member "m"`,
-/// `application "a"`.
+/// `the second Work of the envelope of placement "p" for "m"`, `the policy snapshots of placement "p"`,
+/// `the approval request of update run "r" before|after stage "s"`, `member "m"`, `the hub's namespace of member "m"`,
+/// `the RoleBinding of member "m" on the hub`, `the ServiceAccount of member "m" on the hub`,
+/// `the policy on the hub that refuses the Works of placement "p"`, `application "a"`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the hub's namespace of member "[^"]+"|member "[^"]+"|application "[^"]+""#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|the hub's namespace of member "[^"]+"|member "[^"]+"|application "[^"]+""#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -41,15 +43,30 @@ pub enum ObjectRef {
         /// The member.
         member: String,
     },
-    /// What the hub gives a member of a placement.
+    /// A Work: the resources of a placement that the hub gives a member.
     Work {
         /// The placement.
         placement: String,
         /// The member.
         member: String,
-        /// Whether it was made of the placement's envelope.
+        /// True if the Work was made of the placement's envelope.
         enveloped: bool,
     },
+    /// Second Work that a scenario has made of a placement's envelope.
+    SecondWork {
+        /// The placement.
+        placement: String,
+        /// The member.
+        member: String,
+    },
+    /// All policy snapshots of a placement.
+    PolicySnapshots(String),
+    /// RoleBinding of a member's identity in the member's namespace on the hub.
+    RoleBinding(String),
+    /// ServiceAccount that the member's agent is on the hub.
+    ServiceAccount(String),
+    /// ValidatingAdmissionPolicy that refuses a placement's Works.
+    RefusingPolicy(String),
     /// A stage's approval request.
     ApprovalRequest {
         /// The run.
@@ -82,6 +99,16 @@ impl FromStr for ObjectRef {
         } else if text.starts_with("the Work") {
             let enveloped = text.starts_with("the Work of the envelope");
             Self::Work { placement: name()?, member: name()?, enveloped }
+        } else if text.starts_with("the second Work") {
+            Self::SecondWork { placement: name()?, member: name()? }
+        } else if text.starts_with("the policy snapshots") {
+            Self::PolicySnapshots(name()?)
+        } else if text.starts_with("the policy on the hub") {
+            Self::RefusingPolicy(name()?)
+        } else if text.starts_with("the RoleBinding") {
+            Self::RoleBinding(name()?)
+        } else if text.starts_with("the ServiceAccount") {
+            Self::ServiceAccount(name()?)
         } else if text.starts_with("the approval") {
             let when = if text.contains("\" before stage \"") { "before" } else { "after" };
             Self::ApprovalRequest { run: name()?, when, stage: name()? }
@@ -89,8 +116,10 @@ impl FromStr for ObjectRef {
             Self::MemberNamespace(name()?)
         } else if text.starts_with("application") {
             Self::Application(name()?)
-        } else {
+        } else if text.starts_with("member") {
             Self::Member(name()?)
+        } else {
+            return Err(format!("`{text}` is no object"));
         })
     }
 }
@@ -100,50 +129,65 @@ impl FromStr for ObjectRef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(regex = "a placement|a cluster-scoped placement|a namespaced placement", name = "placement")]
 pub struct NewPlacement {
-    /// Whether it is namespaced.
+    /// True for a ResourcePlacement.
     pub namespaced: bool,
 }
 
 impl FromStr for NewPlacement {
-    type Err = Infallible;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self { namespaced: text.contains("namespaced") })
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "a placement" | "a cluster-scoped placement" => Ok(Self { namespaced: false }),
+            "a namespaced placement" => Ok(Self { namespaced: true }),
+            _ => Err(format!("`{text}` is no new placement")),
+        }
     }
 }
 
-/// A failure code, e.g. `KF-WS-001`.
+/// A word that is meant as a failure code, e.g. `KF-WS-001`. A wrong one, such as `KF-WS-01`, is a parameter as well: the check of
+/// features names the nearest code.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
-#[param(regex = r"[A-Z]{2}-[A-Z]{2}-[0-9]{3}", name = "code")]
+#[param(regex = r"[A-Z]+-[A-Z]+-[0-9]+", name = "code")]
 pub struct CodeParam(pub String);
 
 impl FromStr for CodeParam {
-    type Err = Infallible;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(Self(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split('-').collect();
+        match parts[..] {
+            [system, area, number] if is_upper(system) && is_upper(area) && number.parse::<u32>().is_ok() => {
+                Ok(Self(text.to_owned()))
+            }
+            _ => Err(format!("`{text}` is no failure code")),
+        }
     }
+}
+
+fn is_upper(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_uppercase())
 }
 
 /// A component of Argo CD: `redis`, `repo-server` or `application-controller`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(regex = "redis|repo-server|application-controller", name = "component")]
-pub struct ComponentParam(pub Component);
+pub struct ComponentParam(pub ArgoCdComponent);
 
 impl FromStr for ComponentParam {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(Self(match text {
-            "redis" => Component::Redis,
-            "repo-server" => Component::RepoServer,
-            _ => Component::Controller,
+            "redis" => ArgoCdComponent::Redis,
+            "repo-server" => ArgoCdComponent::RepoServer,
+            _ => ArgoCdComponent::Controller,
         }))
     }
 }
 
 /// The texts between double quotes.
-fn quoted(text: &str) -> Vec<String> {
+pub(crate) fn quoted(text: &str) -> Vec<String> {
     text.split('"').skip(1).step_by(2).map(ToOwned::to_owned).collect()
 }
 

@@ -1,118 +1,84 @@
 //! Steps about the policy by which a placement chooses members.
 
-use cucumber::{given, when};
-use fleet::kinds::{CLUSTER_POLICY_SNAPSHOT, POLICY_SNAPSHOT};
-use fleet::observe::{Verdict, Watched};
+use cucumber::when;
+use record::Action;
 use serde_json::{Value, json};
 
+use crate::context::ScenarioContext;
 use crate::error::StepError;
-use crate::limits;
-use crate::objects::{PARENT, Scope};
-use crate::params::{Members, NewPlacement};
-use crate::placement::{Choice, affinity, create, create_external, first_snapshot, noticed, patch_spec};
-use crate::scene::Scene;
+use crate::phrases::MemberSelection;
+use crate::placement_objects::{noticed, patch_spec};
+use crate::selected_members::{SelectedMembers, affinity, pick_all};
 use crate::world::World;
 
-/// A placement (strategy RollingUpdate) with policy PickFixed. A name that nothing has in this scenario is used as it stands:
-/// a member that doesn't exist.
-#[given(expr = "{placement} {string} names {members}")]
-#[when(expr = "{placement} {string} names {members}")]
-async fn names(world: &mut World, new: NewPlacement, name: String, members: Members) -> Result<(), StepError> {
-    let scene = world.scene();
-    let named = known(scene, &members);
-    let existing: Vec<String> = members.0.iter().filter(|m| scene.names.get(m).is_ok()).cloned().collect();
-    let policy = |_: &Choice| json!({"placementType": "PickFixed", "clusterNames": named});
-    create(scene, new, &name, &existing, "RollingUpdate", policy).await
+/// Policy of a new placement.
+pub(crate) enum Policy {
+    /// All members with the placement's label.
+    PickAll(Vec<String>),
+    /// Number of members to select from these, which have the placement's label.
+    PickN(usize, Vec<String>),
+    /// Members by their real names, and, of these, the members that there are.
+    PickFixed(Vec<String>, Vec<String>),
+}
+
+impl Policy {
+    pub fn new(context: &ScenarioContext, selection: &MemberSelection) -> Self {
+        match selection {
+            MemberSelection::Labelled(members) => Self::PickAll(members.clone()),
+            MemberSelection::Count(count, members) => Self::PickN(*count, members.clone()),
+            MemberSelection::Named(members) => {
+                let existing = members.iter().filter(|m| context.ledger.names.get(m).is_ok()).cloned().collect();
+                Self::PickFixed(real_names(context, members), existing)
+            }
+        }
+    }
+
+    /// Members that get the placement's label.
+    pub fn members(&self) -> &[String] {
+        let (Self::PickAll(members) | Self::PickN(_, members) | Self::PickFixed(_, members)) = self;
+        members
+    }
+
+    /// True if there are as many members as it asks for.
+    pub fn can_be_had(&self) -> bool {
+        match self {
+            Self::PickAll(_) => true,
+            Self::PickN(count, members) => *count <= members.len(),
+            Self::PickFixed(names, existing) => names.len() == existing.len(),
+        }
+    }
+
+    /// `spec.policy` of the placement.
+    pub fn spec(&self, choice: &SelectedMembers) -> Value {
+        match self {
+            Self::PickAll(_) => pick_all(choice),
+            Self::PickN(count, _) => {
+                json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(choice)})
+            }
+            Self::PickFixed(names, _) => json!({"placementType": "PickFixed", "clusterNames": names}),
+        }
+    }
 }
 
 /// Changes the names in a PickFixed policy. Waits until the hub-agent has seen it.
-#[when(expr = "placement {string} names {members} instead")]
-async fn names_instead(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
-    let scene = world.scene();
-    let p = patch_spec(scene, &name, json!({"policy": {"clusterNames": known(scene, &members)}})).await?;
-    scene.remedied(format!("{p} names {} instead", members.0.join(", ")));
-    noticed(scene, &name).await
+pub(crate) async fn name_instead(context: &ScenarioContext, name: &str, members: &[String]) -> Result<(), StepError> {
+    let p = patch_spec(context, name, json!({"policy": {"clusterNames": real_names(context, members)}})).await?;
+    let sentence = format!("{} names {} instead", p.kind_and_name(), members.join(", "));
+    context.remedied(Action::new(sentence).on(p.path()));
+    noticed(context, name).await
 }
 
-fn known(scene: &Scene, members: &Members) -> Vec<String> {
-    members.0.iter().map(|m| scene.names.get(m).unwrap_or_else(|_| m.clone())).collect()
-}
-
-/// A placement with strategy External and policy PickN that asks for some of the members. Waits until it is scheduled and,
-/// where KubeFleet takes one by itself (before v0.3), its first resource snapshot is there.
-#[given(expr = "{placement} {string} with strategy External picks {int} of {members}")]
-async fn picks(
-    world: &mut World,
-    new: NewPlacement,
-    name: String,
-    count: usize,
-    members: Members,
-) -> Result<(), StepError> {
-    create_external(world.scene(), new, &name, &members.0, pick(count)).await
-}
-
-/// A placement with strategy External and policy PickN that asks for more members than can be had.
-#[given(expr = "{placement} {string} with strategy External asks for {int} members of {members}")]
-async fn asks_too_much(
-    world: &mut World,
-    new: NewPlacement,
-    name: String,
-    count: usize,
-    members: Members,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    create(scene, new, &name, &members.0, "External", pick(count)).await?;
-    first_snapshot(scene, &name).await
-}
-
-/// A placement (strategy RollingUpdate) with policy PickN.
-#[given(expr = "{placement} {string} asks for {int} members of {members}")]
-async fn asks(
-    world: &mut World,
-    new: NewPlacement,
-    name: String,
-    count: usize,
-    members: Members,
-) -> Result<(), StepError> {
-    let scene = world.scene();
-    create(scene, new, &name, &members.0, "RollingUpdate", pick(count)).await
+/// Real names of members; a name that nothing has in this scenario is used as it stands.
+fn real_names(context: &ScenarioContext, members: &[String]) -> Vec<String> {
+    members.iter().map(|m| context.ledger.names.get(m).unwrap_or_else(|_| m.clone())).collect()
 }
 
 /// Changes the number of members that a PickN policy asks for. Waits until the hub-agent has seen it.
 #[when(expr = "placement {string} asks for {int} members")]
 async fn asks_for(world: &mut World, name: String, count: usize) -> Result<(), StepError> {
-    let scene = world.scene();
-    let p = patch_spec(scene, &name, json!({"policy": {"numberOfClusters": count}})).await?;
-    scene.did(format!("{p}: spec.policy.numberOfClusters changed to {count}"));
-    noticed(scene, &name).await
-}
-
-fn pick(count: usize) -> impl Fn(&Choice) -> Value {
-    move |choice| json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(choice)})
-}
-
-/// Deletes the placement's policy snapshots, as somebody may who takes them for leftovers, and waits until they are gone.
-#[when(expr = "the policy snapshots of placement {string} are deleted")]
-async fn snapshots_deleted(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let p = scene.placement(&name)?;
-    let kind = if matches!(p.scope, Scope::Cluster) { CLUSTER_POLICY_SNAPSHOT } else { POLICY_SNAPSHOT };
-    let watched = Watched::labelled("hub", kind, p.scope.namespace(), &format!("{PARENT}={}", p.name));
-    let hub = scene.hub();
-    let held = scene
-        .wait(&hub, &watched, "there is a policy snapshot", limits::REPORTED, |objects| {
-            if objects.is_empty() { Verdict::Pending("there is none".into()) } else { Verdict::Holds }
-        })
-        .await?;
-    for snapshot in held.objects.keys() {
-        scene.delete(kind, p.scope.namespace(), snapshot).await?;
-        scene.induced(format!("{}/{snapshot} deleted", kind.kind));
-    }
-    let expectation = format!("{} has no policy snapshot", p.name);
-    scene
-        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
-            if objects.is_empty() { Verdict::Holds } else { Verdict::Pending("one is still there".into()) }
-        })
-        .await?;
-    Ok(())
+    let context = world.context();
+    let p = patch_spec(context, &name, json!({"policy": {"numberOfClusters": count}})).await?;
+    let sentence = format!("{}: spec.policy.numberOfClusters changed to {count}", p.kind_and_name());
+    context.did(Action::new(sentence).on(p.path()));
+    noticed(context, &name).await
 }

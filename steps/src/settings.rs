@@ -1,99 +1,103 @@
 //! Steps about Argo CD's settings, and its components' flags.
 
 use cucumber::{given, when};
-use fleet::FleetError;
 use fleet::argocd;
 use fleet::kinds;
-use kube::api::{Patch, PatchParams};
-use serde_json::{Map, Value, json};
+use record::{Action, ObjectPath};
+use serde_json::{Map, Value};
 
+use crate::argocd_settings::{CONFIG_MAP, patch};
+use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::params::ComponentParam;
-use crate::scene::Scene;
+use crate::phrases::{ComponentChange, ToolChange};
 use crate::world::World;
-
-/// The ConfigMap with Argo CD's settings.
-const CONFIG_MAP: &str = "argocd-cm";
 
 /// Sets a setting of Argo CD (a key of ConfigMap argocd-cm) up to the end of the scenario. One that others would feel needs
 /// a fleet of its own.
 #[given(expr = "the setting {string} of Argo CD is {string}")]
 #[when(expr = "the setting {string} of Argo CD is {string}")]
 async fn is(world: &mut World, key: String, value: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let (key, value) = (scene.names.fill(&key), scene.names.fill(&value));
-    set(scene, &key, &value).await?;
-    scene.did(format!("ConfigMap/{CONFIG_MAP}: {key} set to {value}"));
+    let context = world.context();
+    let (key, value) = (context.ledger.names.fill(&key), context.ledger.names.fill(&value));
+    set(context, &key, &value).await?;
+    context.did(Action::new(format!("ConfigMap/{CONFIG_MAP}: {key} set to {value}")).on(config_map()));
     Ok(())
 }
 
-/// Tells Argo CD of another version of kustomize, of a name that Applications can ask for, where its repo-server has none.
-#[given(expr = "the repo-server lacks the kustomize {string} that Argo CD is told of")]
-async fn lacks(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let real = scene.names.make(&name);
-    let path = scene.fleet.tool_of_argocd(&format!("kustomize-{real}"));
-    set(scene, &format!("kustomize.path.{real}"), &path.display().to_string()).await?;
-    scene.induced(format!(
-        "ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {}, where nothing is",
-        path.display()
-    ));
-    Ok(())
-}
-
-/// Installs the version of kustomize that was missing.
-#[when(expr = "the repo-server gets the kustomize {string}")]
-async fn gets(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let real = scene.names.get(&name)?;
-    scene.fleet.install_kustomize(&format!("kustomize-{real}")).await?;
-    scene.remedied(format!("kustomize-{real} installed for the repo-server"));
+/// `lacks`: tells Argo CD of another version of kustomize, of a name that Applications can ask for, where its repo-server has none. `gets`:
+/// installs it there.
+#[given(expr = "the repo-server {lacks or gets} the kustomize {string}")]
+#[when(expr = "the repo-server {lacks or gets} the kustomize {string}")]
+async fn kustomize_changes(world: &mut World, change: ToolChange, name: String) -> Result<(), StepError> {
+    let context = world.context();
+    if change.installed {
+        let real = context.ledger.names.get(&name)?;
+        context.fleet.install_kustomize(&format!("kustomize-{real}")).await?;
+        context.remedied(format!("kustomize-{real} installed for the repo-server"));
+        return Ok(());
+    }
+    let real = context.ledger.names.make(&name);
+    let path = context.fleet.tool_of_argocd(&format!("kustomize-{real}"));
+    set(context, &format!("kustomize.path.{real}"), &path.display().to_string()).await?;
+    let sentence =
+        format!("ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {}, where nothing is", path.display());
+    context.induced(Action::new(sentence).on(config_map()));
     Ok(())
 }
 
 /// Gives the repo-server a kustomize, of a name that Applications can ask for, that waits so long before it renders.
 #[given(expr = "the repo-server has a kustomize {string} that takes {int} seconds")]
 async fn has_slow(world: &mut World, name: String, seconds: u64) -> Result<(), StepError> {
-    let scene = world.scene();
-    let real = scene.names.make(&name);
+    let context = world.context();
+    let real = context.ledger.names.make(&name);
     let program = format!("kustomize-{real}");
-    scene.fleet.install_slow_kustomize(&program, seconds).await?;
-    let path = scene.fleet.tool_of_argocd(&program);
-    set(scene, &format!("kustomize.path.{real}"), &path.display().to_string()).await?;
-    scene.induced(format!("ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {program}, which takes {seconds} s"));
+    context.fleet.install_slow_kustomize(&program, seconds).await?;
+    let path = context.fleet.tool_of_argocd(&program);
+    set(context, &format!("kustomize.path.{real}"), &path.display().to_string()).await?;
+    let sentence = format!("ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {program}, which takes {seconds} s");
+    context.induced(Action::new(sentence).on(config_map()));
     Ok(())
 }
 
-/// Restarts a component of Argo CD with these flags beside its own (`--sync-timeout=20`); of a flag that it has already,
-/// these count. All scenarios on the fleet would feel it: have a fleet of its own.
-#[given(expr = "the {component} of Argo CD is restarted with {string}")]
-#[when(expr = "the {component} of Argo CD is restarted with {string}")]
-async fn is_restarted(world: &mut World, component: ComponentParam, flags: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let all: Vec<String> = flags.split_whitespace().map(ToOwned::to_owned).collect();
-    if let Some(wrong) = all.iter().find(|flag| !flag.starts_with("--") || !flag.contains('=')) {
-        return Err(StepError::Feature(format!("`{wrong}` is not a flag like --sync-timeout=20")));
+/// Kills a component of Argo CD, starts it again, or restarts it with flags. Every scenario on the fleet would feel it: use a fleet of
+/// its own.
+#[given(expr = "the {component} of Argo CD {component change}")]
+#[when(expr = "the {component} of Argo CD {component change}")]
+async fn component_changes(
+    world: &mut World,
+    component: ComponentParam,
+    change: ComponentChange,
+) -> Result<(), StepError> {
+    let context = world.context();
+    let process = component.0.process();
+    match change {
+        ComponentChange::Killed => {
+            context.fleet.stop_argocd(component.0).await?;
+            context.induced(format!("{process} killed"));
+        }
+        ComponentChange::Started => {
+            context.fleet.start_argocd_again(component.0).await?;
+            context.remedied(format!("{process} started again"));
+        }
+        ComponentChange::Restarted(flags) => {
+            let all: Vec<String> = flags.split_whitespace().map(ToOwned::to_owned).collect();
+            if let Some(wrong) = all.iter().find(|flag| !flag.starts_with("--") || !flag.contains('=')) {
+                return Err(StepError::Feature(format!("`{wrong}` is not a flag like --sync-timeout=20")));
+            }
+            context.fleet.restart_argocd_with(component.0, &all).await?;
+            context.did(format!("{process} restarted with {flags}"));
+        }
     }
-    scene.fleet.restart_argocd_with(component.0, &all).await?;
-    scene.did(format!("{} restarted with {flags}", component.0.process()));
     Ok(())
 }
 
-async fn set(scene: &mut Scene, key: &str, value: &str) -> Result<(), StepError> {
-    scene.settings.push(key.to_owned());
+fn config_map() -> ObjectPath {
+    ObjectPath::new(kinds::CONFIG_MAP.kind, Some(argocd::NAMESPACE), CONFIG_MAP)
+}
+
+async fn set(context: &mut ScenarioContext, key: &str, value: &str) -> Result<(), StepError> {
+    context.ledger.settings.push(key.to_owned());
     let data = Map::from_iter([(key.to_owned(), Value::from(value))]);
-    patch(scene, data).await
-}
-
-/// Takes back the settings that the scenario has set.
-pub(crate) async fn take_back(scene: &Scene) -> Result<(), StepError> {
-    let data: Map<String, Value> = scene.settings.iter().map(|key| (key.clone(), Value::Null)).collect();
-    if data.is_empty() { Ok(()) } else { patch(scene, data).await }
-}
-
-async fn patch(scene: &Scene, data: Map<String, Value>) -> Result<(), StepError> {
-    let api = kinds::CONFIG_MAP.api(&scene.hub().client, Some(argocd::NAMESPACE));
-    let patched = api.patch(CONFIG_MAP, &PatchParams::default(), &Patch::Merge(json!({"data": data}))).await;
-    patched.map_err(FleetError::api("hub", format!("change ConfigMap/{CONFIG_MAP}")))?;
-    Ok(())
+    patch(&context.hub(), data).await
 }

@@ -5,143 +5,138 @@ use std::time::Duration;
 use cucumber::{given, then, when};
 use diagnosis::Object;
 use fleet::FleetError;
-use fleet::argocd::{self, Request};
+use fleet::argocd::{self, SyncRequest};
 use fleet::observe::Verdict;
+use record::Action;
 use serde_json::Value;
 
-use crate::application::{latest, stays, wait};
+use crate::application::latest;
+use crate::application_waits::{stays, wait};
+use crate::argocd_retries::{begins, refresh, sync_judged_by_an_old_hook, terminate};
+use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
-use crate::noticing::{begins, refresh, sync_judged_by_an_old_hook, terminate};
-use crate::params::ComponentParam;
-use crate::scene::Scene;
+use crate::phrases::{IfItStillRuns, RefreshKind, RefreshUntil, SyncEnd, WithFlags, WithMessage};
 use crate::world::World;
 
-/// How a sync can end.
+/// Phases in which a sync has ended.
 const FINAL: [&str; 3] = ["Succeeded", "Failed", "Error"];
 
-/// Asks for a sync to the repository's latest commit, as `argocd app sync` does, and doesn't wait for its end.
-#[given(expr = "application {string} syncs")]
-#[when(expr = "application {string} syncs")]
-async fn syncs(world: &mut World, name: String) -> Result<(), StepError> {
-    sync(world.scene(), &name, "").await
+/// Asks for a sync to the repository's latest commit, as `argocd app sync` does, and doesn't wait for its end. Flags of `argocd app sync`:
+/// `--force`, `--replace`, `--server-side`, `--prune`, `--dry-run`, `--retry-limit=N`; and `--sync-option NAME=VALUE`, which the command
+/// takes for the Application alone.
+#[given(expr = "application {string} syncs{with flags?}")]
+#[when(expr = "application {string} syncs{with flags?}")]
+async fn syncs(world: &mut World, name: String, flags: WithFlags) -> Result<(), StepError> {
+    sync(world.context(), &name, &flags.0.unwrap_or_default()).await
 }
 
-/// As without it, with these flags of `argocd app sync`: `--force`, `--replace`, `--server-side`, `--prune`, `--dry-run`,
-/// `--retry-limit=N`; and `--sync-option NAME=VALUE`, which the command takes for the Application alone.
-#[when(expr = "application {string} syncs with {string}")]
-async fn syncs_with(world: &mut World, name: String, flags: String) -> Result<(), StepError> {
-    sync(world.scene(), &name, &flags).await
+/// Waits until the sync to the repository's latest commit has ended like this.
+#[given(expr = "the sync of application {string} {end}")]
+#[when(expr = "the sync of application {string} {end}")]
+#[then(expr = "the sync of application {string} {end}")]
+async fn ends_with(world: &mut World, name: String, end: SyncEnd) -> Result<(), StepError> {
+    ends(world.context(), &name, end.phase).await
 }
 
-/// Waits until the sync to the repository's latest commit has succeeded.
-#[given(expr = "the sync of application {string} succeeds")]
-#[when(expr = "the sync of application {string} succeeds")]
-#[then(expr = "the sync of application {string} succeeds")]
-async fn succeeds(world: &mut World, name: String) -> Result<(), StepError> {
-    ends(world.scene(), &name, "Succeeded").await
+/// Waits until a sync runs, and says this where the step has a text, and watches that it goes on so for that long.
+#[then(expr = "the sync of application {string} still runs after {int} seconds{with message?}")]
+async fn still_runs(world: &mut World, name: String, seconds: u64, message: WithMessage) -> Result<(), StepError> {
+    runs_on(world.context(), &name, seconds, &message.0.unwrap_or_default()).await
 }
 
-/// Waits until the sync to the repository's latest commit has ended with the phase Failed: it was begun, and something in
-/// it failed.
-#[then(expr = "the sync of application {string} fails")]
-async fn fails(world: &mut World, name: String) -> Result<(), StepError> {
-    ends(world.scene(), &name, "Failed").await
-}
-
-/// Waits until the sync to the repository's latest commit has ended with the phase Error: there was nothing to begin with.
-#[then(expr = "the sync of application {string} ends in an error")]
-async fn ends_in_an_error(world: &mut World, name: String) -> Result<(), StepError> {
-    ends(world.scene(), &name, "Error").await
-}
-
-/// Waits until a sync runs, and watches that it goes on to run for that long.
-#[then(expr = "the sync of application {string} still runs after {int} seconds")]
-async fn still_runs(world: &mut World, name: String, seconds: u64) -> Result<(), StepError> {
-    runs_on(world.scene(), &name, seconds, "").await
-}
-
-/// Waits until the running sync says this, and watches that it goes on to run and to say so for that long.
-#[then(expr = "the sync of application {string} still runs after {int} seconds: {string}")]
-async fn still_says(world: &mut World, name: String, seconds: u64, message: String) -> Result<(), StepError> {
-    runs_on(world.scene(), &name, seconds, &message).await
-}
-
-async fn runs_on(scene: &Scene, name: &str, seconds: u64, message: &str) -> Result<(), StepError> {
-    let message = scene.names.fill(message);
-    let runs = |object: Object<'_>| {
-        let phase = object.str("/status/operationState/phase").unwrap_or("absent");
-        let said = object.str("/status/operationState/message").unwrap_or_default();
-        match phase {
-            "Running" if said.contains(&message) => Verdict::Holds,
-            phase if FINAL.contains(&phase) => Verdict::Never(format!("it has ended: {phase}: {said}")),
-            phase => Verdict::Pending(format!("it is {phase}: {said}")),
-        }
-    };
+async fn runs_on(context: &ScenarioContext, name: &str, seconds: u64, message: &str) -> Result<(), StepError> {
+    let message = context.ledger.names.fill(message);
     let expectation = format!("the sync runs: {message}");
-    wait(scene, name, &expectation, limits::SYNCED, runs).await?;
-    stays(scene, name, &expectation, Duration::from_secs(seconds), runs).await
+    wait(context, name, &expectation, limits::SYNCED, |object| runs(object, &message)).await?;
+    stays(context, name, &expectation, Duration::from_secs(seconds), |object| runs(object, &message)).await
 }
 
-/// Asks for the end of the running sync, as `argocd app terminate-op` does, and waits for it.
-#[when(expr = "the sync of application {string} is terminated")]
-async fn is_terminated(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    scene.remedied(format!("argocd app terminate-op {}", scene.application(&name)?.name));
-    terminate(scene, &name).await
+/// Holds while a sync runs whose message has this text.
+fn runs(object: Object<'_>, text: &str) -> Verdict {
+    let phase = object.str("/status/operationState/phase").unwrap_or("absent");
+    let message = of_operation(object, "message");
+    match phase {
+        "Running" if message.contains(text) => Verdict::Holds,
+        phase if FINAL.contains(&phase) => Verdict::Never(format!("it has ended: {phase}: {message}")),
+        phase => Verdict::Pending(format!("it is {phase}: {message}")),
+    }
 }
 
-/// Asks for the end of the sync, and waits for it; one that has ended by itself meanwhile is no error.
-#[when(expr = "the sync of application {string} is ended, if it still runs")]
-async fn is_ended(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    scene.did(format!("argocd app terminate-op {}", scene.application(&name)?.name));
-    match terminate(scene, &name).await {
+/// Returns a field of an Application's last operation; empty if absent.
+fn of_operation<'a>(object: Object<'a>, field: &str) -> &'a str {
+    object.str(&format!("/status/operationState/{field}")).unwrap_or_default()
+}
+
+/// Asks for the end of the running sync, as `argocd app terminate-op` does, and waits for it. With `, if it still runs` a sync that has ended
+/// by itself is no error.
+#[when(expr = "the sync of application {string} is terminated{if it still runs?}")]
+async fn is_terminated(world: &mut World, name: String, only_if: IfItStillRuns) -> Result<(), StepError> {
+    let context = world.context();
+    let application = context.application(&name)?;
+    let action = Action::new(format!("argocd app terminate-op {}", application.name)).on(application.path());
+    if !only_if.0 {
+        context.remedied(action);
+        return terminate(context, &name).await;
+    }
+    context.did(action);
+    match terminate(context, &name).await {
         Err(StepError::Fleet(FleetError::Idle(_))) => Ok(()),
         ended => ended,
     }
 }
 
-/// Asks for a comparison, as `argocd app get --refresh` does, and waits until it is done.
-#[given(expr = "application {string} is refreshed")]
-#[when(expr = "application {string} is refreshed")]
-async fn is_refreshed(world: &mut World, name: String) -> Result<(), StepError> {
-    refresh(world.scene(), &name, false).await
+/// Asks for a comparison, as `argocd app get --refresh` does, and waits until it is done; `hard-refreshed`, with manifests that are rendered
+/// again, as `--hard-refresh` does. With `until`, asks again until the Application says so; ten times at most. For what Argo CD doesn't see
+/// by itself, such as the first objects of a new kind.
+#[given(expr = "application {string} is {refreshed}{until?}")]
+#[when(expr = "application {string} is {refreshed}{until?}")]
+async fn is_refreshed(
+    world: &mut World,
+    name: String,
+    kind: RefreshKind,
+    until: RefreshUntil,
+) -> Result<(), StepError> {
+    let context = world.context();
+    match until {
+        RefreshUntil::Once => refresh(context, &name, kind.hard).await,
+        RefreshUntil::Reports(text) => refresh_until_reported(context, &name, kind.hard, &text).await,
+        RefreshUntil::Well => refresh_until_well(context, &name, kind.hard).await,
+    }
 }
 
-/// How often a user asks before giving up: three failures of a commit count, and two questions may get one answer.
+/// Maximum number of comparisons that a user asks for: three failures of a commit count, and two requests may get one answer.
 const REFRESHES: usize = 10;
 
-/// Asks for comparisons, one after another, until one of the Application's conditions has this text; ten at most.
-#[when(expr = "application {string} is refreshed until it reports {string}")]
-async fn is_refreshed_until(world: &mut World, name: String, text: String) -> Result<(), StepError> {
-    let scene = world.scene();
+async fn refresh_until_reported(
+    context: &mut ScenarioContext,
+    name: &str,
+    hard: bool,
+    text: &str,
+) -> Result<(), StepError> {
     let mut last = Vec::new();
     for _ in 0..REFRESHES {
-        refresh(scene, &name, false).await?;
-        wait(scene, &name, "it is seen", limits::SYNCED, |object| {
+        refresh(context, name, hard).await?;
+        wait(context, name, "it is seen", limits::SYNCED, |object| {
             last = argocd::conditions(&object).into_iter().map(|(_, message)| message.to_owned()).collect();
             Verdict::Holds
         })
         .await?;
-        if last.iter().any(|message| message.contains(&text)) {
+        if last.iter().any(|message| message.contains(text)) {
             return Ok(());
         }
     }
     Err(StepError::Differs(format!("after {REFRESHES} comparisons it reports {}", last.join("; "))))
 }
 
-/// Asks for comparisons, one after another, until the Application is Synced and Healthy; ten at most. For what Argo CD doesn't
-/// see by itself, such as the first objects of a new kind.
-#[when(expr = "application {string} is refreshed until it is well")]
-async fn is_refreshed_until_well(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
+async fn refresh_until_well(context: &mut ScenarioContext, name: &str, hard: bool) -> Result<(), StepError> {
     let mut last = String::new();
     for _ in 0..REFRESHES {
-        refresh(scene, &name, false).await?;
-        wait(scene, &name, "it is seen", limits::SYNCED, |object| {
-            let is = |pointer: &str| object.str(pointer).unwrap_or("absent");
-            last = format!("{} and {}", is("/status/sync/status"), is("/status/health/status"));
+        refresh(context, name, hard).await?;
+        wait(context, name, "it is seen", limits::SYNCED, |object| {
+            let sync = object.str("/status/sync/status").unwrap_or("absent");
+            let health = object.str("/status/health/status").unwrap_or("absent");
+            last = format!("{sync} and {health}");
             Verdict::Holds
         })
         .await?;
@@ -152,49 +147,25 @@ async fn is_refreshed_until_well(world: &mut World, name: String) -> Result<(), 
     Err(StepError::Differs(format!("after {REFRESHES} comparisons it is {last}")))
 }
 
-/// Asks for a comparison with manifests that are rendered again, as `argocd app get --hard-refresh` does, and waits until it
-/// is done.
-#[when(expr = "application {string} is hard-refreshed")]
-async fn is_hard_refreshed(world: &mut World, name: String) -> Result<(), StepError> {
-    refresh(world.scene(), &name, true).await
-}
-
-/// Kills a component of Argo CD. All scenarios on the fleet would feel it: have a fleet of its own.
-#[when(expr = "the {component} of Argo CD is killed")]
-async fn is_killed(world: &mut World, component: ComponentParam) -> Result<(), StepError> {
-    let scene = world.scene();
-    scene.fleet.stop_argocd(component.0).await?;
-    scene.induced(format!("{} killed", component.0.process()));
-    Ok(())
-}
-
-/// Starts a component of Argo CD again that was killed.
-#[when(expr = "the {component} of Argo CD is started again")]
-async fn is_started_again(world: &mut World, component: ComponentParam) -> Result<(), StepError> {
-    let scene = world.scene();
-    scene.fleet.start_argocd_again(component.0).await?;
-    scene.remedied(format!("{} started again", component.0.process()));
-    Ok(())
-}
-
-async fn sync(scene: &mut Scene, name: &str, flags: &str) -> Result<(), StepError> {
-    let application = scene.application(name)?;
-    let request = Request { revision: latest(scene, name).await?, ..request(flags)? };
-    let hub = scene.hub();
-    scene.follow(&hub, &application.watched());
-    scene.wrote(&argocd::sync(&hub, &application.name, &request).await?);
+async fn sync(context: &mut ScenarioContext, name: &str, flags: &str) -> Result<(), StepError> {
+    let application = context.application(name)?;
+    let request = SyncRequest { revision: latest(context, name).await?, ..request(flags)? };
+    let hub = context.hub();
+    context.follow(&hub, &application.watched());
+    context.wrote(&argocd::sync(&hub, &application.name, &request).await?);
     let flags = if flags.is_empty() { String::new() } else { format!(" {flags}") };
-    scene.did(format!("argocd app sync {}{flags}", application.name));
-    begins(scene, name).await
+    let sentence = format!("argocd app sync {}{flags}", application.name);
+    context.did(Action::new(sentence).on(application.path()));
+    begins(context, name).await
 }
 
 /// Waits for the end of the sync to the latest commit, which must be this one.
-async fn ends(scene: &mut Scene, name: &str, wanted: &str) -> Result<(), StepError> {
-    let latest = latest(scene, name).await?;
-    let expectation = format!("the sync of Application/{} ends with {wanted}", scene.application(name)?.name);
+async fn ends(context: &mut ScenarioContext, name: &str, wanted: &str) -> Result<(), StepError> {
+    let latest = latest(context, name).await?;
+    let expectation = format!("the sync of Application/{} ends with {wanted}", context.application(name)?.name);
     loop {
         let mut last = Value::Null;
-        let waited = wait(scene, name, &expectation, limits::SYNCED, |object| {
+        let waited = wait(context, name, &expectation, limits::SYNCED, |object| {
             let verdict = ended(object, &latest, wanted);
             if matches!(verdict, Verdict::Never(_)) {
                 last = object.value().clone();
@@ -203,28 +174,26 @@ async fn ends(scene: &mut Scene, name: &str, wanted: &str) -> Result<(), StepErr
         })
         .await;
         let another_end = wanted == "Succeeded" && !last.is_null();
-        if !another_end || !sync_judged_by_an_old_hook(scene, name, &last).await? {
+        if !another_end || !sync_judged_by_an_old_hook(context, name, &last).await? {
             return waited;
         }
     }
 }
 
 fn ended(object: Object<'_>, latest: &str, wanted: &str) -> Verdict {
-    let at = |key: &str| object.str(&format!("/status/operationState/{key}")).unwrap_or_default();
-    if at("operation/sync/revision") != latest {
+    if of_operation(object, "operation/sync/revision") != latest {
         return Verdict::Pending("the last operation wasn't to the latest commit".into());
     }
-    let (phase, message) = (at("phase"), at("message"));
+    let (phase, message) = (of_operation(object, "phase"), of_operation(object, "message"));
     if object.at("/operation").is_some() || !FINAL.contains(&phase) {
         return Verdict::Pending(format!("it is {phase}: {message}"));
     }
     if phase == wanted { Verdict::Holds } else { Verdict::Never(format!("it has ended with {phase}: {message}")) }
 }
 
-/// What flags of `argocd app sync` ask for.
-fn request(flags: &str) -> Result<Request, StepError> {
-    let mut request = Request::default();
-    let mut option = |option: &str| request.options.get_or_insert_default().push(option.to_owned());
+/// Parses flags of `argocd app sync`.
+fn request(flags: &str) -> Result<SyncRequest, StepError> {
+    let mut options = Vec::new();
     let (mut force, mut prune, mut dry_run, mut retry_limit) = (false, false, false, None);
     let mut words = flags.split_whitespace();
     while let Some(word) = words.next() {
@@ -232,14 +201,14 @@ fn request(flags: &str) -> Result<Request, StepError> {
             ("--force", None) => force = true,
             ("--prune", None) => prune = true,
             ("--dry-run", None) => dry_run = true,
-            ("--replace", None) => option("Replace=true"),
-            ("--server-side", None) => option("ServerSideApply=true"),
+            ("--replace", None) => options.push("Replace=true".to_owned()),
+            ("--server-side", None) => options.push("ServerSideApply=true".to_owned()),
             ("--retry-limit", Some(limit)) => {
-                let wrong = |_| StepError::Feature(format!("`{word}` has no number"));
-                retry_limit = Some(limit.parse().map_err(wrong)?);
+                let limit = limit.parse().map_err(|_| StepError::Feature(format!("`{word}` has no number")));
+                retry_limit = Some(limit?);
             }
             ("--sync-option", None) => match words.next() {
-                Some(value) if value.contains('=') => option(value),
+                Some(value) if value.contains('=') => options.push(value.to_owned()),
                 _ => return Err(StepError::Feature("--sync-option needs an option like Validate=false".into())),
             },
             _ => {
@@ -249,7 +218,8 @@ fn request(flags: &str) -> Result<Request, StepError> {
             }
         }
     }
-    Ok(Request { force, prune, dry_run, retry_limit, ..request })
+    let options = if options.is_empty() { None } else { Some(options) };
+    Ok(SyncRequest { force, prune, dry_run, retry_limit, options, ..SyncRequest::default() })
 }
 
 #[cfg(test)]

@@ -10,14 +10,16 @@ use serde::{Deserialize, Serialize};
 /// A shape in which a step can be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepShape {
-    /// What the step is about, as a heading.
+    /// Chapter of docs/steps.md that has it.
     pub topic: String,
     /// The step's text with its parameters in braces, e.g. `a member {string} of its own`.
     pub shape: String,
     /// The keywords that it can follow: `Given`, `When`, `Then`.
     pub keywords: Vec<String>,
-    /// What the step does.
+    /// Explanation of the step.
     pub explanation: String,
+    /// A step of this shape from the features or exercises.
+    pub example: String,
 }
 
 static SHAPES: LazyLock<Vec<StepShape>> =

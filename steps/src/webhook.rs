@@ -2,7 +2,8 @@
 
 use cucumber::{given, when};
 use fleet::kinds;
-use fleet::webhook::Rule;
+use fleet::webhook::RequiredLabelRule;
+use record::{Action, ObjectPath};
 use serde_json::json;
 
 use crate::destination::namespace_on;
@@ -21,12 +22,12 @@ async fn denies(
     label: String,
     message: String,
 ) -> Result<(), StepError> {
-    let scene = world.scene();
-    let member = scene.names.get(&member)?;
-    let namespace = namespace_on(scene, &member).await?;
-    let real = scene.names.make(&name);
-    let rule = Rule { label, message, enforced: true };
-    let client_config = scene.fleet.set_webhook_rule(&real, &rule).await?;
+    let context = world.context();
+    let member = context.ledger.names.get(&member)?;
+    let namespace = namespace_on(context, &member).await?;
+    let real = context.ledger.names.make(&name);
+    let rule = RequiredLabelRule { label, message, enforced: true };
+    let client_config = context.fleet.set_webhook_rule(&real, &rule).await?;
     let webhook = json!({
         "name": format!("{real}.example.com"),
         "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail", "timeoutSeconds": 10,
@@ -37,24 +38,25 @@ async fn denies(
             "apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": [resources],
         }],
     });
-    let cluster = scene.fleet.member(&member).await?.cluster;
+    let cluster = context.fleet.member(&member).await?.cluster;
     let configuration = json!({"metadata": {"name": real}, "webhooks": [webhook]});
-    scene.make_on(&cluster, kinds::WEBHOOK_CONFIGURATION, None, configuration).await?;
-    scene.webhooks.insert(name, rule);
-    scene.induced(format!("ValidatingWebhookConfiguration/{real} denies {resources} without a label on {member}"));
+    context.make_on(&cluster, kinds::WEBHOOK_CONFIGURATION, None, configuration).await?;
+    context.ledger.webhooks.insert(name, rule);
+    let path = ObjectPath::new(kinds::WEBHOOK_CONFIGURATION.kind, None, &real);
+    context.induced(Action::new(format!("{path} denies {resources} without a label on {member}")).on(path));
     Ok(())
 }
 
 /// Changes the webhook's rule so that it admits what it denied, with its words as a warning. This counts from the next question on.
 #[when(expr = "the rule of admission webhook {string} is relaxed to a warning")]
 async fn is_relaxed(world: &mut World, name: String) -> Result<(), StepError> {
-    let scene = world.scene();
-    let real = scene.names.get(&name)?;
-    let rule = scene.webhooks.get_mut(&name);
+    let context = world.context();
+    let real = context.ledger.names.get(&name)?;
+    let rule = context.ledger.webhooks.get_mut(&name);
     let rule =
         rule.ok_or_else(|| StepError::Feature(format!("there is no admission webhook \"{name}\" in this scenario")))?;
     rule.enforced = false;
-    scene.fleet.set_webhook_rule(&real, rule).await?;
-    scene.remedied(format!("the rule of webhook {real}.example.com only warns"));
+    context.fleet.set_webhook_rule(&real, rule).await?;
+    context.remedied(format!("the rule of webhook {real}.example.com only warns"));
     Ok(())
 }

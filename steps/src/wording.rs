@@ -1,8 +1,8 @@
-//! What older versions of KubeFleet call otherwise.
+//! Wording of older versions of KubeFleet.
 //!
-//! Features have the words of newer versions. Where a version does the same and says it otherwise, what a step looks for is
-//! put into that version's own words: always the one or the other, by what the version can do. Where it does something else,
-//! there is a scenario of its own.
+//! Features use the wording of newer versions. If an older version does the same but words it differently, a step
+//! expects that version's own wording. A step never accepts both: the version's capabilities decide. If a version does
+//! something else, there is a separate scenario for it.
 
 use std::sync::LazyLock;
 
@@ -10,18 +10,16 @@ use diagnosis::APPLY_DEFAULTS;
 use fleet::capability::{Capabilities, Capability};
 use regex::Regex;
 
-use crate::scene::Scene;
-
-/// A piece of text that versions without a capability have otherwise.
-struct Piece {
+/// Piece of text that versions without a capability word differently.
+struct OlderWording {
     lacking: Capability,
     newer: Regex,
     older: &'static str,
 }
 
-/// Pieces of messages and names, as they stand in features: names are in braces, `{release}`.
-static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
-    // The time before namespaced placements (v0.14.0): each text names the one kind that there was.
+/// Pieces of messages and names, as they stand in features. Names are in braces: `{release}`.
+static PIECES: LazyLock<Vec<OlderWording>> = LazyLock::new(|| {
+    // Without namespaced placements (v0.14.0), each text names the only kind that exists.
     let one_scope = [
         ("cannot continue the updateRun", "cannot continue the ClusterStagedUpdateRun"),
         ("in the updateRun is outdated", "in the clusterStagedUpdateRun is outdated"),
@@ -32,7 +30,7 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         ("found for placement `/", "found for clusterResourcePlacement `"),
         ("to-be-deleted bindings", "to-be-deleted clusterResourceBindings"),
         ("referenced updateStrategy not found: `", "referenced clusterStagedUpdateStrategy not found: "),
-        // What it says less.
+        // Messages that v0.14.0 words more briefly.
         ("(not placed in any stage), total .*", "$1"),
         ("(task [0-9]+) of type [A-Za-z]+ has wait", "$1 has wait"),
         (
@@ -41,7 +39,7 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         ),
         ("and see if there is a concurrent updateRun referencing the same", "does not match the cluster status"),
         ("and updating the same cluster", "does not match the cluster status"),
-        // It takes the run for the stage, and doesn't say what it wants.
+        // v0.14.0 swaps run and stage here, and omits the wanted run.
         (r"(\{.*\})` and stage `(.*)`, want target update run `", "$2` and stage `$1`"),
     ];
     let external = [
@@ -51,33 +49,33 @@ static PIECES: LazyLock<Vec<Piece>> = LazyLock::new(|| {
         ),
         ("roll out some version of the resources", "roll out the latest resources"),
     ];
-    // Where stages have no other tasks, a request's name doesn't say that it comes after one.
+    // Without before-stage tasks, the name of an approval request doesn't contain `after`.
     let after_only = [(r"(\{[^}]*\})-after-", "$1-")];
-    let lacking = |lacking, pieces: &[(&str, &'static str)]| {
-        let piece = |(newer, older): &(&str, &'static str)| Piece {
-            lacking,
-            newer: Regex::new(newer).expect("a valid pattern"),
-            older,
-        };
-        pieces.iter().map(piece).collect::<Vec<_>>()
-    };
-    let mut pieces = lacking(Capability::NamespacedPlacements, &one_scope);
-    pieces.extend(lacking(Capability::ExternalReported, &external));
-    pieces.extend(lacking(Capability::BeforeStageTasks, &after_only));
+    let mut pieces = Vec::new();
+    for (lacking, texts) in [
+        (Capability::NamespacedPlacements, &one_scope[..]),
+        (Capability::ExternalReported, &external[..]),
+        (Capability::BeforeStageTasks, &after_only[..]),
+    ] {
+        for (newer, older) in texts {
+            pieces.push(OlderWording { lacking, newer: Regex::new(newer).expect("a valid pattern"), older });
+        }
+    }
     pieces
 });
 
-/// The columns of `kubectl get` and the short names that versions without them lack, or have otherwise.
+/// Names in the output of `kubectl get` that some versions lack or have in another form: a column, and the short name
+/// of update runs.
 const PROGRESSING: &str = "PROGRESSING";
 const RUNS: (&str, &str) = ("csur", "crsur");
 
-/// A message, a log line or a name in the version's words.
+/// Rewords a message, a log line or a name for the version.
 pub(crate) fn text(can: &Capabilities, text: &str) -> String {
     let pieces = PIECES.iter().filter(|piece| !can.can(piece.lacking));
     pieces.fold(text.to_owned(), |text, piece| piece.newer.replace_all(&text, piece.older).into_owned())
 }
 
-/// A condition's reason in the version's words.
+/// Rewords a condition's reason for the version.
 pub(crate) fn reason(can: &Capabilities, reason: &str) -> String {
     let older = match reason {
         "RolloutControlledByExternalController" if !can.can(Capability::ExternalReported) => "RolloutStartedUnknown",
@@ -87,11 +85,12 @@ pub(crate) fn reason(can: &Capabilities, reason: &str) -> String {
     older.to_owned()
 }
 
-/// What an update run says of itself for as long as it is there, in versions without [`Capability::RunProgress`].
+/// Reason of an update run's Progressing condition during the run's whole life, in versions without
+/// [`Capability::RunProgress`].
 const STARTED: &str = "UpdateRunStarted";
 
-/// What an update run's own Progressing is instead of False with that reason, in versions which never make it False: status
-/// and reason, and no message.
+/// Returns the status and reason that an update run's own Progressing condition has in place of False with `reason`, in
+/// versions that never set it to False. The condition's message isn't compared then.
 pub(crate) fn progress(can: &Capabilities, reason: &str) -> Option<(&'static str, &'static str)> {
     let lacking = match reason {
         "UpdateRunWaiting" => Capability::WaitingRuns,
@@ -101,7 +100,8 @@ pub(crate) fn progress(can: &Capabilities, reason: &str) -> Option<(&'static str
     (!can.can(lacking)).then_some(("True", STARTED))
 }
 
-/// What a finding rests on, in the version's words. A run that waits says so where it can, and else its stage does.
+/// Rewords a finding's evidence for the version. A waiting run reports itself that it waits if the version can do that;
+/// otherwise the run's stage does.
 pub(crate) fn evidence(can: &Capabilities, value: &str) -> String {
     match value {
         "UpdateRunWaiting" if !can.can(Capability::WaitingRuns) => "StageUpdatingWaiting".to_owned(),
@@ -109,8 +109,8 @@ pub(crate) fn evidence(can: &Capabilities, value: &str) -> String {
     }
 }
 
-/// A field's value in the version's words. Before namespaced placements (v0.14.0), an update run and the bindings that it has
-/// updated have the apply strategy as it stands in the placement, without what that leaves out.
+/// Rewords a field's value for the version. Before namespaced placements (v0.14.0), an update run and the bindings that
+/// the run has updated have the apply strategy of the placement, without defaults for fields that the placement omits.
 pub(crate) fn field(can: &Capabilities, path: &str, value: &str) -> String {
     let of_strategy = ["status.appliedStrategy.", "spec.applyStrategy."].iter().find_map(|p| path.strip_prefix(p));
     let default = of_strategy.is_some_and(|field| APPLY_DEFAULTS.contains(&(field, value)));
@@ -118,26 +118,19 @@ pub(crate) fn field(can: &Capabilities, path: &str, value: &str) -> String {
     if left_out { "absent".to_owned() } else { text(can, value) }
 }
 
-/// The name of the approval request `when` (`before` or `after`) a stage of a run.
+/// Returns the name of the approval request `when` (`before` or `after`) a stage of a run.
 pub(crate) fn request(can: &Capabilities, run: &str, when: &str, stage: &str) -> String {
     if can.can(Capability::BeforeStageTasks) { format!("{run}-{when}-{stage}") } else { format!("{run}-{stage}") }
 }
 
-/// What `kubectl get` calls a kind.
+/// Returns the short name of a kind for `kubectl get`.
 pub(crate) fn short_name<'a>(can: &Capabilities, name: &'a str) -> &'a str {
     if name == RUNS.0 && !can.can(Capability::RunColumns) { RUNS.1 } else { name }
 }
 
-/// Whether `kubectl get` shows such a column of an update run.
+/// Returns true if `kubectl get` shows this column for an update run.
 pub(crate) fn has_column(can: &Capabilities, column: &str) -> bool {
     column != PROGRESSING || can.can(Capability::RunColumns)
-}
-
-impl Scene {
-    /// A text of a feature in the words of the fleet's version, and with the real names of what the scenario calls so.
-    pub(crate) fn words(&self, text: &str) -> String {
-        self.names.fill(&self::text(&self.fleet.capabilities(), text))
-    }
 }
 
 #[cfg(test)]
@@ -197,7 +190,7 @@ mod tests {
         }
         assert_eq!(reason(&none(), "UpdateRunProgressing"), "UpdateRunStarted");
         assert_eq!(progress(&none(), "UpdateRunFailed"), Some(("True", "UpdateRunStarted")));
-        // A state that it doesn't have is nothing that it calls otherwise.
+        // An older version doesn't have this state, so there is no older wording for it.
         assert_eq!(progress(&none(), "UpdateRunStuck"), None);
         assert_eq!(evidence(&none(), "UpdateRunWaiting"), "StageUpdatingWaiting");
         assert_eq!(field(&none(), "status.appliedStrategy.whenToApply", "Always"), "absent");

@@ -2,29 +2,29 @@
 
 use cucumber::World as _;
 
-use crate::scene::Scene;
+use crate::context::ScenarioContext;
 
-/// What cucumber gives to each step of a scenario.
+/// State that cucumber gives to each step of a scenario.
 #[derive(Debug, Default, cucumber::World)]
-pub struct World(Option<Box<Scene>>);
+pub struct World(Option<Box<ScenarioContext>>);
 
 impl World {
     /// Hands over the scenario's lease on the fleet, before its first step.
-    pub fn enter(&mut self, scene: Scene) {
-        self.0 = Some(Box::new(scene));
+    pub fn enter(&mut self, context: ScenarioContext) {
+        self.0 = Some(Box::new(context));
     }
 
     /// Gives the lease back, after the last step.
-    pub fn leave(&mut self) -> Option<Scene> {
-        self.0.take().map(|scene| *scene)
+    pub fn leave(&mut self) -> Option<ScenarioContext> {
+        self.0.take().map(|context| *context)
     }
 
     /// The scenario's lease on the fleet.
     ///
     /// # Panics
     /// When the runner didn't hand one over, which is its defect.
-    pub fn scene(&mut self) -> &mut Scene {
-        self.0.as_mut().expect("the runner enters a scene before the first step")
+    pub fn context(&mut self) -> &mut ScenarioContext {
+        self.0.as_mut().expect("the runner enters a context before the first step")
     }
 
     /// All step definitions.

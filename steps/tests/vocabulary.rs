@@ -2,36 +2,33 @@
 //!
 //! `make docs` writes the page (`UPDATE_EXPECT=1`); without it this test compares.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use cucumber::feature::Ext as _;
 use expect_test::expect_file;
 use steps::vocabulary::StepShape;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
-/// The order in which a reader needs the nouns; what isn't named here follows by its file's name.
-const ORDER: [&str; 20] = [
-    "member",
-    "placement",
-    "envelope",
-    "workload",
-    "policy",
-    "overriding",
-    "applying",
-    "update_run",
-    "approval",
-    "upgrade",
-    "repository",
-    "application",
-    "results",
-    "syncing",
-    "retries",
-    "destination",
-    "live",
-    "settings",
-    "reports",
-    "diagnosing",
+/// Chapters of docs/steps.md, in the order in which a reader needs them, each with the files of its steps.
+const CHAPTERS: [(&str, &[&str]); 12] = [
+    ("Fleets and members", &["member"]),
+    ("Placements", &["placement", "policy", "applying", "overrides"]),
+    ("Resources of placements: Deployments and envelopes", &["workload", "envelope"]),
+    ("Update runs", &["update_run"]),
+    ("Approval requests", &["approval"]),
+    ("Any object", &["conditions", "fields", "kubectl_get", "deleting", "forged_condition"]),
+    ("The diagnosis", &["diagnosing"]),
+    ("The hub: its agent's log and admission policies", &["logs", "admission"]),
+    ("Upgrades of KubeFleet", &["upgrade"]),
+    ("Git repositories", &["repository"]),
+    (
+        "Applications of Argo CD",
+        &["application", "hub_application", "resource_results", "syncing", "operation_attempts", "settings"],
+    ),
+    ("Clusters that Applications deploy to", &["destination", "member_object", "webhook"]),
 ];
 
 /// cucumber's own parameters that steps here use.
@@ -44,7 +41,8 @@ const INTRODUCTION: &str = "\
 The steps that features are written in. `fleetdrill list --steps` prints this page. How to write a feature with them, what
 names mean and how long steps wait: [writing-features.md](writing-features.md).
 
-Each shape stands with the keywords that it can follow. `And` and `But` count as the keyword before them.
+Each shape stands with the keywords that it can follow. `And` and `But` count as the keyword before them. Names between braces are
+explained at the end of the page; a name that ends in `?` stands for words that may be left out.
 ";
 
 const END: &str = "\n<!-- Written from steps/src by `make docs`. Change the doc comments there. -->\n";
@@ -58,35 +56,31 @@ struct Step {
     takes_table: bool,
 }
 
-/// A file of steps.
-struct Noun {
-    file: String,
-    heading: String,
+/// A chapter of steps.
+struct Chapter {
+    heading: &'static str,
     steps: Vec<Step>,
 }
 
 #[test]
-fn the_steps_that_are_waited_out_in_real_time_are_known() {
-    for step in nouns().iter().flat_map(|noun| &noun.steps) {
-        for (shape, _) in &step.shapes {
-            let told = step.explanation.contains("With `--real-time` they are waited out");
-            assert_eq!(steps::real_time::is_waited_out(shape), told, "{shape}");
-        }
-    }
-}
-
-#[test]
 fn docs_steps_md_is_what_the_code_says() {
-    let nouns = nouns();
+    let (chapters, examples) = (chapters(), examples());
     let mut page = INTRODUCTION.to_owned();
-    for noun in &nouns {
-        let _ = write!(page, "\n## {}\n", noun.heading);
-        for step in &noun.steps {
+    for chapter in &chapters {
+        let _ = write!(page, "\n## {}\n", chapter.heading);
+        for step in &chapter.steps {
             page.push('\n');
             for (shape, keywords) in &step.shapes {
                 let _ = writeln!(page, "### `{shape}`\n\n*{}.*", keywords.join(", "));
             }
             let _ = writeln!(page, "{}", step.explanation);
+            let first = example(&examples, &step.shapes[0].0);
+            if let Some(seconds) = settles(first) {
+                let _ = writeln!(page, "\nLets up to {seconds} s pass whose end nothing tells that can be observed.");
+            }
+            for (shape, _) in &step.shapes {
+                let _ = writeln!(page, "\n```gherkin\n{}\n```", example(&examples, shape));
+            }
         }
     }
     page.push_str("\n## What stands between braces\n\n");
@@ -103,11 +97,13 @@ fn docs_steps_md_is_what_the_code_says() {
 
 #[test]
 fn vocabulary_json_is_what_the_code_says() {
+    let examples = examples();
     let mut shapes = Vec::new();
-    for noun in nouns() {
-        for step in noun.steps {
+    for chapter in chapters() {
+        for step in chapter.steps {
             shapes.extend(step.shapes.into_iter().map(|(shape, keywords)| StepShape {
-                topic: noun.heading.clone(),
+                topic: chapter.heading.to_owned(),
+                example: example(&examples, &shape).to_owned(),
                 shape,
                 keywords: keywords.into_iter().map(ToOwned::to_owned).collect(),
                 explanation: step.explanation.clone(),
@@ -120,9 +116,9 @@ fn vocabulary_json_is_what_the_code_says() {
 
 #[test]
 fn every_step_is_explained_and_every_table_described() {
-    for noun in nouns() {
-        for step in &noun.steps {
-            let place = format!("{} in {}.rs", step.function, noun.file);
+    for chapter in chapters() {
+        for step in &chapter.steps {
+            let place = format!("{} of {}", step.function, chapter.heading);
             assert!(!step.explanation.is_empty(), "{place} has no doc comment");
             let describes = |what: &str| step.explanation.contains(what);
             // A step takes a table or, between lines of """, a text.
@@ -152,27 +148,157 @@ fn the_examples_for_writers_are_defined_to_the_last_step() {
     }
 }
 
-fn nouns() -> Vec<Noun> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = fs::read_dir(dir).expect("the sources").map(|entry| entry.expect("an entry").path());
-    let files = files.filter(|f| f.extension().is_some_and(|e| e == "rs"));
-    let mut nouns: Vec<Noun> = files.map(|f| noun(&f)).filter(|n| !n.steps.is_empty()).collect();
-    let place = |noun: &Noun| ORDER.iter().position(|o| *o == noun.file).unwrap_or(ORDER.len());
-    nouns.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.file.cmp(&b.file)));
-    nouns
+#[test]
+fn each_file_of_steps_is_in_a_chapter() {
+    let listed: Vec<&str> = CHAPTERS.iter().flat_map(|(_, files)| *files).copied().collect();
+    for path in sources() {
+        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        assert_eq!(!steps_in(&path).is_empty(), listed.contains(&name.as_str()), "{name}.rs and CHAPTERS");
+    }
 }
 
-fn noun(path: &Path) -> Noun {
+/// A vocabulary that its authors can hold in mind.
+#[test]
+fn there_are_a_hundred_shapes_at_most() {
+    let shapes: usize = chapters().iter().flat_map(|chapter| &chapter.steps).map(|step| step.shapes.len()).sum();
+    assert!(shapes <= 100, "{shapes} shapes: can an optional phrase or a table take the place of one?");
+}
+
+/// Files of steps/src whose code may sleep: the two kinds of pauses of steps, and the progress that is told beside a step.
+const SLEEPERS: [&str; 2] = ["pauses.rs", "context/mod.rs"];
+
+#[test]
+fn no_step_sleeps_but_by_a_named_pause() {
+    let mut sleepers = Vec::new();
+    let context =
+        fs::read_dir(source_dir().join("context")).expect("a directory").map(|entry| entry.expect("an entry").path());
+    for path in sources().into_iter().chain(context) {
+        let code = fs::read_to_string(&path).expect("a source file");
+        if ["sleep(", "sleep_until(", "interval(", "interval_at("].iter().any(|call| code.contains(call)) {
+            sleepers.push(path.strip_prefix(source_dir()).expect("a source").display().to_string());
+        }
+    }
+    sleepers.sort();
+    let mut allowed = SLEEPERS.map(str::to_owned);
+    allowed.sort();
+    assert_eq!(sleepers, allowed, "wait on something that is observed, or declare what settles");
+}
+
+/// Functions that settle, or let others settle, by file: the steps above them declare it.
+const SETTLERS: [(&str, usize); 2] = [("placement_objects.rs", 1), ("upgrade.rs", 2)];
+
+#[test]
+fn each_time_that_settles_is_known_and_declared() {
+    for path in sources() {
+        let code = fs::read_to_string(&path).expect("a source file");
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let known = SETTLERS.iter().find(|(file, _)| *file == name).map_or(0, |(_, count)| *count);
+        assert_eq!(code.matches(" settle(").count() - usize::from(name == "pauses.rs"), known, "{name}");
+    }
+    assert_eq!(settles("When KubeFleet is upgraded"), Some(20));
+    assert_eq!(settles("When hub and members run different versions of KubeFleet"), Some(20));
+    assert_eq!(settles("When the resources of placement \"web\" change"), Some(1));
+    assert_eq!(settles("When a resource snapshot of placement \"web\" is taken"), Some(1));
+    assert_eq!(settles("Then placement \"web\" becomes available on \"member-1\""), None);
+}
+
+/// Seconds that a step lets pass whatever it observes.
+fn settles(step: &str) -> Option<u64> {
+    let text = format!("Feature: f\n  Scenario: s\n    {step}\n");
+    let feature = gherkin::Feature::parse(text, gherkin::GherkinEnv::default()).expect("Gherkin");
+    let time = steps::needs(&feature.scenarios[0].steps[0]).settles;
+    (!time.is_zero()).then_some(time.as_secs())
+}
+
+fn chapters() -> Vec<Chapter> {
+    let steps = |files: &[&str]| {
+        files.iter().flat_map(|file| steps_in(&source_dir().join(format!("{file}.rs")))).collect::<Vec<_>>()
+    };
+    CHAPTERS.iter().map(|(heading, files)| Chapter { heading, steps: steps(files) }).collect()
+}
+
+fn source_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn sources() -> Vec<PathBuf> {
+    let files = fs::read_dir(source_dir()).expect("the sources").map(|entry| entry.expect("an entry").path());
+    files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")).collect()
+}
+
+fn steps_in(path: &Path) -> Vec<Step> {
     let file = parse(path);
-    let heading = doc(&file.attrs);
-    let heading = heading.lines().next().unwrap_or_default().trim_end_matches('.');
     let functions =
         file.items.iter().filter_map(|item| if let Item::Fn(function) = item { Some(function) } else { None });
-    Noun {
-        file: path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(),
-        heading: capitalized(heading.strip_prefix("Steps about ").unwrap_or(heading)),
-        steps: functions.filter_map(step).collect(),
+    functions.filter_map(step).collect()
+}
+
+fn example<'a>(examples: &'a BTreeMap<String, String>, shape: &str) -> &'a str {
+    examples.get(shape).unwrap_or_else(|| panic!("no feature and no exercise has a step like `{shape}`"))
+}
+
+/// The shortest step of each shape in the features, or else in the exercises.
+fn examples() -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut texts = Vec::new();
+    for dir in ["features/kubefleet", "features/argocd"] {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(root.join(dir)).expect("features").map(|entry| entry.expect("an entry").path()).collect();
+        files.sort();
+        texts.extend(files.iter().map(|file| fs::read_to_string(file).expect("a feature")));
     }
+    let mut examples = BTreeMap::new();
+    for text in texts {
+        note_examples(&text, &mut examples);
+    }
+    let mut exercises: Vec<PathBuf> =
+        fs::read_dir(root.join("exercises")).expect("exercises").map(|entry| entry.expect("an entry").path()).collect();
+    exercises.sort();
+    for file in exercises {
+        let mut of_exercise = BTreeMap::new();
+        for block in fs::read_to_string(file).expect("an exercise").split(": |\n").skip(1) {
+            let is_step =
+                |line: &&str| ["Given ", "When ", "Then ", "And ", "|"].iter().any(|word| line.starts_with(word));
+            let lines: Vec<&str> = block.lines().map(str::trim).take_while(is_step).collect();
+            note_examples(&format!("Feature: f\n  Scenario: s\n{}\n", lines.join("\n")), &mut of_exercise);
+        }
+        for (shape, example) in of_exercise {
+            examples.entry(shape).or_insert(example);
+        }
+    }
+    examples
+}
+
+fn note_examples(text: &str, examples: &mut BTreeMap<String, String>) {
+    let vocabulary = steps::World::vocabulary();
+    let mut undefined: Vec<String> = Vec::new();
+    let feature = gherkin::Feature::parse(text, gherkin::GherkinEnv::default()).expect("Gherkin");
+    let feature = feature.expand_examples().expect("examples");
+    let background = feature.background.iter().flat_map(|background| &background.steps);
+    for step in background.chain(feature.scenarios.iter().flat_map(|scenario| &scenario.steps)) {
+        let Ok(Some((_, _, Some(location), _))) = vocabulary.find(step) else {
+            undefined.push(step.value.clone());
+            continue;
+        };
+        let example = format!("{:?} {}", step.ty, step.value);
+        let shape = shape_at(location.path, location.line);
+        match examples.get(&shape) {
+            Some(known) if known.len() <= example.len() => {}
+            _ => drop(examples.insert(shape, example)),
+        }
+    }
+    assert!(undefined.is_empty(), "not defined: {undefined:#?}");
+}
+
+/// The shape in the attribute that begins in a line of a source file.
+fn shape_at(path: &str, line: u32) -> String {
+    let source =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).expect("a source file");
+    let from: Vec<&str> = source.lines().skip(line as usize - 1).collect();
+    let text = from.join("\n");
+    let end = text.find(")]").expect("the end of an attribute");
+    let item: ItemFn = syn::parse_str(&format!("{})] fn f() {{}}", &text[..end])).expect("an attribute");
+    shape(&item.attrs[0])
 }
 
 fn step(function: &ItemFn) -> Option<Step> {
@@ -206,8 +332,9 @@ fn shape(attribute: &Attribute) -> String {
 /// The parameters' names and doc comments.
 fn parameters() -> Vec<(String, String)> {
     let built_in = BUILT_IN.iter().map(|(name, explanation)| ((*name).to_owned(), (*explanation).to_owned()));
-    let file = parse(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/params.rs"));
-    let own = file.items.iter().filter_map(|item| {
+    let items = ["params.rs", "phrases.rs"].into_iter().flat_map(|file| parse(&source_dir().join(file)).items);
+    let items: Vec<Item> = items.collect();
+    let own = items.iter().filter_map(|item| {
         let attributes = match item {
             Item::Struct(item) => &item.attrs,
             Item::Enum(item) => &item.attrs,
@@ -260,11 +387,6 @@ fn text(expression: &Expr) -> Option<String> {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
         _ => None,
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 fn parse(path: &Path) -> syn::File {

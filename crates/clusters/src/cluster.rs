@@ -1,4 +1,4 @@
-//! A cluster, wherever it comes from.
+//! A cluster of a fleet, from any provider.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::error::ClusterError;
 use crate::kubeconfig;
 
-/// What a cluster is to its fleet.
+/// Name of the hub in its fleet.
+pub const HUB: &str = "hub";
+
+/// Role of a cluster in its fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum FleetRole {
     /// Runs no workloads.
     Hub,
     /// Runs the workloads of placements.
@@ -22,25 +25,26 @@ pub enum Role {
 /// A cluster that is ready.
 #[derive(Clone)]
 pub struct Cluster {
-    /// Its name, unique in its fleet.
+    /// Name of the cluster, unique in its fleet.
     pub name: String,
-    /// Its address from here, e.g. `https://127.0.0.1:PORT`.
+    /// Address of the API server from this machine, e.g. `https://127.0.0.1:PORT`.
     pub server: String,
-    /// Its address from where the fleet's agents run.
+    /// Address of the API server from where the fleet's agents run.
     pub inner_server: String,
-    /// Its CA's certificate, PEM.
+    /// Certificate of the cluster's CA, PEM.
     pub ca: String,
-    /// A kubeconfig file with one context, an administrator's.
+    /// Kubeconfig file with one context, an administrator's; empty if there is no such file.
     pub kubeconfig: PathBuf,
-    /// A client for it, as that administrator.
+    /// Client for the cluster, with the administrator's credentials.
     pub client: Client,
 }
 
 impl Cluster {
-    /// The cluster of a kubeconfig with one context, which has the cluster's name, and the file that it is in.
+    /// Connects to a cluster by a kubeconfig with one context, which has the cluster's name. `file` is the kubeconfig's
+    /// path.
     ///
     /// # Errors
-    /// When its credentials can't be used.
+    /// Returns an error if the kubeconfig's credentials can't be used.
     pub async fn of(name: &str, config: Kubeconfig, file: PathBuf) -> Result<Self, ClusterError> {
         let of = config.clusters.first().and_then(|c| c.cluster.clone()).unwrap_or_default();
         Ok(Self {

@@ -1,4 +1,4 @@
-//! The command lines of a cluster's control plane, which runs here or in a container of its own, and how it gets ready.
+//! Command lines of a cluster's control plane, on this machine or in a container, and the wait until it is ready.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,52 +6,55 @@ use std::time::{Duration, Instant};
 
 use kube::Client;
 
-use crate::cluster::Role;
+use crate::cluster::FleetRole;
 use crate::error::ClusterError;
-use crate::home::Home;
-use crate::keeper::protocol::ProcessSpec;
+use crate::home::FleetHome;
 use crate::pki::Pki;
+use crate::supervisor::protocol::ProcessSpec;
 
-/// How long an API server may take until it is ready. It takes 3 to 7 s here with four at once on two cores.
+/// Time limit for an API server to become ready. It takes 3 to 7 s if four start at once on two cores.
 const READY_LIMIT: Duration = Duration::from_secs(120);
 
 /// Hubs run only these controllers: with the workload controllers, and no webhooks, a Deployment that a placement
 /// selects would start pods on the hub.
 const HUB_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller";
 
-/// Members run what the workloads of placements need.
+/// Members run the controllers that the workloads of placements need.
 const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller,\
      deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,\
      disruption-controller";
 
-/// The niceness of what belongs to members: it stands back for the hub. On a start, more is installed there, and all members
-/// wait for it: a fleet's start takes 1.56 times what four bare API servers take with 3, 1.47 times with 6, 1.31 times with 10
-/// (`make bench`, two processors). Later, a hub-agent whose caches fall behind makes mistakes (docs/controllers.md).
+/// Niceness of the members' processes, which leave the processors to the hub. At a fleet's start, more is installed on
+/// the hub, and all members wait for it. The start takes 1.56 times as long as that of four bare API servers with
+/// niceness 3, 1.47 times with 6 and 1.31 times with 10 (`make bench`, two processors). Later, a hub-agent whose
+/// informer caches fall behind makes mistakes (docs/controllers.md).
 pub(crate) const MEMBER_NICENESS: i32 = 10;
 
-/// Where a control plane runs, as far as its command lines tell: what it listens on, and where it finds files of the fleet's.
-pub(crate) struct Site {
+/// Location of a control plane, as its command lines need it: the address to listen on, and the paths of the fleet's
+/// files.
+pub(crate) struct ControlPlaneLocation {
     bind: &'static str,
-    /// Where etcd keeps its data and its socket.
+    /// Directory of etcd's data and socket.
     data: PathBuf,
-    /// In a container: where its files are.
+    /// Directory of the fleet's files in the container; `None` on this machine.
     moved_to: Option<PathBuf>,
-    /// The files that command lines name: where they are found, and where they are here.
+    /// Files that the command lines name: path at this location, and path on this machine.
     files: BTreeMap<PathBuf, PathBuf>,
 }
 
-impl Site {
-    /// This machine: on loopback, with the files where they are.
-    pub(crate) fn here(home: &Home) -> Self {
+impl ControlPlaneLocation {
+    /// Location on this machine: servers listen on loopback, and files keep their paths.
+    pub(crate) fn here(home: &FleetHome) -> Self {
         Self { bind: "127.0.0.1", data: home.dir().to_owned(), moved_to: None, files: BTreeMap::new() }
     }
 
-    /// A container with an empty directory `data` and the fleet's files in `moved_to`, which others reach by its network.
+    /// Location in a container that has an empty directory `data` and the fleet's files in `moved_to`, and that others
+    /// reach over its network.
     pub(crate) fn container(data: &Path, moved_to: &Path) -> Self {
         Self { bind: "0.0.0.0", data: data.to_owned(), moved_to: Some(moved_to.to_owned()), files: BTreeMap::new() }
     }
 
-    /// Where a file of this machine is found there.
+    /// Returns the path of one of this machine's files at this location, and records the file for [`ControlPlaneLocation::files`].
     pub(crate) fn file(&mut self, file: &Path) -> PathBuf {
         let moved = self.moved_to.as_ref().zip(file.file_name()).map(|(to, name)| to.join(name));
         let there = moved.unwrap_or_else(|| file.to_owned());
@@ -59,7 +62,7 @@ impl Site {
         there
     }
 
-    /// The files that have to be there: where they are found, and where they are here.
+    /// Returns the recorded files: path at this location, and path on this machine.
     pub(crate) fn files(self) -> BTreeMap<PathBuf, PathBuf> {
         self.files
     }
@@ -69,20 +72,25 @@ impl Site {
     }
 }
 
-/// etcd for the whole fleet, each cluster with a prefix of its own. It lives as long as the fleet and is never needed
-/// after a crash, so it doesn't wait for the disk.
+/// Specification of etcd, which serves the whole fleet with a prefix for each cluster. etcd lives as long as the fleet
+/// and is never needed after a crash, so it doesn't wait for the disk.
 ///
-/// API servers reach it by a Unix socket in the fleet's directory, which other users can't enter. With TLS on loopback
-/// instead, etcd took twice the processor time and the start of a fleet a quarter longer: an API server has a
+/// API servers reach etcd by a Unix socket in the fleet's directory, which other users can't enter. With TLS on
+/// loopback instead, etcd took twice the processor time and the start of a fleet a quarter longer: an API server has a
 /// connection for each kind of object.
-pub(crate) fn etcd(program: &Path, site: &mut Site, pki: &Pki, peer: u16) -> Result<ProcessSpec, ClusterError> {
+pub(crate) fn etcd(
+    program: &Path,
+    site: &mut ControlPlaneLocation,
+    pki: &Pki,
+    peer: u16,
+) -> Result<ProcessSpec, ClusterError> {
     let pair = pki.server("etcd")?;
     let peer = format!("https://127.0.0.1:{peer}");
     let args = [
         "--name=fleet".to_owned(),
         format!("--data-dir={}", site.data.join("etcd").display()),
         format!("--listen-client-urls={}", etcd_address(site)),
-        // It wants one with a port, for other members of its cluster. There are none.
+        // etcd requires a URL with a port for the other members of its cluster. There are none.
         "--advertise-client-urls=http://127.0.0.1:1".to_owned(),
         format!("--listen-peer-urls={peer}"),
         format!("--initial-advertise-peer-urls={peer}"),
@@ -98,15 +106,15 @@ pub(crate) fn etcd(program: &Path, site: &mut Site, pki: &Pki, peer: u16) -> Res
     Ok(ProcessSpec { name: "etcd".into(), program: program.to_owned(), args: args.to_vec(), ..ProcessSpec::default() })
 }
 
-fn etcd_address(site: &Site) -> String {
+fn etcd_address(site: &ControlPlaneLocation) -> String {
     format!("unix://{}", site.data.join("etcd.sock").display())
 }
 
-/// A cluster's API server, known on its network by this name as well, where it has one there.
+/// Specification of a cluster's API server. `host` is its additional host name on the fleet's network, if there is one.
 pub(crate) fn apiserver(
     program: &Path,
-    (cluster, role): (&str, Role),
-    site: &mut Site,
+    (cluster, role): (&str, FleetRole),
+    site: &mut ControlPlaneLocation,
     pki: &Pki,
     (host, port): (Option<&str>, u16),
 ) -> Result<ProcessSpec, ClusterError> {
@@ -119,7 +127,7 @@ pub(crate) fn apiserver(
         format!("--secure-port={port}"),
         "--permit-port-sharing=true".to_owned(),
         format!("--etcd-servers={}", etcd_address(site)),
-        // A cluster that is made again under the name of one that is gone starts empty.
+        // A cluster that is recreated under the name of a deleted one starts empty.
         format!("--etcd-prefix=/{cluster}-{port}"),
         site.flag("client-ca-file", &pki.ca_file()),
         site.flag("tls-cert-file", &serving.certificate_file),
@@ -130,12 +138,12 @@ pub(crate) fn apiserver(
         site.flag("service-account-key-file", &verifying),
         site.flag("service-account-signing-key-file", &signing),
         "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
-        // Pods here are KWOK's: they need no token of their own to be mounted.
+        // KWOK simulates the pods here, so no pod needs a token to be mounted.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--profiling=false".to_owned(),
     ];
-    if role == Role::Member {
-        // For pods' logs, which a member's KWOK serves.
+    if role == FleetRole::Member {
+        // For the logs of pods, which a member's KWOK serves.
         let client = pki.client(&format!("{cluster}-kubelet-client"), "kube-apiserver-kubelet-client", None)?;
         args.extend([
             site.flag("kubelet-certificate-authority", &pki.ca_file()),
@@ -153,9 +161,9 @@ pub(crate) fn apiserver(
     })
 }
 
-/// A cluster's controllers.
-pub(crate) fn controller_manager(program: &Path, (cluster, role): (&str, Role), kubeconfig: &Path) -> ProcessSpec {
-    let controllers = if role == Role::Hub { HUB_CONTROLLERS } else { MEMBER_CONTROLLERS };
+/// Specification of a cluster's kube-controller-manager.
+pub(crate) fn controller_manager(program: &Path, (cluster, role): (&str, FleetRole), kubeconfig: &Path) -> ProcessSpec {
+    let controllers = if role == FleetRole::Hub { HUB_CONTROLLERS } else { MEMBER_CONTROLLERS };
     let args = [
         format!("--kubeconfig={}", kubeconfig.display()),
         format!("--controllers={controllers}"),
@@ -173,22 +181,28 @@ pub(crate) fn controller_manager(program: &Path, (cluster, role): (&str, Role), 
     }
 }
 
-fn niceness(role: Role) -> i32 {
-    if role == Role::Hub { 0 } else { MEMBER_NICENESS }
+fn niceness(role: FleetRole) -> i32 {
+    if role == FleetRole::Hub { 0 } else { MEMBER_NICENESS }
 }
 
-/// The name of a cluster's process.
+/// Returns the name of a cluster's process.
 pub(crate) fn process(cluster: &str, program: &str) -> String {
     format!("{cluster}-{program}")
 }
 
-/// Waits until an API server says that it is ready, and fails as soon as one of these processes has died; the first is its own.
-pub(crate) async fn ready(home: &Home, cluster: &str, processes: &[&str], client: &Client) -> Result<(), ClusterError> {
+/// Waits until an API server reports that it is ready. Fails as soon as one of `processes` has ended; the first of them
+/// is the API server's own.
+pub(crate) async fn ready(
+    home: &FleetHome,
+    cluster: &str,
+    processes: &[&str],
+    client: &Client,
+) -> Result<(), ClusterError> {
     let started = Instant::now();
     let mut exits = home.first_exit();
     loop {
         let exit = exits.borrow_and_update().clone();
-        if let Some(exit) = exit.filter(|e| e.name == "keeper" || processes.contains(&e.name.as_str())) {
+        if let Some(exit) = exit.filter(|e| e.name == "supervisor" || processes.contains(&e.name.as_str())) {
             let during = format!("cluster {cluster} was starting");
             return Err(ClusterError::Died { process: exit.name, during, status: exit.status, log: exit.log });
         }
@@ -204,7 +218,7 @@ pub(crate) async fn ready(home: &Home, cluster: &str, processes: &[&str], client
                 seconds: READY_LIMIT.as_secs(),
                 last,
                 process: process.to_owned(),
-                log: home.keeper().log_tail(process),
+                log: home.supervisor().log_tail(process),
             });
         }
         // There is nothing to watch before the API server answers.

@@ -1,6 +1,7 @@
-//! Clients for users of a kubeconfig, whose credentials may come from a program: an exec credential plugin such as kubelogin.
+//! Clients for users of a kubeconfig. The user's credentials may come from a program: an exec credential plugin such as
+//! kubelogin.
 //!
-//! kube runs such a program while it makes the client, and blocks until the program has ended.
+//! kube runs such a program while it creates the client, and blocks until the program has ended.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -14,72 +15,57 @@ use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-/// How long a credential plugin may take.
+/// Time limit for a credential plugin.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a credential plugin may take that can ask somebody at a terminal.
+/// Time limit for a credential plugin that can ask a person at a terminal.
 const LIMIT_AT_TERMINAL: Duration = Duration::from_secs(180);
 
-/// A client that couldn't be made.
+/// An error that occurs while creating a client.
 #[derive(Debug, Error)]
 pub enum CredentialError {
     /// The credential plugin can't be started.
     #[error("failed to start the credential plugin `{program}`: {source}")]
     NotStarted {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// What the kubeconfig says about getting it.
+        /// Install hint of the kubeconfig.
         install_hint: Option<String>,
-        /// Why.
+        /// Cause of the failure.
         source: std::io::Error,
     },
     /// The credential plugin ended with an error.
     #[error("the credential plugin `{program}` ended with an error ({status}){}", after_colon(said))]
     Ended {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// How the program ended.
+        /// Exit status of the program.
         status: ExitStatus,
-        /// The last line that the program wrote to stderr; empty where stderr is the user's own.
+        /// Last line that the program wrote to stderr; empty if the program writes to the user's own stderr.
         said: String,
     },
     /// The credential plugin didn't end in time.
     #[error("the credential plugin `{program}` didn't end within {seconds} s")]
     TimedOut {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// The limit.
+        /// Time limit, in seconds.
         seconds: u64,
     },
-    /// What the credential plugin printed are no credentials.
+    /// The credential plugin printed something that isn't credentials.
     #[error("the credential plugin `{program}` gave no credentials: {why}")]
     Unusable {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// Why.
+        /// Reason why the output can't be used.
         why: String,
     },
-    /// The client couldn't be made, for another reason.
+    /// The client couldn't be created for another reason.
     #[error(transparent)]
     Client(Box<kube::Error>),
 }
 
 impl CredentialError {
-    /// What to do about it, where something can be said.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NotStarted { install_hint: Some(hint), .. } => Some(hint.clone()),
-            Self::NotStarted { program, .. } => {
-                Some(format!("install {program}, or put the directory that it is in into PATH"))
-            }
-            Self::Ended { .. } | Self::TimedOut { .. } | Self::Unusable { .. } => {
-                Some("log in first; kubectl auth whoami with the same context shows whether it works".into())
-            }
-            Self::Client(_) => None,
-        }
-    }
-
     fn of(error: kube::Error, exec: Option<&ExecConfig>) -> Self {
         let Some(exec) = exec else { return Self::Client(Box::new(error)) };
         let program = exec.command.clone().unwrap_or_default();
@@ -102,12 +88,12 @@ fn after_colon(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!(": {said}") }
 }
 
-/// A client for a configuration.
+/// Creates a client for a configuration.
 ///
-/// A credential plugin that doesn't end in time is killed, on Linux; elsewhere it is left to itself.
+/// A credential plugin that exceeds its time limit is killed on Linux; elsewhere it keeps running.
 ///
 /// # Errors
-/// When the credentials can't be had or used.
+/// Returns an error if the credentials can't be obtained or used.
 pub async fn client(config: Config) -> Result<Client, CredentialError> {
     let exec = config.auth_info.exec.clone();
     let limit = limit(exec.as_ref(), std::io::stdin().is_terminal());
@@ -125,10 +111,10 @@ async fn client_within(config: Config, exec: Option<ExecConfig>, limit: Duration
     let (made, client) = oneshot::channel();
     let (began, thread) = oneshot::channel();
     let runtime = tokio::runtime::Handle::current();
-    // A thread of its own: the runtime would wait for one of its blocking threads when the process ends.
+    // A thread of its own: at the end of the process, the runtime would wait for one of its blocking threads.
     let spawned = std::thread::Builder::new().name("credentials".into()).spawn(move || {
         let _entered = runtime.enter();
-        // Its directory in /proc, where there is such a thing. Whoever waited may have given up.
+        // Send the thread's directory in /proc, if there is one. An error means that the caller has given up waiting.
         let _ = began.send(std::fs::read_link("/proc/thread-self").ok());
         let _ = made.send(Client::try_from(config));
     });
@@ -152,7 +138,7 @@ fn kill_children(thread: &std::path::Path) {
     let children = std::fs::read_to_string(thread.join("children")).unwrap_or_default();
     let ids = children.split_whitespace().filter_map(|id| id.parse().ok()).filter_map(Pid::from_raw);
     for id in ids {
-        // One that has ended by now needs no signal.
+        // A process that has ended in the meantime needs no signal.
         let _ = kill_process(id, Signal::KILL);
     }
 }
@@ -197,7 +183,6 @@ mod tests {
         ] {
             let error = refused(command, args, LIMIT).await;
             assert_eq!(error.to_string(), expected);
-            assert!(error.hint().is_some(), "{error}");
         }
         let error = refused("echo", &["hello"], LIMIT).await.to_string();
         assert!(error.starts_with("the credential plugin `echo` gave no credentials: "), "{error}");
@@ -220,7 +205,7 @@ mod tests {
         let reader = std::thread::spawn(move || std::fs::read_to_string(pipe).expect("read"));
         let error = refused("sh", &["-c", &script], Duration::from_secs(1)).await;
         assert_eq!(error.to_string(), "the credential plugin `sh` didn't end within 1 s");
-        // The pipe ends when nobody has it open any more.
+        // The pipe ends when no process has it open any more.
         assert_eq!(reader.join().expect("it ended"), "");
     }
 

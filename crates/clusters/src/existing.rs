@@ -1,4 +1,4 @@
-//! Clusters that exist already, reached by contexts of a kubeconfig. Nothing of them is made or ended here.
+//! Clusters that exist already, reached by contexts of a kubeconfig. This module neither creates nor deletes clusters.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,67 +8,69 @@ use async_trait::async_trait;
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
 
-use crate::cluster::{Cluster, Role};
+use crate::ability::ProviderAbility;
+use crate::agents::Agent;
+use crate::cluster::{Cluster, FleetRole};
 use crate::error::ClusterError;
-use crate::home::Home;
+use crate::home::FleetHome;
 use crate::kubeconfig;
 use crate::local::PodPrograms;
-use crate::provider::{Ability, Agent, Provider};
+use crate::provider::Provider;
 use crate::state_dir::write_private;
 
-/// By which contexts a fleet's clusters are reached.
+/// Kubeconfig contexts of a fleet's clusters.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Contexts {
-    /// The kubeconfig that has them; without it the one that kubectl would take.
+pub struct ClusterContexts {
+    /// Kubeconfig file with the contexts; `None` stands for the one that kubectl uses.
     pub kubeconfig: Option<PathBuf>,
-    /// Each cluster's context, by the cluster's name: `hub`, and members by the names of their MemberClusters.
+    /// Context of each cluster, by the cluster's name: `hub`, and members by the names of their MemberClusters.
     pub of: BTreeMap<String, String>,
 }
 
-/// Clusters that exist already.
-pub struct Existing {
-    home: Arc<Home>,
-    contexts: Contexts,
+/// Provider of clusters that exist already.
+pub struct ExistingProvider {
+    home: Arc<FleetHome>,
+    contexts: ClusterContexts,
 }
 
-impl Existing {
-    /// The clusters of these contexts. Nothing is asked yet.
+impl ExistingProvider {
+    /// Creates the provider for the clusters of these contexts. Nothing is sent to them yet.
     #[must_use]
-    pub fn new(home: Arc<Home>, contexts: Contexts) -> Self {
+    pub fn new(home: Arc<FleetHome>, contexts: ClusterContexts) -> Self {
         Self { home, contexts }
     }
 
-    fn cannot(&self, ability: Ability) -> ClusterError {
+    fn cannot(&self, ability: ProviderAbility) -> ClusterError {
         ClusterError::Cannot { provider: self.name(), ability }
     }
 }
 
-impl Contexts {
-    /// A cluster, without a kubeconfig file of its own.
+impl ClusterContexts {
+    /// Connects to a cluster without writing a kubeconfig file for it.
     ///
     /// # Errors
-    /// When the kubeconfig can't be read or used, or has no such context.
+    /// Returns an error if the kubeconfig can't be read or used, or has no such context.
     pub async fn cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
         Cluster::of(name, self.one(name)?, PathBuf::new()).await
     }
 
-    /// A kubeconfig of the one context of a cluster, which has the cluster's name in it.
+    /// Returns a kubeconfig that contains one cluster's context only, renamed to the cluster's name.
     ///
     /// # Errors
-    /// When the kubeconfig can't be read, or has no such context.
+    /// Returns an error if the kubeconfig can't be read, or has no such context.
     pub fn one(&self, cluster: &str) -> Result<Kubeconfig, ClusterError> {
-        let unusable = |source| ClusterError::Kubeconfig { cluster: cluster.to_owned(), source: Box::new(source) };
         let mut config = match &self.kubeconfig {
             Some(path) => Kubeconfig::read_from(path),
             None => Kubeconfig::read(),
         }
-        .map_err(unusable)?;
+        .map_err(|source| ClusterError::Kubeconfig { cluster: cluster.to_owned(), source: Box::new(source) })?;
         let context = self.of.get(cluster).map(String::as_str).unwrap_or_default();
         let Some(mut found) = config.contexts.iter().find(|c| c.name == context).cloned() else {
             let contexts = config.contexts.into_iter().map(|c| c.name).collect();
             return Err(ClusterError::NoContext { context: context.to_owned(), contexts });
         };
-        // Names of other contexts' users and clusters may be those of another fleet's.
+        // Keep only this context's cluster and user, under the cluster's name: other entries may have that name
+        // already, and the kubeconfigs of a fleet's clusters are merged into one.
         let inner = found.context.get_or_insert_default();
         let (of_cluster, user) = (inner.cluster.clone(), inner.user.clone());
         config.clusters.retain(|c| c.name == of_cluster);
@@ -89,20 +91,20 @@ impl Contexts {
 }
 
 #[async_trait]
-impl Provider for Existing {
+impl Provider for ExistingProvider {
     fn name(&self) -> &'static str {
         "existing"
     }
 
-    fn can(&self, _: Ability) -> bool {
+    fn can(&self, _: ProviderAbility) -> bool {
         false
     }
 
-    async fn start_cluster(&self, _: &str, _: Role) -> Result<Cluster, ClusterError> {
-        Err(self.cannot(Ability::MakeClusters))
+    async fn start_cluster(&self, _: &str, _: FleetRole) -> Result<Cluster, ClusterError> {
+        Err(self.cannot(ProviderAbility::MakeClusters))
     }
 
-    async fn start_controllers(&self, _: &Cluster, _: Role) -> Result<(), ClusterError> {
+    async fn start_controllers(&self, _: &Cluster, _: FleetRole) -> Result<(), ClusterError> {
         Ok(())
     }
 
@@ -113,39 +115,39 @@ impl Provider for Existing {
     }
 
     async fn stop_cluster(&self, _: &str) -> Result<(), ClusterError> {
-        Err(self.cannot(Ability::MakeClusters))
+        Err(self.cannot(ProviderAbility::MakeClusters))
     }
 
     async fn start_pods(&self, _: &Cluster, _: Option<&PodPrograms>) -> Result<(), ClusterError> {
-        Err(self.cannot(Ability::RunPods))
+        Err(self.cannot(ProviderAbility::RunPods))
     }
 
     async fn start_agent(&self, _: &Agent) -> Result<(), ClusterError> {
-        Err(self.cannot(Ability::StopAgents))
+        Err(self.cannot(ProviderAbility::StopAgents))
     }
 
     async fn stop_agent(&self, _: &str) -> Result<(), ClusterError> {
-        Err(self.cannot(Ability::StopAgents))
+        Err(self.cannot(ProviderAbility::StopAgents))
     }
 
     async fn start_agent_again(&self, _: &str) -> Result<(), ClusterError> {
-        Err(self.cannot(Ability::StopAgents))
+        Err(self.cannot(ProviderAbility::StopAgents))
     }
 
     async fn hand_over_token(&self, _: &str, _: &Path) -> Result<(), ClusterError> {
-        Err(self.cannot(Ability::StopAgents))
+        Err(self.cannot(ProviderAbility::StopAgents))
     }
 
     async fn exchange_agent(&self, _: &Agent) -> Result<bool, ClusterError> {
-        Err(self.cannot(Ability::StopAgents))
+        Err(self.cannot(ProviderAbility::StopAgents))
     }
 
     async fn remove_agent(&self, _: &str) -> Result<(), ClusterError> {
-        Err(self.cannot(Ability::StopAgents))
+        Err(self.cannot(ProviderAbility::StopAgents))
     }
 
     async fn agent_log(&self, _: &str) -> Result<String, ClusterError> {
-        Err(self.cannot(Ability::ReadAgentLogs))
+        Err(self.cannot(ProviderAbility::ReadAgentLogs))
     }
 }
 
@@ -173,7 +175,7 @@ contexts:
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), TWO).expect("written");
         let of = [("hub", "aks-east"), ("east", "nowhere")].map(|(k, v)| (k.to_owned(), v.to_owned()));
-        let contexts = Contexts { kubeconfig: Some(file.path().to_owned()), of: of.into() };
+        let contexts = ClusterContexts { kubeconfig: Some(file.path().to_owned()), of: of.into() };
         let one = kubeconfig::text(&contexts.one("hub").expect("it is there"));
         for (part, there) in [("10.0.0.2", true), ("other", true), ("10.0.0.1", false), ("secret", false)] {
             assert_eq!(one.contains(part), there, "{part}: {one}");

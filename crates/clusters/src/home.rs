@@ -1,4 +1,4 @@
-//! A fleet's home on this machine: its directory, the keeper of its processes, and a CA for what listens here.
+//! Local part of every fleet: its directory, the supervisor of its processes, and a CA for the servers on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -7,63 +7,65 @@ use tokio::sync::watch;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
-use crate::keeper::protocol::Exit;
-use crate::keeper::{Keeper, Program};
-use crate::kubeconfig::{self, Access};
-use crate::pki::{Pair, Pki};
+use crate::kubeconfig::{self, AdminAccess};
+use crate::pki::{CertificateKeyPair, Pki};
 use crate::state_dir::write_private;
+use crate::supervisor::protocol::ProcessExit;
+use crate::supervisor::{SupervisorClient, SupervisorProgram};
 
-/// A fleet's home, wherever its clusters are.
-pub struct Home {
-    keeper: Keeper,
+/// Local part of a fleet, which exists for every provider: directory, supervisor and CA.
+pub struct FleetHome {
+    supervisor: SupervisorClient,
     pki: Pki,
-    first_exit: watch::Receiver<Option<Exit>>,
+    first_exit: watch::Receiver<Option<ProcessExit>>,
 }
 
-impl Home {
-    /// Makes a new fleet's home in `dir`, which must not exist yet. It is gone with this program, unless it is kept.
+impl FleetHome {
+    /// Creates the fleet's directory `dir`, which must not exist yet, with a supervisor and a CA. The directory is
+    /// removed when this program ends, unless the fleet is kept.
     ///
     /// # Errors
-    /// When the keeper can't be started, or a file can't be written.
-    pub async fn create(program: &Program, dir: &Path) -> Result<Self, ClusterError> {
-        let keeper = Keeper::spawn(program, dir).await?;
+    /// Returns an error if the supervisor can't be started, or a file can't be written.
+    pub async fn create(program: &SupervisorProgram, dir: &Path) -> Result<Self, ClusterError> {
+        let supervisor = SupervisorClient::spawn(program, dir).await?;
         let pki = Pki::create(&dir.join(PKI))?;
-        let first_exit = keeper.watch().await?;
-        Ok(Self { keeper, pki, first_exit })
+        let first_exit = supervisor.watch().await?;
+        Ok(Self { supervisor, pki, first_exit })
     }
 
-    /// The home of a fleet that is up.
+    /// Opens the directory of a running fleet.
     ///
     /// # Errors
-    /// When no fleet lives in `dir`.
+    /// Returns an error if no fleet runs in `dir`.
     pub async fn open(dir: &Path) -> Result<Self, ClusterError> {
-        let keeper = Keeper::connect(dir)?;
+        let supervisor = SupervisorClient::connect(dir)?;
         let pki = Pki::open(&dir.join(PKI))?;
-        let first_exit = keeper.watch().await?;
-        Ok(Self { keeper, pki, first_exit })
+        let first_exit = supervisor.watch().await?;
+        Ok(Self { supervisor, pki, first_exit })
     }
 
-    /// The keeper of what runs here.
+    /// Client of the fleet's supervisor.
     #[must_use]
-    pub fn keeper(&self) -> &Keeper {
-        &self.keeper
+    pub fn supervisor(&self) -> &SupervisorClient {
+        &self.supervisor
     }
 
     /// The fleet's directory.
     #[must_use]
     pub fn dir(&self) -> &Path {
-        self.keeper.dir()
+        self.supervisor.dir()
     }
 
-    /// A certificate of the fleet's CA for a server on loopback, beside the CA's own.
+    /// Creates a certificate for a server on loopback, signed by the fleet's CA and stored beside the CA's own
+    /// certificate.
     ///
     /// # Errors
-    /// When a file can't be written.
-    pub fn serving_certificate(&self, name: &str) -> Result<Pair, ClusterError> {
+    /// Returns an error if a file can't be written.
+    pub fn serving_certificate(&self, name: &str) -> Result<CertificateKeyPair, ClusterError> {
         self.pki.server(name)
     }
 
-    /// The certificate of the fleet's CA, PEM.
+    /// Certificate of the fleet's CA, PEM.
     #[must_use]
     pub fn ca(&self) -> &str {
         self.pki.ca()
@@ -74,15 +76,15 @@ impl Home {
         &self.pki
     }
 
-    /// Writes the kubeconfig of a user of a cluster with the fleet's CA.
+    /// Writes the kubeconfig of a user of a cluster whose CA is the fleet's.
     pub(crate) fn access(
         &self,
         cluster: &str,
         server: &str,
         user: &str,
-        pair: Pair,
+        pair: CertificateKeyPair,
     ) -> Result<(PathBuf, Kubeconfig), ClusterError> {
-        let access = Access {
+        let access = AdminAccess {
             name: cluster.to_owned(),
             server: server.to_owned(),
             ca: self.ca().to_owned(),
@@ -95,22 +97,22 @@ impl Home {
         Ok((file, config))
     }
 
-    /// A cluster of which an administrator's kubeconfig is written anew.
+    /// Writes a new administrator's kubeconfig for a cluster and connects to the cluster.
     pub(crate) async fn administered(&self, cluster: &str, server: &str) -> Result<Cluster, ClusterError> {
         let admin = self.pki.client(&format!("{cluster}-{ADMIN}"), "fleetdrill", Some("system:masters"))?;
         let (file, config) = self.access(cluster, server, ADMIN, admin)?;
         Cluster::of(cluster, config, file).await
     }
 
-    /// Writes the kubeconfig of a cluster's kube-controller-manager. The controllers' own roles belong to a ServiceAccount each; one
-    /// administrator for all of them starts faster.
+    /// Writes the kubeconfig of a cluster's kube-controller-manager, as one administrator for all controllers. That
+    /// starts faster than the controllers' default roles, which need a ServiceAccount for each controller.
     pub(crate) fn manager(&self, cluster: &str, server: &str) -> Result<(PathBuf, Kubeconfig), ClusterError> {
         let user = "system:kube-controller-manager";
         let pair = self.pki.client(&format!("{cluster}-manager"), user, Some("system:masters"))?;
         self.access(cluster, server, "controller-manager", pair)
     }
 
-    /// A cluster by the administrator's kubeconfig that was written for it.
+    /// Connects to a cluster by the administrator's kubeconfig that was written for it earlier.
     pub(crate) async fn known(&self, cluster: &str) -> Result<Cluster, ClusterError> {
         let file = self.kubeconfig_file(cluster, ADMIN);
         let config = Kubeconfig::read_from(&file)
@@ -122,15 +124,15 @@ impl Home {
         self.dir().join(format!("{cluster}-{user}.kubeconfig"))
     }
 
-    /// The first process that ended without having been stopped, when one has.
+    /// Receiver of the first process that ended without having been stopped, if there is one.
     #[must_use]
-    pub fn first_exit(&self) -> watch::Receiver<Option<Exit>> {
+    pub fn first_exit(&self) -> watch::Receiver<Option<ProcessExit>> {
         self.first_exit.clone()
     }
 }
 
-/// The administrator, in the names of files.
+/// Part of file names that stands for the administrator.
 const ADMIN: &str = "admin";
 
-/// The CA's directory in the fleet's.
+/// Name of the CA's directory in the fleet's directory.
 const PKI: &str = "pki";

@@ -1,4 +1,4 @@
-//! Kubeconfigs for what fleetdrill makes: certificates and keys inside, so that one file is enough.
+//! Kubeconfigs of the clusters that fleetdrill creates. Certificates and keys are inside, so that one file is enough.
 
 use base64::Engine as _;
 use kube::config::{
@@ -9,24 +9,24 @@ use kube::{Client, Config};
 use crate::credentials;
 use crate::error::ClusterError;
 
-/// How to reach a cluster as its administrator.
+/// Administrator's access to a cluster.
 #[derive(Clone, Debug)]
-pub struct Access {
-    /// The name of context, cluster and user.
+pub struct AdminAccess {
+    /// Name of the context, the cluster and the user.
     pub name: String,
-    /// `https://127.0.0.1:PORT`.
+    /// Address of the API server, `https://127.0.0.1:PORT`.
     pub server: String,
-    /// The CA's certificate, PEM.
+    /// Certificate of the cluster's CA, PEM.
     pub ca: String,
-    /// The client certificate, PEM.
+    /// Client certificate of the administrator, PEM.
     pub certificate: String,
-    /// Its key, PEM.
+    /// Key of the client certificate, PEM.
     pub key: String,
 }
 
-/// One kubeconfig with a context for each cluster; the first is the current one.
+/// Creates a kubeconfig with a context for each cluster; the first is the current context.
 #[must_use]
-pub fn kubeconfig(clusters: &[&Access]) -> Kubeconfig {
+pub fn kubeconfig(clusters: &[&AdminAccess]) -> Kubeconfig {
     let mut config = Kubeconfig {
         kind: Some("Config".into()),
         api_version: Some("v1".into()),
@@ -65,17 +65,17 @@ pub fn kubeconfig(clusters: &[&Access]) -> Kubeconfig {
     config
 }
 
-/// The kubeconfig as a file's text. It is JSON, which is YAML too: kubectl and every client library read it, and its
-/// base64 needs no quoting rules.
+/// Returns the text of a kubeconfig file as JSON, which is YAML too: kubectl and every client library read JSON, and
+/// base64 needs no quoting in it.
 #[must_use]
 pub fn text(config: &Kubeconfig) -> String {
     serde_json::to_string_pretty(config).unwrap_or_default()
 }
 
-/// A client for one context of a kubeconfig.
+/// Creates a client for one context of a kubeconfig.
 ///
 /// # Errors
-/// When the context doesn't exist or its credentials can't be used.
+/// Returns an error if the context doesn't exist, or its credentials can't be used.
 pub async fn client(config: Kubeconfig, context: &str) -> Result<Client, ClusterError> {
     let options = KubeConfigOptions { context: Some(context.to_owned()), ..KubeConfigOptions::default() };
     let config = Config::from_custom_kubeconfig(config, &options)
@@ -85,13 +85,13 @@ pub async fn client(config: Kubeconfig, context: &str) -> Result<Client, Cluster
     client.map_err(|e| ClusterError::Credentials { cluster: context.to_owned(), source: Box::new(e) })
 }
 
-/// Standard base64 with padding, as kubeconfigs and `HUB_CERTIFICATE_AUTHORITY` want it.
+/// Encodes text as base64 with padding, as kubeconfigs and `HUB_CERTIFICATE_AUTHORITY` require.
 #[must_use]
 pub fn base64(text: &str) -> String {
     base64::engine::general_purpose::STANDARD.encode(text)
 }
 
-/// What [`base64`] was made of, where it is text.
+/// Decodes base64; `None` if the data isn't base64 of a text.
 pub(crate) fn from_base64(data: &str) -> Option<String> {
     let bytes = base64::engine::general_purpose::STANDARD.decode(data).ok()?;
     String::from_utf8(bytes).ok()
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_first_cluster_is_the_current_context() {
-        let access = |name: &str| Access {
+        let access = |name: &str| AdminAccess {
             name: name.into(),
             server: "https://127.0.0.1:1".into(),
             ca: "ca".into(),

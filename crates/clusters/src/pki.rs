@@ -1,4 +1,4 @@
-//! A certificate authority per fleet, and what it signs.
+//! Certificate authority of a fleet, and the certificates that it signs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,17 @@ use rcgen::{
 use crate::error::ClusterError;
 use crate::state_dir::{make_private, write_private};
 
-/// The fleet's CA. Its key stays in the fleet's directory, readable by the owner only, so that clusters can be added
-/// later.
+/// Certificate authority of a fleet. The CA's key stays in the fleet's directory, readable by the owner only, so that
+/// clusters can be added later.
 pub struct Pki {
     dir: PathBuf,
     ca: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// A certificate and its key, as PEM and as files.
+/// Certificate and its key, as PEM and as files.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct CertificateKeyPair {
     /// The certificate, PEM.
     pub certificate: String,
     /// The key, PEM.
@@ -30,11 +30,15 @@ pub struct Pair {
     pub key_file: PathBuf,
 }
 
+fn read_text(path: &Path) -> Result<String, ClusterError> {
+    std::fs::read_to_string(path).map_err(ClusterError::io("read", path))
+}
+
 impl Pki {
-    /// Makes a new CA in `dir`.
+    /// Creates a new CA in `dir`.
     ///
     /// # Errors
-    /// When a file can't be written.
+    /// Returns an error if a file can't be written.
     pub fn create(dir: &Path) -> Result<Self, ClusterError> {
         make_private(dir)?;
         let key = KeyPair::generate()?;
@@ -51,14 +55,11 @@ impl Pki {
     /// Opens the CA that [`Pki::create`] made in `dir`.
     ///
     /// # Errors
-    /// When a file can't be read or is no certificate or key.
+    /// Returns an error if a file can't be read, or isn't a certificate or key.
     pub fn open(dir: &Path) -> Result<Self, ClusterError> {
-        let read = |name: &str| {
-            let path = dir.join(name);
-            std::fs::read_to_string(&path).map_err(ClusterError::io("read", &path))
-        };
-        let ca = read("ca.crt")?;
-        let issuer = Issuer::from_ca_cert_pem(&ca, KeyPair::from_pem(&read("ca.key")?)?)?;
+        let ca = read_text(&dir.join("ca.crt"))?;
+        let key = KeyPair::from_pem(&read_text(&dir.join("ca.key"))?)?;
+        let issuer = Issuer::from_ca_cert_pem(&ca, key)?;
         Ok(Self { dir: dir.to_owned(), ca, issuer })
     }
 
@@ -74,16 +75,16 @@ impl Pki {
         self.dir.join("ca.crt")
     }
 
-    /// A certificate for a server on loopback that is a client too (etcd's peers are both).
+    /// Creates a certificate for a server on loopback that is a client too, as etcd's peers are.
     ///
     /// # Errors
-    /// When a file can't be written.
-    pub fn server(&self, name: &str) -> Result<Pair, ClusterError> {
+    /// Returns an error if a file can't be written.
+    pub fn server(&self, name: &str) -> Result<CertificateKeyPair, ClusterError> {
         self.server_at(name, None)
     }
 
-    /// The same, for a server that is known by this host name as well.
-    pub(crate) fn server_at(&self, name: &str, host: Option<&str>) -> Result<Pair, ClusterError> {
+    /// Creates a certificate like [`Pki::server`], valid for this additional host name.
+    pub(crate) fn server_at(&self, name: &str, host: Option<&str>) -> Result<CertificateKeyPair, ClusterError> {
         let names =
             ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "10.0.0.1"];
         let names = names.into_iter().chain(host).map(String::from).collect::<Vec<_>>();
@@ -92,21 +93,27 @@ impl Pki {
         self.sign(name, name, None, params)
     }
 
-    /// A client certificate for the user `common_name` in the group `organization`.
+    /// Creates a client certificate for the user `common_name` in the group `organization`.
     ///
     /// # Errors
-    /// When a file can't be written.
-    pub fn client(&self, name: &str, common_name: &str, organization: Option<&str>) -> Result<Pair, ClusterError> {
+    /// Returns an error if a file can't be written.
+    pub fn client(
+        &self,
+        name: &str,
+        common_name: &str,
+        organization: Option<&str>,
+    ) -> Result<CertificateKeyPair, ClusterError> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(name, common_name, organization, params)
     }
 
-    /// A key pair for ServiceAccount tokens: the file that signs and the file that verifies. kube-apiserver takes a
-    /// public key out of a private one only for RSA and the older EC format.
+    /// Creates a key pair for ServiceAccount tokens and returns its files: the private key, which signs, and the public
+    /// key, which verifies. kube-apiserver can derive a public key from a private one only for RSA and the older EC
+    /// format.
     ///
     /// # Errors
-    /// When a file can't be written.
+    /// Returns an error if a file can't be written.
     pub fn signing_key(&self, name: &str) -> Result<(PathBuf, PathBuf), ClusterError> {
         let key = KeyPair::generate()?;
         let (private, public) = (self.dir.join(format!("{name}.key")), self.dir.join(format!("{name}.pub")));
@@ -121,14 +128,14 @@ impl Pki {
         common_name: &str,
         organization: Option<&str>,
         mut params: CertificateParams,
-    ) -> Result<Pair, ClusterError> {
+    ) -> Result<CertificateKeyPair, ClusterError> {
         params.distinguished_name.push(DnType::CommonName, common_name);
         if let Some(organization) = organization {
             params.distinguished_name.push(DnType::OrganizationName, organization);
         }
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate()?;
-        let pair = Pair {
+        let pair = CertificateKeyPair {
             certificate: params.signed_by(&key, &self.issuer)?.pem(),
             key: key.serialize_pem(),
             certificate_file: self.dir.join(format!("{name}.crt")),

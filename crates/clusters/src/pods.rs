@@ -1,8 +1,8 @@
-//! Pods for a member without a kubelet: kube-scheduler and KWOK as processes, and one Node that they have.
+//! Pods for a member without a kubelet: kube-scheduler and KWOK run as processes, and the member has one Node.
 //!
-//! No container ever runs. KWOK plays the kubelet after the stages in `manifests/pods/stages`, which say what an image
-//! that can't be had looks like, and serves the logs in `manifests/pods/logs`. Members have pods only when a scenario asks
-//! for them.
+//! No container ever runs. KWOK simulates the kubelet by the stages in `manifests/pods/stages`, which also define how
+//! an image that can't be pulled looks, and serves the logs in `manifests/pods/logs`. A member has pods only if a
+//! scenario asks for them.
 
 use std::path::{Path, PathBuf};
 
@@ -14,21 +14,21 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::Cluster;
-use crate::control_plane::{MEMBER_NICENESS, Site, process};
+use crate::control_plane::{ControlPlaneLocation, MEMBER_NICENESS, process};
 use crate::error::ClusterError;
-use crate::keeper::protocol::ProcessSpec;
-use crate::pki::Pair;
+use crate::pki::CertificateKeyPair;
 use crate::state_dir::write_private;
+use crate::supervisor::protocol::ProcessSpec;
 
-/// The Node that a member with pods has.
+/// Name of the Node of a member that has pods.
 pub const NODE: &str = "kwok-node";
 
-/// The processes that pods come with, as parts of their names.
+/// Programs that run for pods, as they are named in process names.
 pub(crate) const PROCESSES: [&str; 2] = [SCHEDULER, KWOK];
 pub(crate) const SCHEDULER: &str = "kube-scheduler";
 pub(crate) const KWOK: &str = "kwok";
 
-/// KWOK's user, to which `rights.yaml` gives what the stages need.
+/// User of KWOK, to whom `rights.yaml` grants what the stages need.
 pub(crate) const KWOK_USER: &str = "kwok";
 
 const NODE_MANIFEST: &str = include_str!("../../../manifests/pods/node.yaml");
@@ -40,30 +40,30 @@ const STAGES: [&str; 4] = [
     include_str!("../../../manifests/pods/stages/pod-delete.yaml"),
 ];
 
-/// What the containers of a Job log that fail, by their name: KWOK knows a log by the container's name alone.
+/// Logs of the failing containers of Jobs, by container name. KWOK finds a log by the name of the container alone.
 const LOGS: [(&str, &str); 2] = [
     ("migrate", include_str!("../../../manifests/pods/logs/migrate.log")),
     ("smoke-test", include_str!("../../../manifests/pods/logs/smoke-test.log")),
 ];
 
-/// The programs that pods need.
+/// Programs that pods need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PodPrograms {
-    /// kube-scheduler's path.
+    /// Path of kube-scheduler.
     pub scheduler: PathBuf,
-    /// KWOK's path.
+    /// Path of KWOK.
     pub kwok: PathBuf,
 }
 
-/// Writes KWOK's configuration into a fleet's directory, for a member's KWOK at this site.
-pub(crate) fn configure(dir: &Path, site: &mut Site) -> Result<PathBuf, ClusterError> {
+/// Writes KWOK's configuration into a fleet's directory and returns its path as the member's KWOK sees it.
+pub(crate) fn configure(dir: &Path, site: &mut ControlPlaneLocation) -> Result<PathBuf, ClusterError> {
     let config = dir.join("kwok.yaml");
     write_private(&config, &format!("{}---\n{}", STAGES.join("---\n"), logs(dir, site)?))?;
     Ok(site.file(&config))
 }
 
-/// Writes the logs' files, and says which container has which.
-fn logs(dir: &Path, site: &mut Site) -> Result<String, ClusterError> {
+/// Writes the log files and returns the configuration that assigns them to containers.
+fn logs(dir: &Path, site: &mut ControlPlaneLocation) -> Result<String, ClusterError> {
     let mut logs = Vec::new();
     for (container, text) in LOGS {
         let file = dir.join(format!("{container}.log"));
@@ -77,7 +77,7 @@ fn logs(dir: &Path, site: &mut Site) -> Result<String, ClusterError> {
     Ok(config.to_string())
 }
 
-/// Creates KWOK's rights, without which it would wait out a backoff, and the Node.
+/// Creates KWOK's rights, then the Node. Without the rights, KWOK would wait out a backoff.
 pub(crate) async fn prepare(cluster: &Cluster) -> Result<(), ClusterError> {
     let [role, binding] = documents(RIGHTS);
     create::<ClusterRole>(cluster, role).await?;
@@ -85,18 +85,18 @@ pub(crate) async fn prepare(cluster: &Cluster) -> Result<(), ClusterError> {
     create::<Node>(cluster, NODE_MANIFEST).await
 }
 
-/// The documents of a YAML file, which are as many as the caller knows.
+/// Splits a YAML file into its `N` documents.
 fn documents<const N: usize>(text: &'static str) -> [&'static str; N] {
     let mut documents = text.split("\n---\n");
     std::array::from_fn(|_| documents.next().unwrap_or_default())
 }
 
-/// Creates an object unless it is there.
+/// Creates an object, unless it exists.
 async fn create<K>(cluster: &Cluster, manifest: &str) -> Result<(), ClusterError>
 where
     K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Serialize,
 {
-    let object = parse::<K>(manifest).map_err(ClusterError::Keeper)?;
+    let object = parse::<K>(manifest).map_err(ClusterError::Supervisor)?;
     match Api::<K>::all(cluster.client.clone()).create(&PostParams::default(), &object).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
@@ -109,7 +109,8 @@ fn parse<K: DeserializeOwned>(manifest: &str) -> Result<K, String> {
     serde_json::from_value(value).map_err(|e| e.to_string())
 }
 
-/// A member's scheduler. It serves nothing, and its rights are those that Kubernetes gives to its user.
+/// Specification of a member's kube-scheduler. The scheduler opens no port, and has the rights that Kubernetes grants
+/// to its user.
 pub(crate) fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> ProcessSpec {
     let args = [
         format!("--kubeconfig={}", kubeconfig.display()),
@@ -127,13 +128,13 @@ pub(crate) fn scheduler(program: &Path, cluster: &str, kubeconfig: &Path) -> Pro
     }
 }
 
-/// A member's KWOK. It serves the logs that it was given, and asks nobody for a certificate (v0.8.0).
+/// Specification of a member's KWOK. KWOK serves the given logs and requests no certificate (v0.8.0).
 pub(crate) fn kwok(
     program: &Path,
     cluster: &str,
     (kubeconfig, config): (&Path, &Path),
-    site: &mut Site,
-    (port, serving): (u16, &Pair),
+    site: &mut ControlPlaneLocation,
+    (port, serving): (u16, &CertificateKeyPair),
 ) -> ProcessSpec {
     let args = [
         format!("--kubeconfig={}", kubeconfig.display()),
@@ -143,7 +144,8 @@ pub(crate) fn kwok(
         format!("--node-port={port}"),
         format!("--tls-cert-file={}", site.file(&serving.certificate_file).display()),
         format!("--tls-private-key-file={}", site.file(&serving.key_file).display()),
-        // Where the API server asks for logs. Pods' own addresses lie beside the services' 10.0.0.0/24.
+        // The API server asks for logs at the node's address. The pods' range must not overlap the services'
+        // 10.0.0.0/24.
         "--node-ip=127.0.0.1".to_owned(),
         "--cidr=10.244.0.0/16".to_owned(),
     ];
@@ -194,8 +196,8 @@ mod tests {
         let path = Path::new("/x");
         assert!(scheduler(path, "member-1", path).args.contains(&"--secure-port=0".to_owned()));
         let [certificate_file, key_file] = ["/x.crt", "/x.key"].map(PathBuf::from);
-        let pair = Pair { certificate: String::new(), key: String::new(), certificate_file, key_file };
-        let mut site = Site::container(path, Path::new("/there"));
+        let pair = CertificateKeyPair { certificate: String::new(), key: String::new(), certificate_file, key_file };
+        let mut site = ControlPlaneLocation::container(path, Path::new("/there"));
         let kwok = kwok(path, "member-1", (path, path), &mut site, (7, &pair));
         for arg in
             ["--server-address=127.0.0.1:7", "--tls-cert-file=/there/x.crt", "--tls-private-key-file=/there/x.key"]

@@ -1,4 +1,4 @@
-//! The directory in which fleets live while they are up: one directory each, gone when the fleet is.
+//! State directory, in which each running fleet has a directory. The fleet's directory is removed when the fleet ends.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -10,11 +10,11 @@ use etcetera::BaseStrategy;
 
 use crate::error::ClusterError;
 
-/// The directory that holds all fleets of this user: `FLEETDRILL_STATE_DIR`, else `fleetdrill` in the XDG state
-/// directory. It is made when it isn't there.
+/// Returns the directory that holds all fleets of this user: `FLEETDRILL_STATE_DIR`, else `fleetdrill` in the XDG state
+/// directory. The directory is created if it doesn't exist.
 ///
 /// # Errors
-/// When it can't be made.
+/// Returns an error if the directory can't be created.
 pub fn root() -> Result<PathBuf, ClusterError> {
     let root = match std::env::var_os("FLEETDRILL_STATE_DIR") {
         Some(dir) => PathBuf::from(dir),
@@ -23,120 +23,142 @@ pub fn root() -> Result<PathBuf, ClusterError> {
             Err(_) => std::env::temp_dir().join("fleetdrill"),
         },
     };
-    // Absolute, because processes are started in directories of their own.
+    // Absolute, because processes are started in other working directories.
     let root = std::path::absolute(&root).map_err(ClusterError::io("find", &root))?;
     make_private(&root)?;
     Ok(root)
 }
 
-/// The directory of the fleet `name`, which need not exist.
+/// Returns the directory of the fleet `name`, whether it exists or not.
 ///
 /// # Errors
-/// When the name can't be a fleet's.
+/// Returns an error if the name isn't valid for a fleet.
 pub fn fleet(name: &str) -> Result<PathBuf, ClusterError> {
     check_name(name)?;
     Ok(root()?.join(name))
 }
 
-/// The names of the fleets that are up. What fleets left behind whose keeper died is removed on the way; what isn't a
-/// fleet's is left alone, since anybody may have pointed `FLEETDRILL_STATE_DIR` at a directory with other things in it.
+/// Returns the names of the running fleets, and removes the directories of fleets whose supervisor has died.
+/// Directories of other kinds are left alone, because `FLEETDRILL_STATE_DIR` may be a directory with other things in
+/// it.
 ///
 /// # Errors
-/// When the directory can't be read.
-pub fn fleets() -> Result<Vec<String>, ClusterError> {
-    let root = root()?;
+/// Returns an error if the state directory can't be read.
+pub async fn fleets() -> Result<Vec<String>, ClusterError> {
+    fleets_in(&root()?).await
+}
+
+async fn fleets_in(root: &Path) -> Result<Vec<String>, ClusterError> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(&root).map_err(ClusterError::io("read", &root))?.flatten() {
+    for entry in fs::read_dir(root).map_err(ClusterError::io("read", root))?.flatten() {
         let dir = entry.path();
-        match holder(&dir) {
-            // The lock is held until the directory is gone, so that no keeper comes to life in it.
-            Holder::Dead(_lock) => remove(&dir).map_err(ClusterError::io("remove", &dir))?,
-            Holder::Keeper | Holder::Starting => {
+        match settled_holder(&dir).await {
+            // Hold the lock until the directory is gone, so that no supervisor starts in it.
+            DirectoryHolder::Dead(_lock) => remove(&dir).await.map_err(ClusterError::io("remove", &dir))?,
+            DirectoryHolder::Supervisor | DirectoryHolder::Dying | DirectoryHolder::Starting => {
                 let name = dir.file_name().and_then(|n| n.to_str()).filter(|n| check_name(n).is_ok());
                 names.extend(name.map(ToOwned::to_owned));
             }
-            Holder::NoFleet => {}
+            DirectoryHolder::NoFleet => {}
         }
     }
     names.sort();
     Ok(names)
 }
 
-/// Whether a keeper holds the fleet in `dir`, or is about to.
+/// True if a supervisor holds the fleet in `dir`, or is about to. False for a supervisor that was killed, even before it has let go of its
+/// files.
 #[must_use]
 pub fn is_alive(dir: &Path) -> bool {
-    matches!(holder(dir), Holder::Keeper | Holder::Starting)
+    matches!(holder(dir), DirectoryHolder::Supervisor | DirectoryHolder::Starting)
 }
 
-/// Who holds a fleet's directory.
-enum Holder {
-    /// Its keeper, which keeps a lock for as long as it lives.
-    Keeper,
-    /// Nobody yet: the directory was made a moment ago.
+/// True if the fleet's directory in `dir` is locked, or is about to be: by a supervisor that lives, or by one that was killed a moment ago.
+pub(crate) fn is_held(dir: &Path) -> bool {
+    matches!(holder(dir), DirectoryHolder::Supervisor | DirectoryHolder::Dying | DirectoryHolder::Starting)
+}
+
+/// Holder of a fleet's directory.
+enum DirectoryHolder {
+    /// The fleet's supervisor, which holds the lock for as long as it lives.
+    Supervisor,
+    /// The fleet's supervisor, which was killed and hasn't released its files yet.
+    Dying,
+    /// A supervisor that starts: the directory was created a moment ago.
     Starting,
-    /// Nobody any more. The lock is ours now.
+    /// A supervisor that has died. This process holds the lock now.
     Dead(File),
-    /// It isn't a fleet's directory.
+    /// No supervisor: the directory isn't a fleet's.
     NoFleet,
 }
 
-fn holder(dir: &Path) -> Holder {
-    let Ok(lock) = OpenOptions::new().read(true).write(true).open(dir.join(LOCK)) else { return Holder::NoFleet };
-    // A lock file stays empty until the keeper has it. It isn't tried before that, or the keeper might be refused.
+/// Tells who holds a fleet's directory at this moment.
+fn holder(dir: &Path) -> DirectoryHolder {
+    let Ok(lock) = OpenOptions::new().read(true).write(true).open(dir.join(LOCK)) else {
+        return DirectoryHolder::NoFleet;
+    };
+    // A lock file stays empty until the supervisor holds the lock. Don't try to lock the file before that: the
+    // supervisor's own attempt might fail.
     let fresh = lock.metadata().is_ok_and(|lock| {
         let age = lock.modified().ok().and_then(|made| made.elapsed().ok()).unwrap_or_default();
         lock.len() == 0 && age < START_LIMIT
     });
     if fresh {
-        return Holder::Starting;
+        return DirectoryHolder::Starting;
     }
-    let dying = Instant::now() + DYING;
+    match lock.try_lock() {
+        Ok(()) => DirectoryHolder::Dead(lock),
+        Err(TryLockError::WouldBlock) if is_dying(dir) => DirectoryHolder::Dying,
+        Err(TryLockError::WouldBlock) => DirectoryHolder::Supervisor,
+        // The state of the lock is unknown, e.g. because the file system has no locks. Treat the fleet as running,
+        // because the removal of a running fleet would be worse.
+        Err(TryLockError::Error(_)) => DirectoryHolder::Starting,
+    }
+}
+
+/// Tells who holds a fleet's directory once a supervisor that was killed has let go of its files, or has had its time for that.
+async fn settled_holder(dir: &Path) -> DirectoryHolder {
+    let end = Instant::now() + DYING_LIMIT;
     loop {
-        match lock.try_lock() {
-            Ok(()) => return Holder::Dead(lock),
-            Err(TryLockError::WouldBlock) if is_dying(dir) && Instant::now() < dying => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(TryLockError::WouldBlock) => return Holder::Keeper,
-            // It can't be told here (no locks on this file system, say), and removing a living fleet would be worse.
-            Err(TryLockError::Error(_)) => return Holder::Starting,
+        match holder(dir) {
+            DirectoryHolder::Dying if Instant::now() < end => tokio::time::sleep(Duration::from_millis(5)).await,
+            holder => return holder,
         }
     }
 }
 
-/// Whether the keeper whose id is in the lock file was killed and hasn't let go of its files yet: a process loses its memory,
-/// and with it its command line, before the kernel closes them.
+/// Returns true if the supervisor whose id is in the lock file was killed, but its files aren't closed yet: the kernel
+/// frees a process's memory, and with it the command line, before it closes the process's files.
 fn is_dying(dir: &Path) -> bool {
-    let keeper = fs::read_to_string(dir.join(LOCK)).unwrap_or_default();
-    !keeper.is_empty() && fs::read(format!("/proc/{}/cmdline", keeper.trim())).is_ok_and(|line| line.is_empty())
+    let supervisor = fs::read_to_string(dir.join(LOCK)).unwrap_or_default();
+    !supervisor.is_empty() && fs::read(format!("/proc/{}/cmdline", supervisor.trim())).is_ok_and(|line| line.is_empty())
 }
 
-/// How long a keeper that was killed may take to die.
-const DYING: Duration = Duration::from_secs(5);
+/// Time limit for a killed supervisor to release its lock.
+const DYING_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long a keeper may take from the making of its directory until it has its lock.
+/// Time limit for a supervisor to take its lock after the directory was created.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
-/// Waits until nothing is left of the fleet `name` and of those beside it ([`beside`]): keepers end them when their owner has
-/// let go.
+/// Waits until the fleet `name` and its child fleets ([`beside`]) are gone. A supervisor ends its fleet when the
+/// fleet's owner has ended.
 pub async fn wait_until_gone(name: &str) {
-    for name in beside(name) {
+    for name in beside(name).await {
         one_is_gone(&name).await;
     }
     one_is_gone(name).await;
 }
 
-/// The fleets that were started beside the fleet `name`, whose names begin with its name and a hyphen.
-#[must_use]
-pub fn beside(name: &str) -> Vec<String> {
-    let mut fleets = fleets().unwrap_or_default();
+/// Returns the running child fleets of the fleet `name`, whose names begin with that name and a hyphen.
+pub async fn beside(name: &str) -> Vec<String> {
+    let mut fleets = fleets().await.unwrap_or_default();
     fleets.retain(|other| other.strip_prefix(name).is_some_and(|rest| rest.starts_with('-')));
     fleets
 }
 
 async fn one_is_gone(name: &str) {
     let Ok(dir) = fleet(name) else { return };
-    let end = End::of(&dir);
+    let end = FleetEndDetector::of(&dir);
     for _ in 0..1400 {
         if end.is_reached() {
             return;
@@ -146,32 +168,33 @@ async fn one_is_gone(name: &str) {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // Its keeper was killed, too: this removes what is left.
-    let _ = fleets();
+    // The fleet's supervisor was killed too: `fleets` removes the directory that it left.
+    let _ = fleets().await;
 }
 
-/// Tells when a fleet has ended: its directory is gone, and its keeper's process, which outlives the directory by a moment.
-pub(crate) struct End {
+/// Detector of a fleet's end: the fleet's directory is gone, and so is its supervisor's process, which outlives the
+/// directory by a moment.
+pub(crate) struct FleetEndDetector {
     dir: PathBuf,
     lock: Option<File>,
 }
 
-impl End {
-    /// Of a fleet that may be up.
+impl FleetEndDetector {
+    /// Creates the detector for a fleet that may be running.
     pub(crate) fn of(dir: &Path) -> Self {
         Self { dir: dir.to_owned(), lock: File::open(dir.join(LOCK)).ok() }
     }
 
-    /// A keeper's lock is released when its process ends.
+    /// Returns true if the fleet has ended. The supervisor's lock is released when its process ends.
     pub(crate) fn is_reached(&self) -> bool {
         !self.dir.exists() && self.lock.as_ref().is_none_or(|lock| lock.try_lock_shared().is_ok())
     }
 }
 
-/// The lock file's name in a fleet's directory.
+/// Name of the lock file in a fleet's directory. It is the name of earlier versions, whose fleets are found by it.
 pub(crate) const LOCK: &str = "keeper.lock";
 
-/// Makes a new fleet's directory, with its lock file in it from the first moment on.
+/// Creates a new fleet's directory, which contains its lock file from the first moment on.
 pub(crate) fn create(dir: &Path) -> Result<(), ClusterError> {
     let root = dir.parent().unwrap_or(dir);
     make_private(root)?;
@@ -196,22 +219,30 @@ pub(crate) fn create(dir: &Path) -> Result<(), ClusterError> {
     }
 }
 
-/// Removes a fleet's directory. What was killed a moment ago may still make a file in it; then it is tried again.
-pub(crate) fn remove(dir: &Path) -> std::io::Result<()> {
+/// Removes a fleet's directory. A process that was killed a moment ago may still create a file in it; the removal is
+/// tried again then.
+pub(crate) async fn remove(dir: &Path) -> std::io::Result<()> {
     let mut tries = 0;
     loop {
-        match fs::remove_dir_all(dir) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        match remove_once(dir) {
             Err(_) if tries < 50 => {
                 tries += 1;
-                std::thread::sleep(Duration::from_millis(20));
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
             result => return result,
         }
     }
 }
 
-/// Makes a directory, and what leads to it, that only its owner may enter.
+/// Removes a fleet's directory if nothing makes files in it at the same time; no error when there is none.
+pub(crate) fn remove_once(dir: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+/// Creates a directory, and the missing ones above it, that only their owner may enter.
 pub fn make_private(dir: &Path) -> Result<(), ClusterError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(ClusterError::io("make", dir))
 }
@@ -219,16 +250,17 @@ pub fn make_private(dir: &Path) -> Result<(), ClusterError> {
 /// Writes a file that only its owner may read.
 ///
 /// # Errors
-/// When it can't be written.
+/// Returns an error if the file can't be written.
 pub fn write_private(path: &Path, text: &str) -> Result<(), ClusterError> {
     let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
     file.and_then(|mut f| f.write_all(text.as_bytes())).map_err(ClusterError::io("write", path))
 }
 
-/// Checks a fleet's or cluster's name: it becomes part of paths, of host names and of label values.
+/// Checks the name of a fleet or cluster, which becomes part of paths, host names and label values.
 ///
 /// # Errors
-/// When it isn't made of lower-case letters, digits and dashes, starts with no letter or has more than 40 characters.
+/// Returns an error if the name has other characters than lower-case letters, digits and dashes, doesn't start with a
+/// letter, ends with a dash, or has more than 40 characters.
 pub fn check_name(name: &str) -> Result<(), ClusterError> {
     let good = name.len() <= 40
         && name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -239,7 +271,12 @@ pub fn check_name(name: &str) -> Result<(), ClusterError> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_name;
+    use std::fs::{self, OpenOptions};
+    use std::path::Path;
+    use std::process::{Child, Command};
+    use std::time::{Duration, Instant};
+
+    use super::{DYING_LIMIT, LOCK, check_name, create, fleets_in, is_alive, is_held};
 
     #[test]
     fn names_are_safe_in_paths_and_labels() {
@@ -249,5 +286,41 @@ mod tests {
         for bad in ["", "1a", "A", "a/b", "..", "a_b", "a-", "ü", &"a".repeat(41)] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
+    }
+
+    /// Makes the directory of a fleet whose supervisor was killed and hasn't let go of its lock. A process that nobody has waited for
+    /// has no command line, as one that is being killed.
+    fn dying_fleet(dir: &Path) -> (fs::File, Child) {
+        create(dir).expect("a directory");
+        let killed = Command::new("true").spawn().expect("a process");
+        // The command line is empty for a moment in exec as well, so the state decides.
+        let stat = format!("/proc/{}/stat", killed.id());
+        while !fs::read_to_string(&stat).expect("a process").contains(") Z ") {
+            std::thread::yield_now();
+        }
+        fs::write(dir.join(LOCK), format!("{}\n", killed.id())).expect("written");
+        let lock = OpenOptions::new().write(true).open(dir.join(LOCK)).expect("a lock file");
+        lock.try_lock().expect("nobody has it");
+        (lock, killed)
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn waiting_for_a_killed_supervisor_lets_other_tasks_go_on() {
+        let root = tempfile::tempdir().expect("a directory");
+        let dir = root.path().join("dying");
+        let (lock, mut killed) = dying_fleet(&dir);
+        assert!(!is_alive(&dir) && is_held(&dir));
+        let started = Instant::now();
+        // On the same thread: it can't let go of the lock unless the other one lets it.
+        let let_go = async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            drop(lock);
+        };
+        let (fleets, ()) = tokio::join!(fleets_in(root.path()), let_go);
+        assert_eq!(fleets.expect("a list"), [""; 0]);
+        assert!(!dir.exists(), "its directory is removed");
+        assert!(started.elapsed() < DYING_LIMIT, "{:?}", started.elapsed());
+        killed.wait().expect("it has ended");
     }
 }

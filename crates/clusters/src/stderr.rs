@@ -1,7 +1,8 @@
 //! Lines on stderr, for people and for the logs of processes.
 //!
-//! `eprintln!` panics where stderr is a closed pipe or a full disk, and a panic ends a command with an exit code that means
-//! nothing. [`stderr_line!`](crate::stderr_line) drops a line that can't be written: there is nowhere left to report it to.
+//! `eprintln!` panics if stderr is a closed pipe or on a full disk, and a panic ends a command with a meaningless exit
+//! code. [`stderr_line!`](crate::stderr_line) drops a line that can't be written: there is nowhere left to report it
+//! to.
 
 use std::fmt;
 use std::io::{self, Write as _};

@@ -1,8 +1,8 @@
-//! How the reader of a finding reaches the clusters that the finding's commands are for.
+//! Kubeconfig and contexts by which the reader of a finding reaches the clusters that the finding's commands are for.
 
 use std::collections::BTreeMap;
 
-/// The hub, as commands and contexts call it.
+/// Name of the hub in commands and contexts.
 pub(crate) const HUB: &str = "hub";
 
 /// The kubeconfig and the contexts that the commands of a finding name.
@@ -15,80 +15,82 @@ pub(crate) const HUB: &str = "hub";
 /// assert_eq!(access.kubectl("member-1"), r#"kubectl --kubeconfig prod.yaml --context "${MEMBER_1_CONTEXT:?}""#);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct KubectlAccess {
     kubeconfig: Option<String>,
-    contexts: Contexts,
+    contexts: ContextNames,
 }
 
-/// The names of the contexts.
+/// Names of the kubeconfig's contexts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Contexts {
-    /// Each context is called as its cluster, as in the kubeconfigs that fleetdrill writes.
+enum ContextNames {
+    /// Each context has the name of its cluster, as in the kubeconfigs that fleetdrill writes.
     SameNames,
-    /// By cluster; a cluster that isn't there has no known context.
+    /// Context names by cluster name. A cluster that isn't in the map has no known context.
     Named(BTreeMap<String, String>),
 }
 
-impl Access {
-    /// Contexts that are called as their clusters: `hub` and the members' names.
+impl KubectlAccess {
+    /// Access by contexts that have the names of their clusters: `hub` and the members' names.
     #[must_use]
     pub fn same_names() -> Self {
-        Self { kubeconfig: None, contexts: Contexts::SameNames }
+        Self { kubeconfig: None, contexts: ContextNames::SameNames }
     }
 
-    /// Contexts by cluster (`hub` and the members' names), in a kubeconfig other than the reader's own where one is given.
+    /// Access by the given contexts, keyed by cluster (`hub` and the members' names). `kubeconfig` is the path of a
+    /// file other than the reader's default kubeconfig.
     #[must_use]
     pub fn named(kubeconfig: Option<String>, contexts: BTreeMap<String, String>) -> Self {
-        Self { kubeconfig, contexts: Contexts::Named(contexts) }
+        Self { kubeconfig, contexts: ContextNames::Named(contexts) }
     }
 
-    /// No known context, e.g. for a bundle from elsewhere.
+    /// Access without any known context, e.g. for a bundle from another machine.
     #[must_use]
     pub fn unknown() -> Self {
         Self::named(None, BTreeMap::new())
     }
 
-    /// The same contexts in a kubeconfig other than the reader's own.
+    /// Returns the same contexts in a kubeconfig other than the reader's default kubeconfig.
     #[must_use]
     pub fn in_kubeconfig(self, kubeconfig: String) -> Self {
         Self { kubeconfig: Some(kubeconfig), ..self }
     }
 
-    /// The beginning of a kubectl command for a cluster, each word quoted for a POSIX shell.
+    /// Returns the beginning of a kubectl command for a cluster, each word quoted for a POSIX shell.
     ///
-    /// An unknown context becomes a variable that has to be set: without it the shell refuses the command.
+    /// An unknown context becomes a shell variable that the reader has to set. While the variable is unset, the shell
+    /// refuses the command.
     #[must_use]
     pub fn kubectl(&self, cluster: &str) -> String {
         self.kubectl_with(&self.context(cluster))
     }
 
-    /// The beginning of a kubectl command for a cluster that isn't part of the fleet, such as an application's destination: its
-    /// context is a variable that has to be set.
-    pub(crate) fn kubectl_elsewhere(&self) -> String {
-        self.kubectl_with(&variable("destination"))
+    /// Returns the beginning of a kubectl command for a cluster that isn't part of the fleet, such as an application's
+    /// destination. The context is a shell variable that the reader has to set.
+    pub(crate) fn kubectl_outside_fleet(&self) -> String {
+        self.kubectl_with(&context_variable("destination"))
     }
 
-    /// `context` is a word of a shell.
+    /// Returns the beginning of a kubectl command. `context` is a word that is already quoted for a shell.
     fn kubectl_with(&self, context: &str) -> String {
         let kubeconfig = self.kubeconfig.as_deref().map(|file| format!(" --kubeconfig {}", quoted(file)));
         format!("kubectl{} --context {context}", kubeconfig.unwrap_or_default())
     }
 
-    /// The context's name as a word of a shell.
+    /// Returns the name of a cluster's context, quoted as one word for a shell.
     fn context(&self, cluster: &str) -> String {
         match &self.contexts {
-            Contexts::SameNames => quoted(cluster),
-            Contexts::Named(contexts) => {
-                contexts.get(cluster).map_or_else(|| variable(cluster), |context| quoted(context))
+            ContextNames::SameNames => quoted(cluster),
+            ContextNames::Named(contexts) => {
+                contexts.get(cluster).map_or_else(|| context_variable(cluster), |context| quoted(context))
             }
         }
     }
 }
 
-/// Text as one word of a POSIX shell, without quotes where none are needed.
+/// Quotes a text as one word for a POSIX shell. A text that needs no quotes gets none.
 ///
-/// Control characters other than line ends and tabs are replaced: a terminal's escape sequence would be taken out of the printed
-/// command, a quote in it included, and no object's name has one.
+/// Replaces control characters other than line ends and tabs with U+FFFD. A terminal would swallow an escape sequence
+/// in the printed command, together with any quote inside the sequence. No object's name has control characters.
 ///
 /// ```
 /// assert_eq!(diagnosis::quoted("it's"), "\"it's\"");
@@ -96,10 +98,7 @@ impl Access {
 /// ```
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    let is_lost = |c: char| c.is_control() && c != '\n' && c != '\t';
-    let text = text.replace(is_lost, "\u{fffd}");
-    // shlex quotes these three as well: zsh expands `=` at the beginning of a word, and a comma matters between braces.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-./:@_=,%".contains(c);
+    let text = text.replace(is_swallowed_by_terminals, "\u{fffd}");
     if !text.is_empty() && !text.starts_with('=') && text.chars().all(is_plain) {
         return text;
     }
@@ -109,8 +108,22 @@ pub fn quoted(text: &str) -> String {
     shlex::try_quote(&text).map_or_else(|_| "''".to_owned(), std::borrow::Cow::into_owned)
 }
 
-/// A shell variable for a cluster's context, written so that a shell in which it isn't set refuses the command.
-fn variable(cluster: &str) -> String {
+/// True for control characters other than line ends and tabs.
+fn is_swallowed_by_terminals(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t'
+}
+
+/// True if a character needs no quotes within a word.
+///
+/// shlex also quotes `=`, `%` and `,`. A word may contain all three, but zsh expands a leading `=`, and a comma matters
+/// between braces.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "+-./:@_=,%".contains(c)
+}
+
+/// Returns a shell variable for a cluster's context. The `:?` in the expansion makes the shell refuse the command while
+/// the variable is unset.
+fn context_variable(cluster: &str) -> String {
     let name: String =
         cluster.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
     let digit = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };

@@ -1,8 +1,8 @@
-//! How a placement applies: `spec.strategy.applyStrategy`.
+//! Defaults of a placement's `spec.strategy.applyStrategy`.
 
 use serde_json::Value;
 
-/// What KubeFleet fills in where a placement says nothing of how it applies: fields and their values (the CRD's schema of
+/// Fields that KubeFleet sets in an apply strategy that leaves them out, with their default values (the CRD's schema of
 /// v0.1.2 and v0.14.0).
 pub const APPLY_DEFAULTS: [(&str, &str); 4] = [
     ("comparisonOption", "PartialComparison"),
@@ -11,16 +11,21 @@ pub const APPLY_DEFAULTS: [(&str, &str); 4] = [
     ("whenToTakeOver", "Always"),
 ];
 
-/// Whether an apply strategy, which may be absent, says no more than what counts without it.
+/// True if an apply strategy is absent, or sets every field to its default value.
 pub(crate) fn is_default(strategy: Option<&Value>) -> bool {
-    let field = |(name, value): (&String, &Value)| match value {
+    match strategy {
+        None | Some(Value::Null) => true,
+        Some(strategy) => {
+            strategy.as_object().is_some_and(|fields| fields.iter().all(|(name, value)| is_default_field(name, value)))
+        }
+    }
+}
+
+fn is_default_field(name: &str, value: &Value) -> bool {
+    match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(value) => APPLY_DEFAULTS.contains(&(name, value)),
         _ => false,
-    };
-    match strategy {
-        None | Some(Value::Null) => true,
-        Some(strategy) => strategy.as_object().is_some_and(|fields| fields.iter().all(field)),
     }
 }
 

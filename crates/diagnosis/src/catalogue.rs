@@ -1,120 +1,114 @@
 //! All failure codes with their texts, from `catalogue.yaml`.
 //!
-//! The texts are templates: a rule fills in the names. Undefined names are errors, so that a text never shows a gap.
+//! The texts are templates that a rule fills in with names. An undefined name is an error, so that no text has a gap.
 
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::template::{Names, PlannedRemedy, RemedyTemplate};
-use crate::{Access, Code, Remedy, Severity};
+use crate::template::{PlannedRemedy, RemedyTemplate, TemplateNames};
+use crate::{FailureCode, GuideSection, KubectlAccess, Remedy, Severity};
 
-/// The guide that describes a failure, and where in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Guide {
-    /// The guide's short name, e.g. `kubefleet-work-synchronized`.
-    pub name: String,
-    /// The section's heading.
-    pub section: String,
-    /// Where it is published.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub url: Option<String>,
-}
-
-/// What is known about a failure code. Cause, data loss and remedies are templates; [`Entry::example`] fills them in.
+/// Catalogue entry of a failure code. Cause, data loss and remedies are templates; [`CatalogueEntry::example`] fills them in.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// The code.
-    pub code: Code,
-    /// The failure in a few words.
+pub struct CatalogueEntry {
+    /// Failure code.
+    pub code: FailureCode,
+    /// Failure in a few words.
     pub title: String,
-    /// Whether it is a failure or a notice.
+    /// Severity: failure or notice.
     #[serde(default)]
     pub severity: Severity,
-    /// One sentence, with placeholders.
+    /// Cause in one sentence, with placeholders.
     pub cause: String,
-    /// What is or may be lost, with placeholders; a text that comes out empty counts as none.
+    /// Data that is or may be lost, with placeholders. A template that renders to an empty text means no data loss.
     #[serde(default)]
     pub data_loss: Option<String>,
-    /// What a person would look at, in order.
+    /// Evidence to look for, in the order in which a person would look.
     pub evidence: Vec<String>,
-    /// The ways out: those that only read come before those that write.
+    /// Remedies. Remedies that only read come before remedies that write.
     pub(crate) remedies: Vec<RemedyTemplate>,
-    /// The guide that describes it; none where no guide does.
+    /// Guide that describes the failure; `None` if no guide does.
     #[serde(default)]
-    pub guide: Option<Guide>,
-    /// Names for all placeholders, for explaining the code without a fleet.
+    pub guide: Option<GuideSection>,
+    /// Example values for all placeholders, used to explain the code without a fleet.
     pub example: Map<String, Value>,
 }
 
-/// An entry's texts with the names filled in.
+/// Texts of an entry with all names filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Texts {
-    /// One sentence.
+pub struct RenderedTexts {
+    /// Cause in one sentence.
     pub cause: String,
-    /// What is or may be lost.
+    /// Data that is or may be lost.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub data_loss: Option<String>,
-    /// Ordered.
+    /// Remedies in the catalogue's order.
     pub remedies: Vec<Remedy>,
 }
 
-/// An entry's texts with the names filled in, but for the commands, which aren't printed yet.
+/// Texts of an entry with all names filled in. The commands of the remedies are still words, because printing them
+/// needs an [`KubectlAccess`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct PlannedTexts {
     pub cause: String,
     pub data_loss: Option<String>,
     pub remedies: Vec<PlannedRemedy>,
 }
 
-/// A text of the catalogue that can't be filled in: a bug in the catalogue or in a rule.
+/// Error for a text of the catalogue that can't be filled in: a bug in the catalogue or in a rule.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to fill in a text of {code}")]
 pub struct RenderError {
-    code: Code,
+    code: FailureCode,
     source: minijinja::Error,
 }
 
-impl Entry {
-    /// Fills in the names.
-    pub(crate) fn plan(&self, names: &Map<String, Value>) -> Result<Plan, RenderError> {
-        self.fill(&Names::new(names)).map_err(|source| RenderError { code: self.code.clone(), source })
+impl CatalogueEntry {
+    /// Fills in the names of a finding. Returns an error if a template needs a name that is missing.
+    pub(crate) fn planned_texts(&self, names: &Map<String, Value>) -> Result<PlannedTexts, RenderError> {
+        self.fill_in(&TemplateNames::new(names)).map_err(|source| RenderError { code: self.code.clone(), source })
     }
 
-    /// The texts with the example's names, for contexts that are called as their clusters.
-    pub fn example(&self) -> Result<Texts, RenderError> {
-        let Plan { cause, data_loss, remedies } = self.plan(&self.example)?;
-        let access = Access::same_names();
-        Ok(Texts { cause, data_loss, remedies: remedies.iter().map(|remedy| remedy.printed(&access)).collect() })
+    /// Returns the texts filled in with the example's names, with commands for contexts that have the names of their
+    /// clusters.
+    pub fn example(&self) -> Result<RenderedTexts, RenderError> {
+        let PlannedTexts { cause, data_loss, remedies } = self.planned_texts(&self.example)?;
+        let access = KubectlAccess::same_names();
+        Ok(RenderedTexts {
+            cause,
+            data_loss,
+            remedies: remedies.iter().map(|remedy| remedy.printed(&access)).collect(),
+        })
     }
 
-    fn fill(&self, names: &Names<'_>) -> Result<Plan, minijinja::Error> {
-        let planned = self.remedies.iter().map(|remedy| names.plan(remedy));
-        Ok(Plan {
+    fn fill_in(&self, names: &TemplateNames<'_>) -> Result<PlannedTexts, minijinja::Error> {
+        let planned = self.remedies.iter().map(|remedy| names.planned_remedy(remedy));
+        Ok(PlannedTexts {
             cause: names.fill(&self.cause)?,
-            data_loss: names.fill_some(self.data_loss.as_deref())?,
+            data_loss: names.fill_optional(self.data_loss.as_deref())?,
             remedies: planned.filter_map(Result::transpose).collect::<Result<_, _>>()?,
         })
     }
 }
 
-/// All codes, in the order of the file.
+/// Returns the entries of all codes, in the order of the file.
 ///
 /// # Panics
 /// Never in a build that passed its tests: the file is part of the binary.
 #[must_use]
-pub fn catalogue() -> &'static [Entry] {
-    static CATALOGUE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+pub fn catalogue() -> &'static [CatalogueEntry] {
+    static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
         serde_saphyr::from_str(include_str!("catalogue.yaml")).expect("catalogue.yaml is well formed")
     });
     &CATALOGUE
 }
 
-/// One code's entry; codes are compared without regard to case.
+/// Returns the entry of a code. Upper and lower case count as equal.
 #[must_use]
-pub fn entry(code: &str) -> Option<&'static Entry> {
+pub fn entry(code: &str) -> Option<&'static CatalogueEntry> {
     catalogue().iter().find(|e| e.code.0.eq_ignore_ascii_case(code))
 }
 
@@ -123,7 +117,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::command::{Command, Effect, Word};
+    use crate::command::{CommandEffect, CommandWord, RemedyCommand};
     use crate::template::CommandTemplate;
 
     #[test]
@@ -145,10 +139,9 @@ mod tests {
 
     #[test]
     fn codes_are_unique_and_well_formed() {
-        let form = regex::Regex::new("^[A-Z]{2}-[A-Z]{2}-[0-9]{3}$").unwrap();
         let mut seen = BTreeSet::new();
         for entry in catalogue() {
-            assert!(form.is_match(&entry.code.0), "{}", entry.code);
+            assert!(FailureCode::parse(&entry.code.0).is_some(), "{}", entry.code);
             assert!(seen.insert(&entry.code), "{} stands twice", entry.code);
         }
     }
@@ -156,7 +149,7 @@ mod tests {
     #[test]
     fn a_missing_name_is_an_error() {
         for entry in catalogue().iter().filter(|e| e.cause.contains("{{")) {
-            assert!(entry.plan(&Map::new()).is_err(), "{}", entry.code);
+            assert!(entry.planned_texts(&Map::new()).is_err(), "{}", entry.code);
         }
     }
 
@@ -166,9 +159,10 @@ mod tests {
         assert!(entry("KF-WS-999").is_none());
     }
 
-    /// What the commands of a remedy do, whatever their conditions are; none where the example has no command for it.
-    fn effect(entry: &Entry, remedy: &RemedyTemplate) -> Option<Effect> {
-        let names = Names::new(&entry.example);
+    /// Strongest effect of a remedy's commands, with conditions (`when`) ignored; `None` if the example has no command
+    /// for the remedy.
+    fn effect(entry: &CatalogueEntry, remedy: &RemedyTemplate) -> Option<CommandEffect> {
+        let names = TemplateNames::new(&entry.example);
         let effects = remedy.commands.iter().flat_map(|command| names.effects(command).unwrap());
         effects.max()
     }
@@ -176,9 +170,10 @@ mod tests {
     #[test]
     fn remedies_that_only_read_come_first() {
         for entry in catalogue() {
-            let effects: Vec<Effect> = entry.remedies.iter().filter_map(|remedy| effect(entry, remedy)).collect();
-            let reading = effects.iter().take_while(|effect| **effect == Effect::Reads).count();
-            assert!(effects[reading..].iter().all(|e| *e > Effect::Reads), "{}: {effects:?}", entry.code);
+            let effects: Vec<CommandEffect> =
+                entry.remedies.iter().filter_map(|remedy| effect(entry, remedy)).collect();
+            let reading = effects.iter().take_while(|effect| **effect == CommandEffect::Reads).count();
+            assert!(effects[reading..].iter().all(|e| *e > CommandEffect::Reads), "{}: {effects:?}", entry.code);
         }
     }
 
@@ -191,15 +186,17 @@ mod tests {
 
     #[test]
     fn a_remedy_that_deletes_says_what_else_goes() {
-        // Nothing goes with a run, a request or a Work that isn't applied.
+        // Deleting a run, a request or a Work that isn't applied deletes nothing else.
         let alone = ["{{run_ref}}", "{{other_ref}}", "{{request_ref}}"];
         for (entry, remedy) in catalogue().iter().flat_map(|entry| entry.remedies.iter().map(move |r| (entry, r))) {
             let deletes_more = |command: &CommandTemplate| match command {
                 CommandTemplate::Kubectl { kubectl, each, .. } => {
                     let is_surplus = each.as_deref() == Some("surplus");
-                    kubectl.effect() == Effect::Destroys && !is_surplus && !alone.contains(&kubectl.words()[0].as_str())
+                    kubectl.effect() == CommandEffect::Destroys
+                        && !is_surplus
+                        && !alone.contains(&kubectl.words()[0].as_str())
                 }
-                CommandTemplate::Argocd { argocd, .. } => argocd.effect() == Effect::Destroys,
+                CommandTemplate::Argocd { argocd, .. } => argocd.effect() == CommandEffect::Destroys,
                 CommandTemplate::Built { .. } => false,
             };
             let deletes = remedy.commands.iter().any(deletes_more);
@@ -207,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Names that would do harm if a shell took them for more than a word.
+    /// Names that would do harm if a shell took them for more than one word.
     const HOSTILE: [&str; 7] = [
         "inv; touch pwned #$(touch pwned)",
         "it's `touch pwned`",
@@ -218,7 +215,7 @@ mod tests {
         "a\u{1b}]0;it's; touch pwned #",
     ];
 
-    /// The names of an example, each replaced.
+    /// Returns an example's value with each name in it replaced by `name`.
     fn replaced(value: &Value, name: &str) -> Value {
         match value {
             Value::String(_) => name.into(),
@@ -238,22 +235,23 @@ mod tests {
     fn no_name_becomes_more_than_a_word_of_a_command() {
         for (entry, name) in catalogue().iter().flat_map(|entry| HOSTILE.map(|name| (entry, name))) {
             let names = replaced(&Value::Object(entry.example.clone()), name);
-            let plan = entry.plan(names.as_object().unwrap()).unwrap();
+            let plan = entry.planned_texts(names.as_object().unwrap()).unwrap();
             for command in plan.remedies.iter().flat_map(|remedy| &remedy.commands) {
-                let (Command::Kubectl { words: expected, .. } | Command::Argocd { words: expected, .. }) = command;
-                // The time is for a shell: tests/rules/commands.rs runs one.
+                let (RemedyCommand::Kubectl { words: expected, .. } | RemedyCommand::Argocd { words: expected, .. }) =
+                    command;
+                // Only a shell expands the time; tests/rules/commands.rs runs one.
                 let texts = expected.iter().filter_map(|word| match word {
-                    Word::Text(text) => Some(text.replace('\u{1b}', "\u{fffd}")),
-                    Word::Timed { .. } => None,
+                    CommandWord::Text(text) => Some(text.replace('\u{1b}', "\u{fffd}")),
+                    CommandWord::Timed { .. } => None,
                 });
                 let texts: Vec<String> = texts.collect();
                 if texts.len() < expected.len() {
                     continue;
                 }
-                let shell = command.shell(&Access::same_names());
+                let shell = command.shell(&KubectlAccess::same_names());
                 let words = shlex::split(&shell).unwrap_or_else(|| panic!("{}: {shell}", entry.code));
                 assert!(words.ends_with(&texts), "{}: {shell}", entry.code);
-                if let Command::Kubectl { cluster: Some(cluster), .. } = command {
+                if let RemedyCommand::Kubectl { cluster: Some(cluster), .. } = command {
                     let cluster = cluster.replace('\u{1b}', "\u{fffd}");
                     assert_eq!(words[..3], ["kubectl", "--context", &cluster], "{}: {shell}", entry.code);
                     assert_eq!(words.len(), 4 + texts.len(), "{}: {shell}", entry.code);

@@ -1,53 +1,54 @@
-//! Commands of remedies: words until they are printed, so that no name of an object can become more than one word.
+//! Commands of remedies. A command stays a list of words until it is printed, so that no name of an object can become
+//! more than one word.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::access::{Access, quoted};
+use crate::access::{KubectlAccess, quoted};
 
-/// What the shell prints for the present time, as Kubernetes writes times.
+/// Shell expansion for the present time, in the format of Kubernetes timestamps.
 const PRESENT_TIME: &str = "$(date -u +%Y-%m-%dT%H:%M:%SZ)";
 
-/// A command, as words that the shell hasn't seen yet.
+/// Command of a remedy, as words without shell quoting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum Command {
-    /// A call of kubectl.
+pub enum RemedyCommand {
+    /// Call of kubectl.
     Kubectl {
-        /// The cluster that the command is for: `hub` or a member's name; none for a cluster that isn't part of the fleet.
+        /// Target cluster: `hub` or a member's name; `None` for a cluster that isn't part of the fleet.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         cluster: Option<String>,
         /// The subcommand.
         kubectl: KubectlVerb,
         /// The arguments.
-        words: Vec<Word>,
-        /// What the command reads from its standard input.
+        words: Vec<CommandWord>,
+        /// JSON value for the command's standard input.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         input: Option<Value>,
     },
-    /// A call of Argo CD's command line, which finds its server by itself.
+    /// Call of the argocd CLI, which finds its server by itself.
     Argocd {
         /// The subcommand.
         argocd: ArgocdVerb,
         /// The arguments.
-        words: Vec<Word>,
-        /// Whether the remedy has the same as a kubectl command, too.
+        words: Vec<CommandWord>,
+        /// True if the remedy also has a kubectl command with the same effect.
         #[serde(default)]
         repeats_kubectl: bool,
     },
 }
 
-/// An argument.
+/// Argument of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Word {
-    /// One word, whatever stands in it.
+pub enum CommandWord {
+    /// Text that stays one word, whatever characters it has.
     Text(String),
-    /// One word with the time at which the command is run in its middle.
+    /// Word that contains the time at which the command is run.
     Timed {
-        /// What stands before the time.
+        /// Text before the time.
         before: String,
-        /// What stands behind the time.
+        /// Text after the time.
         after: String,
     },
 }
@@ -90,7 +91,7 @@ pub enum ArgocdVerb {
     AppGet,
     /// `argocd app sync`
     AppSync,
-    /// `argocd app sync --replace --force`, which deletes objects and makes them again.
+    /// `argocd app sync --replace --force`, which deletes objects and creates them again.
     AppReplace,
     /// `argocd app terminate-op`
     AppTerminateOp,
@@ -98,20 +99,20 @@ pub enum ArgocdVerb {
     ClusterList,
 }
 
-/// What a command does to objects: the catalogue's tests order remedies by it.
+/// Effect of a command on objects. Tests of the catalogue compare the order of remedies by effect.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
+pub enum CommandEffect {
     /// The command changes nothing.
     Reads,
-    /// The command makes or changes something.
+    /// The command creates or changes something.
     Writes,
     /// The command deletes something.
     Destroys,
 }
 
 impl KubectlVerb {
-    /// What kubectl calls the subcommand.
+    /// Name of the subcommand on kubectl's command line.
     fn name(self) -> &'static str {
         match self {
             Self::Annotate => "annotate",
@@ -129,21 +130,21 @@ impl KubectlVerb {
         }
     }
 
-    /// What the subcommand does to objects.
+    /// Effect of the subcommand on objects.
     #[cfg(test)]
-    pub fn effect(self) -> Effect {
+    pub fn effect(self) -> CommandEffect {
         match self {
-            Self::ApiResources | Self::Describe | Self::Get | Self::Logs => Effect::Reads,
+            Self::ApiResources | Self::Describe | Self::Get | Self::Logs => CommandEffect::Reads,
             Self::Annotate | Self::Apply | Self::Create | Self::Edit | Self::Label | Self::Patch | Self::Rollout => {
-                Effect::Writes
+                CommandEffect::Writes
             }
-            Self::Delete => Effect::Destroys,
+            Self::Delete => CommandEffect::Destroys,
         }
     }
 }
 
 impl ArgocdVerb {
-    /// What argocd calls the subcommand, with the options that belong to it.
+    /// Name of the subcommand on argocd's command line, with the options that belong to it.
     fn name(self) -> &'static str {
         match self {
             Self::AppGet => "app get",
@@ -154,19 +155,19 @@ impl ArgocdVerb {
         }
     }
 
-    /// What the subcommand does to objects.
+    /// Effect of the subcommand on objects.
     #[cfg(test)]
-    pub fn effect(self) -> Effect {
+    pub fn effect(self) -> CommandEffect {
         match self {
-            Self::ClusterList => Effect::Reads,
-            Self::AppGet | Self::AppSync | Self::AppTerminateOp => Effect::Writes,
-            Self::AppReplace => Effect::Destroys,
+            Self::ClusterList => CommandEffect::Reads,
+            Self::AppGet | Self::AppSync | Self::AppTerminateOp => CommandEffect::Writes,
+            Self::AppReplace => CommandEffect::Destroys,
         }
     }
 }
 
-impl Word {
-    /// The word as a POSIX shell has to see it.
+impl CommandWord {
+    /// Returns the word quoted for a POSIX shell.
     fn shell(&self) -> String {
         match self {
             Self::Text(text) => quoted(text),
@@ -175,21 +176,21 @@ impl Word {
     }
 }
 
-impl From<&str> for Word {
+impl From<&str> for CommandWord {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Word {
+impl From<String> for CommandWord {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl Command {
-    /// A call of kubectl on a cluster.
-    pub fn kubectl<W: Into<Word>>(
+impl RemedyCommand {
+    /// Creates a call of kubectl on a cluster of the fleet.
+    pub fn kubectl<W: Into<CommandWord>>(
         cluster: impl Into<String>,
         kubectl: KubectlVerb,
         words: impl IntoIterator<Item = W>,
@@ -198,39 +199,40 @@ impl Command {
         Self::Kubectl { cluster: Some(cluster.into()), kubectl, words, input: None }
     }
 
-    /// What the command does to objects.
+    /// Effect of the command on objects.
     #[cfg(test)]
-    pub fn effect(&self) -> Effect {
+    pub fn effect(&self) -> CommandEffect {
         match self {
             Self::Kubectl { kubectl, .. } => kubectl.effect(),
             Self::Argocd { argocd, .. } => argocd.effect(),
         }
     }
 
-    /// The command as it is pasted into a POSIX shell, for a reader with this access.
+    /// Returns the command line for a POSIX shell, for a reader with this access.
     #[must_use]
-    pub fn shell(&self, access: &Access) -> String {
+    pub fn shell(&self, access: &KubectlAccess) -> String {
         match self {
             Self::Kubectl { cluster, kubectl, words, input } => {
                 let program =
-                    cluster.as_deref().map_or_else(|| access.kubectl_elsewhere(), |name| access.kubectl(name));
-                let command = format!("{program} {}{}", kubectl.name(), joined(words));
-                input.as_ref().map_or_else(|| command.clone(), |input| format!("{} | {command}", print(input)))
+                    cluster.as_deref().map_or_else(|| access.kubectl_outside_fleet(), |name| access.kubectl(name));
+                let command = format!("{program} {}{}", kubectl.name(), joined_with_blanks(words));
+                input.as_ref().map_or_else(|| command.clone(), |input| format!("{} | {command}", json_printer(input)))
             }
             Self::Argocd { argocd, words, repeats_kubectl } => {
                 let note = if *repeats_kubectl { "the same with the argocd CLI" } else { "needs the argocd CLI" };
-                format!("argocd {}{} # {note}", argocd.name(), joined(words))
+                format!("argocd {}{} # {note}", argocd.name(), joined_with_blanks(words))
             }
         }
     }
 }
 
-fn joined(words: &[Word]) -> String {
+fn joined_with_blanks(words: &[CommandWord]) -> String {
     words.iter().fold(String::new(), |line, word| line + " " + &word.shell())
 }
 
-/// The shell's command that prints a value as JSON. An `echo` may take a backslash for the beginning of an escape sequence.
-fn print(value: &Value) -> String {
+/// Returns the shell command that prints a value as JSON. Some shells' `echo` takes a backslash for the beginning of an
+/// escape sequence, so a text with a backslash is printed by `printf`.
+fn json_printer(value: &Value) -> String {
     let text = value.to_string();
     let program = if text.contains('\\') { r"printf '%s\n'" } else { "echo" };
     format!("{program} {}", quoted(&text))
@@ -245,30 +247,30 @@ mod tests {
     #[test]
     fn a_plain_command_needs_no_quotes_but_for_json() {
         let words = ["pods/web", "-n", "apps", "--type=merge", "-p", r#"{"a":"b"}"#];
-        let command = Command::kubectl("hub", KubectlVerb::Patch, words);
-        let shell = command.shell(&Access::same_names());
+        let command = RemedyCommand::kubectl("hub", KubectlVerb::Patch, words);
+        let shell = command.shell(&KubectlAccess::same_names());
         assert_eq!(shell, r#"kubectl --context hub patch pods/web -n apps --type=merge -p '{"a":"b"}'"#);
     }
 
     #[test]
     fn a_cluster_outside_of_the_fleet_has_a_context_that_the_reader_sets() {
         let command =
-            Command::Kubectl { cluster: None, kubectl: KubectlVerb::Get, words: vec!["x".into()], input: None };
-        let shell = command.shell(&Access::same_names());
+            RemedyCommand::Kubectl { cluster: None, kubectl: KubectlVerb::Get, words: vec!["x".into()], input: None };
+        let shell = command.shell(&KubectlAccess::same_names());
         assert_eq!(shell, r#"kubectl --context "${DESTINATION_CONTEXT:?}" get x"#);
     }
 
     #[test]
     fn the_time_stands_within_its_word() {
-        let timed = Word::Timed { before: r#"{"at":""#.to_owned(), after: r#""}"#.to_owned() };
+        let timed = CommandWord::Timed { before: r#"{"at":""#.to_owned(), after: r#""}"#.to_owned() };
         let expected = r#"'{"at":"'$(date -u +%Y-%m-%dT%H:%M:%SZ)'"}'"#;
         assert_eq!(timed.shell(), expected);
     }
 
     #[test]
     fn a_backslash_in_the_input_stays_one() {
-        assert_eq!(print(&json!({"a": 1})), r#"echo '{"a":1}'"#);
-        let shell = print(&json!("a\nb"));
+        assert_eq!(json_printer(&json!({"a": 1})), r#"echo '{"a":1}'"#);
+        let shell = json_printer(&json!("a\nb"));
         assert_eq!(shlex::split(&shell).unwrap(), ["printf", r"%s\n", r#""a\nb""#], "{shell}");
     }
 }

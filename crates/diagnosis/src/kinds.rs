@@ -1,81 +1,110 @@
-//! What a snapshot has to contain for the rules to say all that they can.
+//! Kinds by group and name, and those that a snapshot has to contain for the rules to say all that they can.
+
+use crate::kubefleet::{CLUSTER_GROUP, PLACEMENT_GROUP};
 
 /// A kind in a group; the core group is the empty one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Kind {
+pub struct GroupKind {
     /// The API group.
     pub group: &'static str,
     /// The kind.
     pub kind: &'static str,
 }
 
-const fn placement(kind: &'static str) -> Kind {
-    Kind { group: "placement.kubernetes-fleet.io", kind }
+const ARGO_CD: &str = "argoproj.io";
+
+macro_rules! kinds {
+    ($($name:ident = $group:expr, $kind:literal;)*) => {
+        $(
+            #[doc = concat!("`", $kind, "`.")]
+            pub const $name: GroupKind = GroupKind { group: $group, kind: $kind };
+        )*
+    };
 }
 
-const fn core(kind: &'static str) -> Kind {
-    Kind { group: "", kind }
+kinds! {
+    MEMBER_CLUSTER = CLUSTER_GROUP, "MemberCluster";
+    INTERNAL_MEMBER_CLUSTER = CLUSTER_GROUP, "InternalMemberCluster";
+    CLUSTER_RESOURCE_PLACEMENT = PLACEMENT_GROUP, "ClusterResourcePlacement";
+    RESOURCE_PLACEMENT = PLACEMENT_GROUP, "ResourcePlacement";
+    CLUSTER_RESOURCE_BINDING = PLACEMENT_GROUP, "ClusterResourceBinding";
+    RESOURCE_BINDING = PLACEMENT_GROUP, "ResourceBinding";
+    CLUSTER_RESOURCE_SNAPSHOT = PLACEMENT_GROUP, "ClusterResourceSnapshot";
+    RESOURCE_SNAPSHOT = PLACEMENT_GROUP, "ResourceSnapshot";
+    CLUSTER_POLICY_SNAPSHOT = PLACEMENT_GROUP, "ClusterSchedulingPolicySnapshot";
+    POLICY_SNAPSHOT = PLACEMENT_GROUP, "SchedulingPolicySnapshot";
+    CLUSTER_RUN = PLACEMENT_GROUP, "ClusterStagedUpdateRun";
+    RUN = PLACEMENT_GROUP, "StagedUpdateRun";
+    CLUSTER_STRATEGY = PLACEMENT_GROUP, "ClusterStagedUpdateStrategy";
+    STRATEGY = PLACEMENT_GROUP, "StagedUpdateStrategy";
+    CLUSTER_APPROVAL_REQUEST = PLACEMENT_GROUP, "ClusterApprovalRequest";
+    APPROVAL_REQUEST = PLACEMENT_GROUP, "ApprovalRequest";
+    CLUSTER_ENVELOPE = PLACEMENT_GROUP, "ClusterResourceEnvelope";
+    ENVELOPE = PLACEMENT_GROUP, "ResourceEnvelope";
+    WORK = PLACEMENT_GROUP, "Work";
+    APPLIED_WORK = PLACEMENT_GROUP, "AppliedWork";
+    OVERRIDE = PLACEMENT_GROUP, "ResourceOverride";
+    OVERRIDE_SNAPSHOT = PLACEMENT_GROUP, "ResourceOverrideSnapshot";
+    // What else is read where there is one: `DESTINATION_KINDS`.
+    APPLICATION = ARGO_CD, "Application";
+    // Says what applications may do and as whom. Read from the hub where there is an `APPLICATION`.
+    APP_PROJECT = ARGO_CD, "AppProject";
+    NAMESPACE = "", "Namespace";
+    CONFIG_MAP = "", "ConfigMap";
+    SECRET = "", "Secret";
+    SERVICE_ACCOUNT = "", "ServiceAccount";
+    POD = "", "Pod";
+    DEPLOYMENT = "apps", "Deployment";
+    STATEFUL_SET = "apps", "StatefulSet";
+    DAEMON_SET = "apps", "DaemonSet";
+    SERVICE = "", "Service";
+    EVENT = "", "Event";
+    ROLE = "rbac.authorization.k8s.io", "Role";
+    ROLE_BINDING = "rbac.authorization.k8s.io", "RoleBinding";
+    CLUSTER_ROLE = "rbac.authorization.k8s.io", "ClusterRole";
+    CLUSTER_ROLE_BINDING = "rbac.authorization.k8s.io", "ClusterRoleBinding";
+    ADMISSION_POLICY = "admissionregistration.k8s.io", "ValidatingAdmissionPolicy";
+    ADMISSION_POLICY_BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding";
+    WEBHOOK_CONFIGURATION = "admissionregistration.k8s.io", "ValidatingWebhookConfiguration";
+    MUTATING_WEBHOOK = "admissionregistration.k8s.io", "MutatingWebhookConfiguration";
+    JOB = "batch", "Job";
+    CRD = "apiextensions.k8s.io", "CustomResourceDefinition";
 }
 
-const fn apps(kind: &'static str) -> Kind {
-    Kind { group: "apps", kind }
-}
-
-const fn rbac(kind: &'static str) -> Kind {
-    Kind { group: "rbac.authorization.k8s.io", kind }
-}
-
-const fn admission(kind: &'static str) -> Kind {
-    Kind { group: "admissionregistration.k8s.io", kind }
-}
-
-/// Argo CD's applications. What else is read where there is one: [`DESTINATION_KINDS`].
-pub const APPLICATION: Kind = Kind { group: "argoproj.io", kind: "Application" };
-
-/// Argo CD's projects, which say what applications may do and as whom. Read from the hub where there is an [`APPLICATION`].
-pub const PROJECT: Kind = Kind { group: "argoproj.io", kind: "AppProject" };
-
-/// What to read from the hub, in all namespaces. A kind that the installed version doesn't have is left out.
+/// Kinds to read from the hub, in all namespaces. A kind that the installed version doesn't have is left out.
 ///
-/// Of `ServiceAccount`, `RoleBinding` and `Role`, reading none at all counts as not having been allowed to, and so does
-/// reading no `Application`; of resource snapshots and Works the `spec` may be left out.
-pub const HUB_KINDS: &[Kind] = &[
-    placement("ClusterResourcePlacement"),
-    placement("ResourcePlacement"),
-    placement("ClusterStagedUpdateRun"),
-    placement("StagedUpdateRun"),
-    placement("ClusterStagedUpdateStrategy"),
-    placement("StagedUpdateStrategy"),
-    placement("ClusterApprovalRequest"),
-    placement("ApprovalRequest"),
-    placement("ClusterResourceBinding"),
-    placement("ResourceBinding"),
-    placement("ClusterResourceSnapshot"),
-    placement("ResourceSnapshot"),
-    placement("ClusterSchedulingPolicySnapshot"),
-    placement("SchedulingPolicySnapshot"),
-    placement("ClusterResourceEnvelope"),
-    placement("ResourceEnvelope"),
-    placement("Work"),
-    Kind { group: "cluster.kubernetes-fleet.io", kind: "MemberCluster" },
-    core("Namespace"),
-    core("ServiceAccount"),
-    rbac("Role"),
-    rbac("RoleBinding"),
+/// An empty list of `ServiceAccount`, `RoleBinding`, `Role` or `Application` counts as a list that wasn't allowed. The
+/// `spec` of resource snapshots and Works may be left out.
+pub const HUB_KINDS: &[GroupKind] = &[
+    CLUSTER_RESOURCE_PLACEMENT,
+    RESOURCE_PLACEMENT,
+    CLUSTER_RUN,
+    RUN,
+    CLUSTER_STRATEGY,
+    STRATEGY,
+    CLUSTER_APPROVAL_REQUEST,
+    APPROVAL_REQUEST,
+    CLUSTER_RESOURCE_BINDING,
+    RESOURCE_BINDING,
+    CLUSTER_RESOURCE_SNAPSHOT,
+    RESOURCE_SNAPSHOT,
+    CLUSTER_POLICY_SNAPSHOT,
+    POLICY_SNAPSHOT,
+    CLUSTER_ENVELOPE,
+    ENVELOPE,
+    WORK,
+    MEMBER_CLUSTER,
+    NAMESPACE,
+    SERVICE_ACCOUNT,
+    ROLE,
+    ROLE_BINDING,
     APPLICATION,
 ];
 
-/// What to read from a member, in all namespaces.
-pub const MEMBER_KINDS: &[Kind] =
-    &[apps("Deployment"), apps("StatefulSet"), apps("DaemonSet"), core("Pod"), core("Service")];
+/// Kinds to read from a member, in all namespaces.
+pub const MEMBER_KINDS: &[GroupKind] = &[DEPLOYMENT, STATEFUL_SET, DAEMON_SET, POD, SERVICE];
 
-/// What to read beside [`MEMBER_KINDS`] from every cluster once the hub has an [`APPLICATION`]. Reading none of a kind
-/// counts as not having been allowed to. Of `CustomResourceDefinition` the metadata will do.
-pub const DESTINATION_KINDS: &[Kind] = &[
-    Kind { group: "batch", kind: "Job" },
-    admission("ValidatingWebhookConfiguration"),
-    admission("MutatingWebhookConfiguration"),
-    admission("ValidatingAdmissionPolicy"),
-    admission("ValidatingAdmissionPolicyBinding"),
-    Kind { group: "apiextensions.k8s.io", kind: "CustomResourceDefinition" },
-];
+/// Kinds to read besides [`MEMBER_KINDS`] from every cluster if the hub has an [`APPLICATION`]. An empty list counts as
+/// a list that wasn't allowed. Only the metadata of a `CustomResourceDefinition` is needed.
+pub const DESTINATION_KINDS: &[GroupKind] =
+    &[JOB, WEBHOOK_CONFIGURATION, MUTATING_WEBHOOK, ADMISSION_POLICY, ADMISSION_POLICY_BINDING, CRD];

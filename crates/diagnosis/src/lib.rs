@@ -1,26 +1,28 @@
 //! Names the cause of a failure from a snapshot of a fleet's objects.
 //!
-//! Data flows one way: a [`Snapshot`] of objects goes in, [`Finding`]s come out. Nothing in here reads a clock, talks to
-//! an API server or waits; the time a rule reasons about is the snapshot's own. Texts stand in `catalogue.yaml`, rules
-//! are code, one file per family under `rules/`.
+//! Data flows one way: a [`Snapshot`] of objects goes in, [`Finding`]s come out. The crate reads no clock, calls no API
+//! server and never waits; rules take the snapshot's time as the present. The texts are in `catalogue.yaml`. The rules
+//! are code, one file per family, under `rules/`.
 
 mod access;
 mod apply_strategy;
 mod catalogue;
+mod code;
 mod command;
-mod finding;
-mod kinds;
+pub mod kinds;
+pub mod kubefleet;
 mod object;
 mod rules;
 mod snapshot;
 mod template;
 
 use access::HUB;
-pub use access::{Access, quoted};
+pub use access::{KubectlAccess, quoted};
 pub use apply_strategy::APPLY_DEFAULTS;
-pub use catalogue::{Entry, Guide, RenderError, Texts, catalogue, entry};
-pub use finding::{Code, Evidence, Finding, Remedy, Severity, Subject};
-pub use kinds::{APPLICATION, DESTINATION_KINDS, HUB_KINDS, Kind, MEMBER_KINDS, PROJECT};
+pub use catalogue::{CatalogueEntry, RenderError, RenderedTexts, catalogue, entry};
+pub use code::is_meant_as_code;
+pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
 pub use object::{Condition, Object, conditions};
+pub use record::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity, Subject};
 pub use rules::{PATIENCE, WantedLog, diagnose, diagnose_with, hub_is_destination, wanted_logs};
-pub use snapshot::{ClusterSnapshot, PodLog, Role, Snapshot, UnreadKind, UnreadReason};
+pub use snapshot::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};

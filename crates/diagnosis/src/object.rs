@@ -1,93 +1,94 @@
-//! Reading one object without knowing its type: conditions and metadata have a fixed shape in every version, the rest
-//! is JSON.
+//! Typed access to an object of any kind. Conditions and metadata have a fixed shape in every version; everything else
+//! is read as JSON.
 
 use jiff::Timestamp;
+use record::ObjectPath;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A view of one object.
+/// View of one object as JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Object<'a>(&'a Value);
 
-/// A Kubernetes condition, with the fields that `KubeFleet`'s controllers write.
+/// Kubernetes condition, with the fields that `KubeFleet`'s controllers write.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// E.g. `Progressing`.
+    /// Type, e.g. `Progressing`.
     #[serde(rename = "type")]
     pub type_: String,
-    /// `True`, `False` or `Unknown`.
+    /// Status: `True`, `False` or `Unknown`.
     pub status: String,
-    /// CamelCase.
+    /// Reason, one word in CamelCase.
     #[serde(default)]
     pub reason: String,
-    /// For people; differs between versions.
+    /// Message for people. The wording differs between versions.
     #[serde(default)]
     pub message: String,
-    /// The generation that the controller had seen when it wrote this; 0 where it is absent.
+    /// Generation of the object that the controller had seen when it wrote the condition; 0 if the field is absent.
     #[serde(default)]
     pub observed_generation: i64,
-    /// When the status last changed.
+    /// Time of the last change of the status.
     #[serde(default)]
     pub last_transition_time: Option<Timestamp>,
 }
 
 impl<'a> Object<'a> {
-    /// A view of `value`, which should have apiVersion, kind and metadata.
+    /// Creates a view of `value`, which should have apiVersion, kind and metadata.
     #[must_use]
     pub fn new(value: &'a Value) -> Self {
         Self(value)
     }
 
-    /// The whole object.
+    /// Whole object as JSON.
     #[must_use]
     pub fn value(&self) -> &'a Value {
         self.0
     }
 
-    /// The API group; empty for the core group.
+    /// API group; empty for the core group.
     #[must_use]
     pub fn group(&self) -> &'a str {
         self.str("/apiVersion").and_then(|v| v.split_once('/')).map_or("", |(group, _)| group)
     }
 
-    /// The kind.
+    /// Kind; empty if absent.
     #[must_use]
     pub fn kind(&self) -> &'a str {
         self.str("/kind").unwrap_or_default()
     }
 
-    /// The name.
+    /// Name; empty if absent.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.str("/metadata/name").unwrap_or_default()
     }
 
-    /// The namespace, where the kind has one.
+    /// Namespace; `None` for cluster-scoped objects.
     #[must_use]
     pub fn namespace(&self) -> Option<&'a str> {
         self.str("/metadata/namespace").filter(|n| !n.is_empty())
     }
 
-    /// `metadata.generation`; 0 where it is absent.
+    /// Value of `metadata.generation`; 0 if absent.
     #[must_use]
     pub fn generation(&self) -> i64 {
         self.0.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default()
     }
 
-    /// A label's value.
+    /// Value of a label.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&'a str> {
         self.0.get("metadata")?.get("labels")?.get(key)?.as_str()
     }
 
-    /// When the object was made, in whole seconds.
+    /// Creation time of the object, in whole seconds.
     #[must_use]
     pub fn created_at(&self) -> Option<Timestamp> {
         self.time("/metadata/creationTimestamp")
     }
 
-    /// Since when the object is being deleted, when it is.
+    /// Value of `metadata.deletionTimestamp`; `None` if the object isn't being deleted.
     #[must_use]
     pub fn deleted_at(&self) -> Option<Timestamp> {
         self.time("/metadata/deletionTimestamp")
@@ -97,54 +98,62 @@ impl<'a> Object<'a> {
         self.str(pointer).and_then(|t| t.parse().ok())
     }
 
-    /// The value at a JSON pointer.
+    /// Value at a JSON pointer.
     #[must_use]
     pub fn at(&self, pointer: &str) -> Option<&'a Value> {
         self.0.pointer(pointer)
     }
 
-    /// The string at a JSON pointer.
+    /// String at a JSON pointer.
     #[must_use]
     pub fn str(&self, pointer: &str) -> Option<&'a str> {
         self.at(pointer).and_then(Value::as_str)
     }
 
-    /// The array at a JSON pointer; empty where there is none.
+    /// Array at a JSON pointer; empty if there is none.
     #[must_use]
     pub fn list(&self, pointer: &str) -> &'a [Value] {
         self.at(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// The conditions at `status.conditions`.
+    /// Conditions in `status.conditions`.
     #[must_use]
     pub fn conditions(&self) -> Vec<Condition> {
         conditions(self.at("/status"))
     }
 
-    /// One condition of `status.conditions`, whatever generation it is of.
+    /// Returns the condition of a type from `status.conditions`, of any observed generation.
     #[must_use]
     pub fn condition(&self, type_: &str) -> Option<Condition> {
         self.conditions().into_iter().find(|c| c.type_ == type_)
     }
 
-    /// One condition of `status.conditions`, only when it speaks of the present generation. A run on v0.1.2 keeps
-    /// conditions of older generations beside new ones.
+    /// Returns the condition of a type from `status.conditions` if its observed generation is the object's present
+    /// generation. An update run on v0.1.2 keeps conditions of older generations beside new ones.
     #[must_use]
     pub fn current_condition(&self, type_: &str) -> Option<Condition> {
         self.condition(type_).filter(|c| c.observed_generation == self.generation())
     }
 
-    /// `Kind/name` or `Kind/namespace/name`.
+    /// Kind, namespace and name.
     #[must_use]
-    pub fn path(&self) -> String {
-        match self.namespace() {
-            Some(namespace) => format!("{}/{namespace}/{}", self.kind(), self.name()),
-            None => format!("{}/{}", self.kind(), self.name()),
-        }
+    pub fn path(&self) -> ObjectPath {
+        ObjectPath::new(self.kind(), self.namespace(), self.name())
     }
 }
 
-/// The conditions in a value with a `conditions` array, such as a status, a stage's or a cluster's status.
+/// Returns a string field of a JSON object; empty if absent.
+pub(crate) fn text_field<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the string at a JSON pointer; empty if absent.
+pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns the conditions of a value with a `conditions` array, such as an object's status, or a stage or cluster in a
+/// run's status. Skips entries that aren't valid conditions.
 #[must_use]
 pub fn conditions(holder: Option<&Value>) -> Vec<Condition> {
     let list = holder.and_then(|v| v.get("conditions")).and_then(Value::as_array);

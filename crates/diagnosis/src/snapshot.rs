@@ -1,4 +1,4 @@
-//! The objects of a fleet at one moment, as they came from the API servers.
+//! Objects of a fleet at one moment, as the API servers returned them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,133 +6,134 @@ use serde_json::Value;
 
 use crate::Object;
 
-/// What a cluster is to the fleet.
+/// Role of a cluster in the fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Holds placements, runs and members' namespaces.
+pub enum SnapshotRole {
+    /// The hub holds placements, update runs and the members' namespaces.
     Hub,
-    /// Receives the resources.
+    /// A member receives the resources that placements select.
     Member,
 }
 
-/// One cluster's objects.
+/// Objects of one cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterSnapshot {
-    /// `hub`, or the member's name as the hub's `MemberCluster` has it.
+    /// Name: `hub`, or the name of the hub's `MemberCluster` for a member.
     pub name: String,
-    /// Hub or member.
-    pub role: Role,
-    /// Its API server's address, where it is known: applications may name their destination by it.
+    /// Role: hub or member.
+    pub role: SnapshotRole,
+    /// Address of the cluster's API server, if known. An application may name its destination by address.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server: Option<String>,
-    /// Whole objects, each with apiVersion and kind.
+    /// Complete objects as JSON, each with apiVersion and kind.
     pub objects: Vec<Value>,
-    /// The ends of some logs, of those that [`crate::wanted_logs`] asks for.
+    /// Last lines of the logs that [`crate::wanted_logs`] asks for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub logs: Vec<PodLog>,
-    /// Why nothing could be read, when nothing could.
+    /// Error text, if no object of the cluster could be read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unreachable: Option<String>,
-    /// Kinds that were asked for and not given, when others were.
+    /// Kinds whose objects couldn't be read, although objects of other kinds could.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unread: Vec<UnreadKind>,
 }
 
-/// A kind whose objects the cluster didn't give.
+/// Kind whose objects couldn't be read from a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadKind {
-    /// The API group; empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// The plural, as in URLs, e.g. `serviceaccounts`.
+    /// Plural name of the resource, as in URLs, e.g. `serviceaccounts`.
     pub resource: String,
-    /// Why the objects weren't given.
+    /// Reason why the objects couldn't be read.
     pub reason: UnreadReason,
-    /// The API server's own words, or the client's.
+    /// Error message of the API server or of the client.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub message: String,
 }
 
-/// Why a cluster didn't give the objects of a kind.
+/// Reason why the objects of a kind couldn't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnreadReason {
-    /// The credentials may not list them.
+    /// The credentials aren't allowed to list the objects.
     Forbidden,
-    /// The API server doesn't know the kind: there can be no objects of it.
+    /// The API server doesn't know the kind, so no objects of the kind exist.
     NotServed,
-    /// The request failed in another way.
+    /// The request failed for another reason.
     Failed,
 }
 
 impl UnreadKind {
-    /// Whether objects of the kind may exist all the same.
+    /// True if objects of the kind may exist although they couldn't be read.
     #[must_use]
     pub fn may_have_objects(&self) -> bool {
         self.reason != UnreadReason::NotServed
     }
 
-    /// The resource with its group as kubectl writes it, e.g. `applications.argoproj.io`.
+    /// Returns the resource with its group as kubectl writes it, e.g. `applications.argoproj.io`.
     #[must_use]
     pub fn full_name(&self) -> String {
         if self.group.is_empty() { self.resource.clone() } else { format!("{}.{}", self.resource, self.group) }
     }
 }
 
-/// The end of a container's log.
+/// Last lines of a container's log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodLog {
-    /// The Pod's namespace.
+    /// Namespace of the Pod.
     pub namespace: String,
-    /// The Pod.
+    /// Name of the Pod.
     pub pod: String,
-    /// The container.
+    /// Name of the container.
     pub container: String,
-    /// Its last lines, at most ten.
+    /// Last lines of the log, at most ten.
     pub text: String,
 }
 
-/// A fleet's objects at one moment.
+/// Objects of a fleet at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// When the snapshot was complete. Rules take this as now.
+    /// Time at which the snapshot was complete. Rules take this time as the present.
     pub taken_at: Timestamp,
-    /// The hub and the members that could be asked.
+    /// Snapshots of the hub and of the members that could be asked.
     pub clusters: Vec<ClusterSnapshot>,
 }
 
 impl Snapshot {
-    /// The hub, when it is part of the snapshot.
+    /// Returns the hub if it is part of the snapshot.
     #[must_use]
     pub fn hub(&self) -> Option<&ClusterSnapshot> {
-        self.clusters.iter().find(|c| c.role == Role::Hub)
+        self.clusters.iter().find(|c| c.role == SnapshotRole::Hub)
     }
 
-    /// A member by its name.
+    /// Returns a member by name.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&ClusterSnapshot> {
-        self.clusters.iter().find(|c| c.role == Role::Member && c.name == name)
+        self.clusters.iter().find(|c| c.role == SnapshotRole::Member && c.name == name)
     }
 }
 
 impl ClusterSnapshot {
-    /// Whether all that was asked for could be read.
+    /// True if every requested kind could be read, or doesn't exist on the cluster.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.unreachable.is_none() && !self.unread.iter().any(UnreadKind::may_have_objects)
     }
 
-    /// All objects, in the order in which they were read.
+    /// Returns all objects in the order in which they were read.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
         self.objects.iter().map(Object::new)
     }
 
-    /// All objects of a kind in a group (`""` is the core group); kind names repeat across groups.
+    /// Returns all objects of a kind in a group (`""` is the core group). The group is needed because several groups
+    /// have kinds of the same name.
     pub fn of_kind<'a>(&'a self, group: &'a str, kind: &'a str) -> impl Iterator<Item = Object<'a>> {
         self.objects().filter(move |o| o.group() == group && o.kind() == kind)
     }
 
-    /// One object by kind, namespace (none for cluster-scoped kinds) and name.
+    /// Returns an object by group, kind, namespace (`None` for cluster-scoped kinds) and name.
     #[must_use]
     pub fn object(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'_>> {
         self.objects()

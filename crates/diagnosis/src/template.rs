@@ -1,7 +1,7 @@
-//! Remedies of the catalogue before the names are filled in.
+//! Templates of the catalogue's remedies and commands.
 //!
-//! A command is split into words before any name is filled in, as a prepared statement is parsed before its values are known: a name
-//! stays within its word.
+//! A command is split into words before names are filled in, as a database parses a prepared statement before it gets
+//! the values. A name therefore never becomes more than one word.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,119 +12,120 @@ use serde::Deserialize;
 use serde_json::Map;
 
 #[cfg(test)]
-use crate::command::Effect;
-use crate::command::{ArgocdVerb, Command, KubectlVerb, Word};
-use crate::{Access, Remedy};
+use crate::command::CommandEffect;
+use crate::command::{ArgocdVerb, CommandWord, KubectlVerb, RemedyCommand};
+use crate::{KubectlAccess, Remedy};
 
-/// The name under which a command with `each` finds its element.
+/// Name by which a command with `each` refers to the current element.
 const ELEMENT: &str = "each";
 
-/// A remedy with placeholders.
+/// Remedy with placeholders.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemedyTemplate {
-    /// What to do, in one sentence; a remedy whose action comes out empty is left out.
+    /// Action to take, in one sentence. The remedy is left out if the action renders to an empty text.
     pub action: String,
-    /// What the remedy destroys beyond the object that its action speaks of; a text that comes out empty counts as none.
+    /// Data that the remedy destroys beyond the object that its action names. A template that renders to an empty text
+    /// means no data loss.
     #[serde(default)]
     pub data_loss: Option<String>,
-    /// The commands.
+    /// Commands of the remedy.
     pub commands: Vec<CommandTemplate>,
-    /// What to expect after it.
+    /// Expected result after the remedy.
     pub expect: String,
 }
 
-/// A command with placeholders: `{{name}}`, without blanks, in words. A word that is nothing but the name of a list becomes as many
-/// words as the list has.
+/// Command with placeholders (`{{name}}`, without blanks) in its words. A word that consists only of the name of a list
+/// becomes one word for each element of the list.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum CommandTemplate {
-    /// A call of kubectl.
+    /// Call of kubectl.
     Kubectl {
-        /// The cluster, with placeholders; a name that is null stands for a cluster outside of the fleet.
+        /// Target cluster, with placeholders. A name whose value is null stands for a cluster outside of the fleet.
         cluster: String,
-        /// The subcommand and its arguments, quoted as for a shell.
-        kubectl: CommandLine,
-        /// An expression; the command is left out where it isn't true.
+        /// Subcommand and arguments, quoted as for a shell.
+        kubectl: KubectlTemplate,
+        /// Condition as an expression. The command is left out if the expression isn't true.
         #[serde(default)]
         when: Option<String>,
-        /// The name of a list: a command for each of its elements, which is called `each`.
+        /// Name of a list. The template gives one command for each element; `each` is the name of the current element.
         #[serde(default)]
         each: Option<String>,
     },
-    /// A call of argocd.
+    /// Call of argocd.
     Argocd {
-        /// The subcommand.
+        /// Subcommand.
         argocd: ArgocdVerb,
-        /// The arguments.
+        /// Arguments, with placeholders.
         #[serde(default)]
         words: Vec<String>,
     },
     /// Commands that a rule has built.
     Built {
-        /// The name that has a command, a list of them, or null.
+        /// Name whose value is a command, a list of commands, or null.
         built: String,
-        /// An expression; the commands are left out where it isn't true.
+        /// Condition as an expression. The commands are left out if the expression isn't true.
         #[serde(default)]
         when: Option<String>,
     },
 }
 
-/// A subcommand of kubectl and its arguments, with placeholders.
+/// Subcommand of kubectl and its arguments, with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub struct CommandLine {
+pub struct KubectlTemplate {
     verb: KubectlVerb,
     words: Vec<String>,
 }
 
 #[cfg(test)]
-impl CommandLine {
-    /// What the subcommand does to objects.
-    pub fn effect(&self) -> Effect {
+impl KubectlTemplate {
+    /// Effect of the subcommand on objects.
+    pub fn effect(&self) -> CommandEffect {
         self.verb.effect()
     }
 
-    /// The arguments, with placeholders.
+    /// Arguments, with placeholders.
     pub fn words(&self) -> &[String] {
         &self.words
     }
 }
 
-/// A line of the catalogue that isn't a command.
+/// Error for a line of the catalogue that isn't a valid kubectl command.
 #[derive(Debug, thiserror::Error)]
-pub enum LineError {
-    /// A quote that isn't closed.
+pub enum KubectlTemplateError {
+    /// The line has a quote that isn't closed.
     #[error("a quote isn't closed: {0}")]
     Quote(String),
-    /// A subcommand that [`KubectlVerb`] doesn't have.
+    /// The line begins with a subcommand that [`KubectlVerb`] doesn't have.
     #[error("no subcommand of kubectl that is known: {0}")]
     Verb(String),
 }
 
-impl TryFrom<String> for CommandLine {
-    type Error = LineError;
+impl TryFrom<String> for KubectlTemplate {
+    type Error = KubectlTemplateError;
 
-    fn try_from(line: String) -> Result<Self, LineError> {
-        let Some(mut words) = shlex::split(&line) else { return Err(LineError::Quote(line)) };
+    fn try_from(line: String) -> Result<Self, KubectlTemplateError> {
+        let Some(mut words) = shlex::split(&line) else { return Err(KubectlTemplateError::Quote(line)) };
         let first = if words.is_empty() { String::new() } else { words.remove(0) };
-        let verb = serde_json::from_value(first.into()).map_err(|_| LineError::Verb(line))?;
+        let verb = serde_json::from_value(first.into()).map_err(|_| KubectlTemplateError::Verb(line))?;
         Ok(Self { verb, words })
     }
 }
 
-/// A remedy whose commands haven't been printed yet.
+/// Remedy with all names filled in, whose commands aren't printed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedRemedy {
     action: String,
     data_loss: Option<String>,
-    pub(crate) commands: Vec<Command>,
+    pub(crate) commands: Vec<RemedyCommand>,
     expect: String,
 }
 
 impl PlannedRemedy {
-    /// The remedy for a reader with this access.
-    pub fn printed(&self, access: &Access) -> Remedy {
+    /// Prints the commands for a reader with this access.
+    pub fn printed(&self, access: &KubectlAccess) -> Remedy {
         Remedy {
             action: self.action.clone(),
             data_loss: self.data_loss.clone(),
@@ -134,19 +135,19 @@ impl PlannedRemedy {
     }
 }
 
-/// The names of a finding, ready to be filled in.
-pub(crate) struct Names<'a> {
+/// Names and values of a finding, to be filled into the catalogue's templates.
+pub(crate) struct TemplateNames<'a> {
     json: &'a Map<String, serde_json::Value>,
     values: HashMap<String, Value>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> TemplateNames<'a> {
     pub fn new(json: &'a Map<String, serde_json::Value>) -> Self {
         let values = json.iter().map(|(name, value)| (name.clone(), Value::from(Serde(value)))).collect();
         Self { json, values }
     }
 
-    /// A text with the names filled in, without blanks around it.
+    /// Fills the names into a text and trims the result.
     pub fn fill(&self, text: &str) -> Result<String, minijinja::Error> {
         if !text.contains('{') {
             return Ok(text.trim().to_owned());
@@ -154,13 +155,13 @@ impl<'a> Names<'a> {
         Ok(environment().render_str(text, &self.values)?.trim().to_owned())
     }
 
-    /// As [`Names::fill`]; none where nothing is left.
-    pub fn fill_some(&self, text: Option<&str>) -> Result<Option<String>, minijinja::Error> {
+    /// Fills the names into an optional text. Returns `None` if the result is empty.
+    pub fn fill_optional(&self, text: Option<&str>) -> Result<Option<String>, minijinja::Error> {
         Ok(text.map(|text| self.fill(text)).transpose()?.filter(|text| !text.is_empty()))
     }
 
-    /// A remedy with the names filled in; none where its action comes out empty.
-    pub fn plan(&self, remedy: &RemedyTemplate) -> Result<Option<PlannedRemedy>, minijinja::Error> {
+    /// Fills the names into a remedy. Returns `None` if the remedy's action renders to an empty text.
+    pub fn planned_remedy(&self, remedy: &RemedyTemplate) -> Result<Option<PlannedRemedy>, minijinja::Error> {
         let action = self.fill(&remedy.action)?;
         if action.is_empty() {
             return Ok(None);
@@ -169,54 +170,57 @@ impl<'a> Names<'a> {
         for command in &remedy.commands {
             commands.extend(self.commands(command)?);
         }
-        let data_loss = self.fill_some(remedy.data_loss.as_deref())?;
+        let data_loss = self.fill_optional(remedy.data_loss.as_deref())?;
         Ok(Some(PlannedRemedy { action, data_loss, commands, expect: self.fill(&remedy.expect)? }))
     }
 
-    /// The commands that a template stands for: none, one, or one for each element of a list.
-    fn commands(&self, template: &CommandTemplate) -> Result<Vec<Command>, minijinja::Error> {
+    /// Returns the commands of a template: none, one, or one for each element of a list.
+    fn commands(&self, template: &CommandTemplate) -> Result<Vec<RemedyCommand>, minijinja::Error> {
         match template {
             CommandTemplate::Kubectl { when, .. } | CommandTemplate::Built { when, .. }
-                if !self.holds(when.as_deref())? =>
+                if !self.is_true(when.as_deref())? =>
             {
                 Ok(Vec::new())
             }
             CommandTemplate::Kubectl { cluster, kubectl: line, each: None, .. } => {
-                Ok(vec![kubectl(&self.values, cluster, line)?])
+                Ok(vec![kubectl_call(&self.values, cluster, line)?])
             }
             CommandTemplate::Kubectl { cluster, kubectl: line, each: Some(list), .. } => {
-                let of = |element: Value| {
-                    let mut values = self.values.clone();
+                let mut values = self.values.clone();
+                let mut commands = Vec::new();
+                for element in named_value(&self.values, list)?.try_iter()? {
                     values.insert(ELEMENT.to_owned(), element);
-                    kubectl(&values, cluster, line)
-                };
-                value(&self.values, list)?.try_iter()?.map(of).collect()
+                    commands.push(kubectl_call(&values, cluster, line)?);
+                }
+                Ok(commands)
             }
             CommandTemplate::Argocd { argocd, words } => {
                 let words = fill_words(&self.values, words)?;
-                Ok(vec![Command::Argocd { argocd: *argocd, words, repeats_kubectl: false }])
+                Ok(vec![RemedyCommand::Argocd { argocd: *argocd, words, repeats_kubectl: false }])
             }
-            CommandTemplate::Built { built, .. } => self.built(built),
+            CommandTemplate::Built { built, .. } => self.built_commands(built),
         }
     }
 
-    /// What the commands do that a template stands for, whatever its condition is.
+    /// Returns the effects of a template's commands, with conditions (`when`) ignored.
     #[cfg(test)]
-    pub fn effects(&self, template: &CommandTemplate) -> Result<Vec<Effect>, minijinja::Error> {
+    pub fn effects(&self, template: &CommandTemplate) -> Result<Vec<CommandEffect>, minijinja::Error> {
         Ok(match template {
             CommandTemplate::Kubectl { kubectl, .. } => vec![kubectl.effect()],
             CommandTemplate::Argocd { argocd, .. } => vec![argocd.effect()],
-            CommandTemplate::Built { built, .. } => self.built(built)?.iter().map(Command::effect).collect(),
+            CommandTemplate::Built { built, .. } => {
+                self.built_commands(built)?.iter().map(RemedyCommand::effect).collect()
+            }
         })
     }
 
-    fn holds(&self, expression: Option<&str>) -> Result<bool, minijinja::Error> {
+    fn is_true(&self, expression: Option<&str>) -> Result<bool, minijinja::Error> {
         expression.map_or(Ok(true), |text| Ok(environment().compile_expression(text)?.eval(&self.values)?.is_true()))
     }
 
-    /// The commands that a rule has put under a name.
-    fn built(&self, name: &str) -> Result<Vec<Command>, minijinja::Error> {
-        let value = self.json.get(name).ok_or_else(|| undefined(name))?;
+    /// Returns the commands that a rule has stored under a name.
+    fn built_commands(&self, name: &str) -> Result<Vec<RemedyCommand>, minijinja::Error> {
+        let value = self.json.get(name).ok_or_else(|| undefined_name(name))?;
         let commands = match value {
             serde_json::Value::Null => Ok(Vec::new()),
             serde_json::Value::Array(_) => serde_json::from_value(value.clone()),
@@ -229,23 +233,27 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The value of a name.
-fn value(values: &HashMap<String, Value>, name: &str) -> Result<Value, minijinja::Error> {
-    values.get(name).cloned().ok_or_else(|| undefined(name))
+/// Returns the value of a name. Returns an error if the name is undefined.
+fn named_value(values: &HashMap<String, Value>, name: &str) -> Result<Value, minijinja::Error> {
+    values.get(name).cloned().ok_or_else(|| undefined_name(name))
 }
 
-/// A call of kubectl with the names filled in.
-fn kubectl(values: &HashMap<String, Value>, cluster: &str, line: &CommandLine) -> Result<Command, minijinja::Error> {
+/// Fills the names into a call of kubectl.
+fn kubectl_call(
+    values: &HashMap<String, Value>,
+    cluster: &str,
+    line: &KubectlTemplate,
+) -> Result<RemedyCommand, minijinja::Error> {
     let cluster = match placeholder(cluster) {
-        Some(name) if value(values, name)?.is_none() => None,
+        Some(name) if named_value(values, name)?.is_none() => None,
         _ => Some(environment().render_str(cluster, values)?),
     };
-    Ok(Command::Kubectl { cluster, kubectl: line.verb, words: fill_words(values, &line.words)?, input: None })
+    Ok(RemedyCommand::Kubectl { cluster, kubectl: line.verb, words: fill_words(values, &line.words)?, input: None })
 }
 
-/// The words with the names filled in; lists become several words.
-fn fill_words(values: &HashMap<String, Value>, words: &[String]) -> Result<Vec<Word>, minijinja::Error> {
-    let mut filled: Vec<Word> = Vec::new();
+/// Fills the names into words. A word that is the name of a list becomes several words.
+fn fill_words(values: &HashMap<String, Value>, words: &[String]) -> Result<Vec<CommandWord>, minijinja::Error> {
+    let mut filled: Vec<CommandWord> = Vec::new();
     let mut is_value = false;
     for template in words {
         let several = match placeholder(template) {
@@ -253,34 +261,35 @@ fn fill_words(values: &HashMap<String, Value>, words: &[String]) -> Result<Vec<W
             None => None,
         };
         match several {
-            Some(list) => filled.extend(list.try_iter()?.map(|word| Word::from(word.to_string()))),
-            None if !template.contains("{{") => filled.push(Word::from(template.as_str())),
+            Some(list) => filled.extend(list.try_iter()?.map(|word| CommandWord::from(word.to_string()))),
+            None if !template.contains("{{") => filled.push(CommandWord::from(template.as_str())),
             None => {
                 let text = environment().render_str(template, values)?;
                 if !template.starts_with('-') && !is_value {
-                    filled.extend(before_positional(&text).map(Word::from));
+                    filled.extend(option_terminator(&text).map(CommandWord::from));
                 }
-                filled.push(Word::from(text));
+                filled.push(CommandWord::from(text));
             }
         }
-        // The word behind an option such as -n is taken for its value, whatever it begins with.
+        // kubectl takes the word after an option such as -n for the option's value, even if the word begins with a
+        // dash.
         is_value = template.len() == 2 && template.starts_with('-');
     }
     Ok(filled)
 }
 
-/// What keeps a positional argument that begins with a dash from being taken for an option.
-pub(crate) fn before_positional(argument: &str) -> Option<&'static str> {
+/// Returns `--` for an argument that begins with a dash, so that kubectl doesn't take the argument for an option.
+pub(crate) fn option_terminator(argument: &str) -> Option<&'static str> {
     argument.starts_with('-').then_some("--")
 }
 
-/// The name in a word that is nothing but a placeholder.
+/// Returns the name in a word that consists only of one placeholder.
 fn placeholder(word: &str) -> Option<&str> {
     let name = word.strip_prefix("{{")?.strip_suffix("}}")?;
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(name)
 }
 
-fn undefined(name: &str) -> minijinja::Error {
+fn undefined_name(name: &str) -> minijinja::Error {
     minijinja::Error::new(minijinja::ErrorKind::UndefinedError, format!("there is no {name}"))
 }
 
@@ -301,8 +310,8 @@ mod tests {
 
     fn shell(template: &serde_json::Value, names: &serde_json::Value) -> Vec<String> {
         let template: CommandTemplate = serde_json::from_value(template.clone()).unwrap();
-        let commands = Names::new(names.as_object().unwrap()).commands(&template).unwrap();
-        commands.iter().map(|command| command.shell(&Access::same_names())).collect()
+        let commands = TemplateNames::new(names.as_object().unwrap()).commands(&template).unwrap();
+        commands.iter().map(|command| command.shell(&KubectlAccess::same_names())).collect()
     }
 
     #[test]
@@ -337,9 +346,9 @@ mod tests {
 
     #[test]
     fn a_line_with_an_unknown_subcommand_is_refused() {
-        let read = |line: &str| CommandLine::try_from(line.to_owned());
-        assert!(matches!(read("frobnicate x"), Err(LineError::Verb(_))));
-        assert!(matches!(read("get 'x"), Err(LineError::Quote(_))));
-        assert!(matches!(read(""), Err(LineError::Verb(_))));
+        let read = |line: &str| KubectlTemplate::try_from(line.to_owned());
+        assert!(matches!(read("frobnicate x"), Err(KubectlTemplateError::Verb(_))));
+        assert!(matches!(read("get 'x"), Err(KubectlTemplateError::Quote(_))));
+        assert!(matches!(read(""), Err(KubectlTemplateError::Verb(_))));
     }
 }

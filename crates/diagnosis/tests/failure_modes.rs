@@ -1,13 +1,14 @@
-//! docs/failure-modes.md, written from the catalogue: every code with its cause, evidence, remedies and guide.
+//! Test of docs/failure-modes.md, which is written from the catalogue: every code with its cause, evidence, remedies
+//! and guide.
 //!
-//! `make docs` writes the page (`UPDATE_EXPECT=1`); without it this test compares.
+//! `make docs` writes the page (`UPDATE_EXPECT=1`). Without that variable the test compares the page.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use diagnosis::{Entry, Severity};
+use diagnosis::{CatalogueEntry, Severity};
 use expect_test::expect_file;
 
 const INTRODUCTION: &str = "\
@@ -56,17 +57,17 @@ fn a_feature_provokes_each_code() {
     assert!(missing.is_empty(), "no scenario has the tag of {missing:?}");
 }
 
-/// The catalogue, the codes of a family together, families in the order in which they first appear.
-fn by_family() -> Vec<&'static Entry> {
-    let family = |entry: &Entry| entry.code.0.rsplit_once('-').map(|(family, _)| family.to_owned());
+/// Returns the catalogue sorted by family, families in the order in which they first appear, then by code.
+fn by_family() -> Vec<&'static CatalogueEntry> {
+    let family = |entry: &CatalogueEntry| entry.code.0.rsplit_once('-').map(|(family, _)| family.to_owned());
     let catalogue = diagnosis::catalogue();
-    let mut entries: Vec<&Entry> = catalogue.iter().collect();
-    let first = |entry: &Entry| catalogue.iter().position(|other| family(other) == family(entry));
+    let mut entries: Vec<&CatalogueEntry> = catalogue.iter().collect();
+    let first = |entry: &CatalogueEntry| catalogue.iter().position(|other| family(other) == family(entry));
     entries.sort_by_cached_key(|entry| (first(entry), entry.code.clone()));
     entries
 }
 
-fn section(page: &mut String, entry: &Entry) {
+fn section(page: &mut String, entry: &CatalogueEntry) {
     let texts = entry.example().unwrap_or_else(|e| panic!("{}: {e}", entry.code));
     let _ = writeln!(page, "\n## {}\n\n**{}.** {}", entry.code, entry.title, prose(&texts.cause));
     if let Some(loss) = &texts.data_loss {
@@ -96,12 +97,12 @@ fn section(page: &mut String, entry: &Entry) {
     }
 }
 
-/// A text in which nothing is taken for HTML.
+/// Escapes a text so that nothing in it is taken for HTML.
 fn prose(text: &str) -> String {
     text.replace('<', "&lt;")
 }
 
-/// The features' files by the failure codes that they are tagged with.
+/// Returns the names of feature files by the failure codes in their tags.
 fn features() -> BTreeMap<String, Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut by_code: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,25 +1,26 @@
-//! KubeFleet's agents: which flags of a version to use.
+//! KubeFleet's agents, and the flags that they are started with.
 //!
-//! What a version can do is found out from the program: its `--help` names its flags, and only those are given.
-//! v0.3.1 ends at once on a flag that it no longer knows.
+//! Each version knows other flags. `--help` of a program lists the flags that it knows, and only these are given:
+//! v0.3.1 exits at once on a flag that it no longer knows.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use clusters::agents::{Agent, HUB_AGENT, HubAccess, member_agent_name};
 use clusters::cluster::Cluster;
-use clusters::provider::{Agent, HUB_AGENT, Hub, member_agent_name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::capability::Capabilities;
+use crate::capability::{self, Capabilities};
 use crate::error::FleetError;
 use crate::install::read_crds;
 
-/// Flags for the hub-agent, as far as it knows them.
+/// Flags for the hub-agent. Only the flags that its version knows are given.
 ///
-/// Webhooks would need certificates and a Service; none of them concerns runs, approvals or bindings. The two intervals
-/// are 30 s and 15 s by default on v0.1.2: with them, a new snapshot comes up to 45 s after a change.
+/// The webhooks are off: they need certificates and a Service, and none of them concerns runs, approvals or bindings.
+/// The last two intervals are 30 s and 15 s by default on v0.1.2: with these defaults a new snapshot appears up to 45 s
+/// after a change.
 const HUB_FLAGS: &[(&str, &str)] = &[
     ("enable-webhook", "false"),
     ("leader-elect", "false"),
@@ -33,11 +34,11 @@ const HUB_FLAGS: &[(&str, &str)] = &[
     ("hub-api-burst", "400"),
 ];
 
-/// Flags for the member-agent, as far as it knows them.
+/// Flags for the member-agent. Only the flags that its version knows are given.
 ///
-/// With the default backoff of v0.1.2 a change of availability may be seen up to 15 min late. Each look at a Work writes its
-/// status anew, changed or not, and the hub-agent looks at the placement each time: what is available already is looked at
-/// less often.
+/// With the default backoff of v0.1.2 a change of availability may be seen up to 15 min late. Each reconcile of a Work
+/// writes the Work's status, changed or not, and each write makes the hub-agent reconcile the placement. Works that are
+/// available already are therefore requeued less often.
 const MEMBER_FLAGS: &[(&str, &str)] = &[
     ("leader-elect", "false"),
     ("tls-insecure", "false"),
@@ -51,28 +52,28 @@ const MEMBER_FLAGS: &[(&str, &str)] = &[
     ("work-applier-requeue-rate-limiter-max-slow-backoff-delay-seconds", "5"),
 ];
 
-/// KubeFleet's programs and what they can do.
+/// Programs of a KubeFleet version, with their flags and capabilities.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Agents {
-    /// E.g. `v0.1.2`.
+pub struct KubeFleetPrograms {
+    /// Version of KubeFleet, e.g. `v0.1.2`.
     pub version: String,
-    /// What this version can do.
+    /// Capabilities of this version.
     pub capabilities: Capabilities,
-    /// hub-agent's path.
+    /// Path of the hub-agent.
     pub hub_agent: PathBuf,
-    /// member-agent's path.
+    /// Path of the member-agent.
     pub member_agent: PathBuf,
-    /// The version's CRDs, one a file.
+    /// Files with the version's CRDs, one CRD in each file.
     pub crds: Vec<PathBuf>,
     hub_flags: BTreeSet<String>,
     member_flags: BTreeSet<String>,
 }
 
-impl Agents {
-    /// Finds out what the version can do, and asks the programs for their flags.
+impl KubeFleetPrograms {
+    /// Finds out the version's capabilities, and the flags that its programs know.
     ///
     /// # Errors
-    /// When a CRD can't be read, or a program doesn't run or names no flags.
+    /// Returns an error if a CRD can't be read, or a program doesn't run or lists no flags.
     pub async fn probe(
         version: String,
         hub_agent: PathBuf,
@@ -81,19 +82,19 @@ impl Agents {
     ) -> Result<Self, FleetError> {
         let (hub_flags, member_flags, hub_program, read) =
             tokio::try_join!(flags(&hub_agent), flags(&member_agent), program(&hub_agent), read_crds(crds.clone()))?;
-        let capabilities = Capabilities::of(&read, &hub_program);
+        let capabilities = capability::detect(&read, &hub_program);
         Ok(Self { version, capabilities, hub_agent, member_agent, crds, hub_flags, member_flags })
     }
 
-    /// What this version can do on a hub with these CRDs.
+    /// Capabilities of this hub-agent on a hub with these CRDs.
     ///
     /// # Errors
-    /// When the program can't be read.
+    /// Returns an error if the hub-agent's file can't be read.
     pub async fn with_crds(&self, crds: &[Value]) -> Result<Capabilities, FleetError> {
-        Ok(Capabilities::of(crds, &program(&self.hub_agent).await?))
+        Ok(capability::detect(crds, &program(&self.hub_agent).await?))
     }
 
-    /// The hub-agent on `hub`.
+    /// Describes the hub-agent to start for `hub`.
     #[must_use]
     pub fn hub(&self, hub: &Cluster) -> Agent {
         Agent {
@@ -106,7 +107,8 @@ impl Agents {
         }
     }
 
-    /// The member-agent of `member`, which reaches the hub with the token in the file `token`.
+    /// Describes the member-agent to start for `member`, which authenticates to the hub with the token in the file
+    /// `token`.
     #[must_use]
     pub fn member(&self, hub: &Cluster, member: &Cluster, token: PathBuf) -> Agent {
         Agent {
@@ -115,7 +117,7 @@ impl Agents {
             program: self.member_agent.clone(),
             flags: known(MEMBER_FLAGS, &self.member_flags),
             cluster: member.clone(),
-            hub: Some(Hub { cluster: hub.clone(), token }),
+            hub: Some(HubAccess { cluster: hub.clone(), token }),
         }
     }
 }
@@ -126,37 +128,36 @@ fn known(wanted: &[(&str, &str)], flags: &BTreeSet<String>) -> Vec<String> {
 }
 
 async fn program(path: &Path) -> Result<Vec<u8>, FleetError> {
-    let unreadable =
-        |e: std::io::Error| FleetError::Unreadable { what: path.display().to_string(), why: e.to_string() };
-    tokio::fs::read(path).await.map_err(unreadable)
+    tokio::fs::read(path).await.map_err(|e| FleetError::unreadable(path.display().to_string(), e.to_string()))
 }
 
 async fn flags(program: &Path) -> Result<BTreeSet<String>, FleetError> {
-    let unreadable = |why: String| FleetError::Unreadable { what: format!("the flags of {}", program.display()), why };
+    let what = format!("the flags of {}", program.display());
     let output = tokio::process::Command::new(program)
         .arg("--help")
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output()
         .await
-        .map_err(|e| unreadable(e.to_string()))?;
+        .map_err(|e| FleetError::unreadable(&what, e.to_string()))?;
     let flags = parse_flags(&format!(
         "{}\n{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     ));
-    if flags.is_empty() { Err(unreadable("--help names none".into())) } else { Ok(flags) }
+    if flags.is_empty() { Err(FleetError::unreadable(what, "--help names none")) } else { Ok(flags) }
 }
 
-/// The flags in a Go program's usage text, of package flag (`  -name type`) or pflag (`      --name type`).
+/// Parses the flags in a Go program's usage text, of package flag (`  -name type`) or pflag (`      --name type`).
 fn parse_flags(usage: &str) -> BTreeSet<String> {
-    let flag = |line: &str| {
-        let rest = line.trim_start().strip_prefix('-')?;
-        let rest = rest.strip_prefix('-').unwrap_or(rest);
-        let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
-        (line.starts_with(' ') && !name.is_empty()).then_some(name)
-    };
-    usage.lines().filter_map(flag).collect()
+    usage.lines().filter_map(parse_flag).collect()
+}
+
+fn parse_flag(line: &str) -> Option<String> {
+    let rest = line.trim_start().strip_prefix('-')?;
+    let rest = rest.strip_prefix('-').unwrap_or(rest);
+    let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).collect();
+    (line.starts_with(' ') && !name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]

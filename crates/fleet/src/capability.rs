@@ -1,107 +1,28 @@
-//! What a version of KubeFleet can do, found out from what is installed: the CRDs, and the texts that the hub-agent has in it.
+//! Capabilities of a KubeFleet version, found out from what is installed: the CRDs, and the texts in the hub-agent's
+//! program.
 //!
-//! Version numbers don't say it: Azure/fleet had counted to v0.14 before KubeFleet began anew with v0.1, and builds of one's own
-//! are called as one likes.
+//! Version numbers don't tell the capabilities: Azure/fleet had reached v0.14 before KubeFleet started again with v0.1,
+//! and own builds have any version name.
 
-use std::collections::BTreeSet;
-
+use diagnosis::kubefleet::{PLACEMENT_GROUP, TARGET_UPDATE_RUN};
 use memchr::memmem;
-use serde::{Deserialize, Serialize};
+pub use record::{Capabilities, Capability};
 use serde_json::Value;
-use strum::{Display, EnumIter, EnumString, IntoEnumIterator};
 
-/// Something that one version can do and another can't.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, EnumIter, EnumString)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Capability {
-    /// ResourcePlacements, and update runs of them.
-    NamespacedPlacements,
-    /// An update run's Progressing says how it goes: `UpdateRunProgressing`, and False once it has ended.
-    RunProgress,
-    /// An update run says that it is stuck, with reason `UpdateRunStuck`.
-    StuckRuns,
-    /// An update run says that it waits, with reason `UpdateRunWaiting`, and not only its stage.
-    WaitingRuns,
-    /// `kubectl get csur` shows update runs, with a column for their progress.
-    RunColumns,
-    /// A stage of a strategy has tasks before it.
-    BeforeStageTasks,
-    /// An update run may leave its resource snapshot index out.
-    OptionalIndex,
-    /// An update run has a `spec.state`, whatever it does.
-    RunStateField,
-    /// `spec.state` says whether an update run goes: `Initialize`, `Run`, `Stop`.
-    RunStates,
-    /// Update runs take the resource snapshots of placements with strategy External; nothing else does.
-    SnapshotsByRuns,
-    /// A placement with strategy External keeps that strategy: the API server refuses another.
-    LastingExternal,
-    /// A placement that gets another strategy is rolled out at once, and not only when something else of it changes.
-    StrategyChanges,
-    /// A placement with strategy External says in its status that its rollout is another's.
-    ExternalReported,
-    /// What it says there names the runs to look at.
-    ExternalNamesRuns,
-    /// Approval requests are labelled with their task.
-    TaskLabels,
-    /// Resources are wrapped in a ClusterResourceEnvelope or a ResourceEnvelope, and not in a ConfigMap.
-    Envelopes,
-    /// Overrides are served as `v1beta1`, and not only as `v1alpha1`.
-    BetaOverrides,
+/// Returns the capabilities that these CRDs and this hub-agent (the content of its program file) show.
+#[must_use]
+pub fn detect(crds: &[Value], hub_agent: &[u8]) -> Capabilities {
+    let installed = InstalledArtifacts { crds, hub_agent };
+    Capability::all().filter(|capability| installed.shows(*capability)).collect()
 }
 
-impl Capability {
-    /// All that there are.
-    pub fn all() -> impl Iterator<Item = Self> {
-        Self::iter()
-    }
-}
-
-/// What an installed version can do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Capabilities(BTreeSet<Capability>);
-
-impl Capabilities {
-    /// What these CRDs and this hub-agent (the whole program) show.
-    #[must_use]
-    pub fn of(crds: &[Value], hub_agent: &[u8]) -> Self {
-        let installed = Installed { crds, hub_agent };
-        Self(Capability::all().filter(|capability| installed.shows(*capability)).collect())
-    }
-
-    /// Whether that is among them.
-    #[must_use]
-    pub fn can(&self, capability: Capability) -> bool {
-        self.0.contains(&capability)
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = Capability> {
-        self.0.iter().copied()
-    }
-}
-
-impl FromIterator<Capability> for Capabilities {
-    fn from_iter<T: IntoIterator<Item = Capability>>(capabilities: T) -> Self {
-        Self(capabilities.into_iter().collect())
-    }
-}
-
-/// A version's parts in which it shows.
-struct Installed<'a> {
+/// Parts of an installed version that show its capabilities.
+struct InstalledArtifacts<'a> {
     crds: &'a [Value],
     hub_agent: &'a [u8],
 }
 
-impl Installed<'_> {
+impl InstalledArtifacts<'_> {
     fn shows(&self, capability: Capability) -> bool {
         const RUNS: &str = "clusterstagedupdateruns";
         match capability {
@@ -136,43 +57,42 @@ impl Installed<'_> {
             Capability::StrategyChanges => self.says("Detected an update to the rollout strategy type"),
             Capability::ExternalReported => self.says("RolloutControlledByExternalController"),
             Capability::ExternalNamesRuns => self.says("To determine rollout status, check the"),
-            Capability::TaskLabels => self.says("kubernetes-fleet.io/targetUpdateRun"),
+            Capability::TaskLabels => self.says(TARGET_UPDATE_RUN),
             Capability::Envelopes => self.kind("clusterresourceenvelopes").is_some(),
             Capability::BetaOverrides => {
                 let versions = self.kind("resourceoverrides").and_then(|crd| crd.pointer("/spec/versions")?.as_array());
-                let beta = |version: &Value| version["name"] == "v1beta1" && version["served"] == true;
-                versions.is_some_and(|versions| versions.iter().any(beta))
+                let mut versions = versions.into_iter().flatten();
+                versions.any(|version| version["name"] == "v1beta1" && version["served"] == true)
             }
         }
     }
 
-    /// Whether the hub-agent has a text in it.
+    /// True if the hub-agent's program contains the text.
     fn says(&self, text: &str) -> bool {
         memmem::find(self.hub_agent, text.as_bytes()).is_some()
     }
 
-    /// KubeFleet's CRD of that plural name.
+    /// Returns KubeFleet's CRD with this plural name.
     fn kind(&self, plural: &str) -> Option<&Value> {
-        let is = |crd: &&Value| {
+        self.crds.iter().find(|crd| {
             crd.pointer("/spec/names/plural").is_some_and(|name| name == plural)
-                && crd.pointer("/spec/group").is_some_and(|group| group == "placement.kubernetes-fleet.io")
-        };
-        self.crds.iter().find(is)
+                && crd.pointer("/spec/group").is_some_and(|group| group == PLACEMENT_GROUP)
+        })
     }
 
-    /// The version of a kind in which objects are stored.
+    /// Returns the CRD version in which objects of a kind are stored.
     fn stored(&self, plural: &str) -> Option<&Value> {
         let versions = self.kind(plural)?.pointer("/spec/versions")?.as_array()?;
         versions.iter().find(|version| version["storage"] == true)
     }
 
-    /// Part of a CRD's schema in the version in which objects are stored, below its properties.
+    /// Returns a part of a CRD's schema in its storage version; `pointer` starts below the schema's properties.
     fn field(&self, plural: &str, pointer: &str) -> Option<&Value> {
         self.stored(plural)?.pointer(&format!("/schema/openAPIV3Schema/properties{pointer}"))
     }
 }
 
-/// The validation rules of a schema and of what is in it.
+/// Validation rules of a schema and of all its properties, at any depth.
 fn rules(schema: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
     let own = schema.get("x-kubernetes-validations").and_then(Value::as_array).into_iter().flatten();
     let own = own.filter_map(|rule| rule.get("rule")?.as_str());
@@ -188,7 +108,7 @@ mod tests {
 
     fn crd(plural: &str, spec: &Value) -> Value {
         let version = |name: &str, storage: bool, spec: &Value| json!({"name": name, "storage": storage, "schema": {"openAPIV3Schema": {"properties": {"spec": spec}}}});
-        // What isn't stored doesn't count.
+        // A version that isn't the storage version doesn't count.
         let versions = [version("v1alpha1", false, &json!({})), version("v1beta1", true, spec)];
         json!({"spec": {"group": "placement.kubernetes-fleet.io", "names": {"plural": plural}, "versions": versions}})
     }
@@ -200,7 +120,7 @@ mod tests {
         let placements =
             json!({"properties": {"strategy": {"properties": {"type": {"x-kubernetes-validations": rule}}}}});
         let crds = [crd("clusterstagedupdateruns", &runs), crd("clusterresourceplacements", &placements)];
-        let found: Vec<_> = Capabilities::of(&crds, b"").iter().collect();
+        let found: Vec<_> = detect(&crds, b"").iter().collect();
         let wanted =
             [Capability::OptionalIndex, Capability::RunStateField, Capability::RunStates, Capability::LastingExternal];
         assert_eq!(found, wanted);
@@ -209,9 +129,9 @@ mod tests {
     #[test]
     fn an_older_version_has_less() {
         let runs = json!({"required": ["placementName", "resourceSnapshotIndex"], "properties": {}});
-        assert!(Capabilities::of(&[crd("clusterstagedupdateruns", &runs)], b"").is_empty());
+        assert!(detect(&[crd("clusterstagedupdateruns", &runs)], b"").is_empty());
         let ignored = json!({"required": [], "properties": {"state": {"enum": ["Initialize", "Execute"]}}});
-        let found = Capabilities::of(&[crd("clusterstagedupdateruns", &ignored)], b"").iter().collect::<Vec<_>>();
+        let found = detect(&[crd("clusterstagedupdateruns", &ignored)], b"").iter().collect::<Vec<_>>();
         assert_eq!(found, [Capability::OptionalIndex, Capability::RunStateField]);
     }
 
@@ -228,7 +148,7 @@ mod tests {
             let versions = json!([{"name": "v1alpha1", "served": true}, {"name": "v1beta1", "served": beta}]);
             json!({"spec": {"group": placement, "names": {"plural": "resourceoverrides"}, "versions": versions}})
         };
-        let found = |crds: &[Value]| Capabilities::of(crds, b"").iter().collect::<Vec<_>>();
+        let found = |crds: &[Value]| detect(crds, b"").iter().collect::<Vec<_>>();
         let all = found(&[runs("csur", &["Initialized", "Progressing"]), overrides(true)]);
         assert_eq!(all, [Capability::RunColumns, Capability::BetaOverrides]);
         assert_eq!(found(&[runs("crsur", &["Initialized", "Succeeded"]), overrides(false)]), []);
@@ -236,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_the_hub_agent_can_say_is_found() {
-        let found = Capabilities::of(&[], b"\x7fELF..UpdateRunStuckUpdateRunFailed..").iter().collect::<Vec<_>>();
+        let found = detect(&[], b"\x7fELF..UpdateRunStuckUpdateRunFailed..").iter().collect::<Vec<_>>();
         assert_eq!(found, [Capability::StuckRuns]);
     }
 }

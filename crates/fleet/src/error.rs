@@ -1,13 +1,16 @@
-//! What can go wrong with a fleet.
+//! Errors of this crate.
 
-use clusters::error::{ClusterError, last_lines, log_hint};
-use clusters::keeper::protocol::Exit;
+use clusters::error::{ClusterError, last_lines};
+use clusters::supervisor::protocol::ProcessExit;
+use record::FailedWait;
 use thiserror::Error;
+
+use crate::existing_error::ExistingFleetError;
 
 /// An error of this crate.
 #[derive(Debug, Error)]
 pub enum FleetError {
-    /// The clusters failed.
+    /// An error of the clusters.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// A request to an API server failed.
@@ -15,69 +18,49 @@ pub enum FleetError {
     Api {
         /// `hub` or a member's name.
         cluster: String,
-        /// What was being done, e.g. `create ClusterResourcePlacement/web`.
+        /// Request that failed, e.g. `create ClusterResourcePlacement/web`.
         action: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: Box<kube::Error>,
     },
-    /// The hub didn't give what a diagnosis can't do without.
+    /// The hub didn't return lists that a diagnosis needs.
     #[error("failed to list on the hub what a diagnosis can't do without: {}", resources.join(", "))]
     Unlisted {
-        /// The plurals of the kinds.
+        /// Plural names of the kinds.
         resources: Vec<String>,
-        /// Why the hub didn't give the first of them.
+        /// Cause for the first of the lists.
         #[source]
         source: Box<FleetError>,
     },
-    /// A manifest or a file of KubeFleet could not be read.
+    /// A manifest, a file or an answer can't be read.
     #[error("failed to read {what}: {why}")]
     Unreadable {
-        /// Which one.
+        /// Name or description of what can't be read.
         what: String,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// Something that was waited for can't hold any more.
-    #[error("{expectation}: can't hold any more after {seconds:.1} s: {why}\n  last seen: {last}")]
-    Never {
-        /// What was waited for.
-        expectation: String,
-        /// How long it was waited for.
-        seconds: f64,
-        /// Why it can't hold.
-        why: String,
-        /// The last state.
-        last: String,
+    /// The fleet's state can't be written as JSON.
+    #[error("failed to save the state of fleet {fleet}")]
+    NotSaved {
+        /// The fleet's name.
+        fleet: String,
+        /// The reason, e.g. a path that isn't UTF-8.
+        #[source]
+        source: serde_json::Error,
     },
-    /// Something that was waited for didn't come in time.
-    #[error("{expectation}: not so after {seconds:.0} s\n  last seen: {last}")]
-    TimedOut {
-        /// What was waited for.
-        expectation: String,
-        /// The wait's limit.
-        seconds: f64,
-        /// The last state.
-        last: String,
-    },
-    /// Something that had to stay as it is changed.
-    #[error("{expectation}: no longer so after {seconds:.1} s\n  now: {last}")]
-    DidNotStay {
-        /// What had to stay.
-        expectation: String,
-        /// How long it stayed.
-        seconds: f64,
-        /// The new state.
-        last: String,
-    },
-    /// A component of the fleet ended.
+    /// Something that was waited for didn't hold.
+    #[error("{0}")]
+    Wait(Box<FailedWait>),
+    /// A process of the fleet ended.
     #[error("{} ended ({}){}", exit.name, exit.status, last_lines(&exit.log))]
     Broken {
-        /// Which, how, and its log.
-        exit: Exit,
+        /// Process that ended, with its exit status and its log.
+        exit: ProcessExit,
     },
-    /// The fleet was made without Argo CD.
-    #[error("fleet `{0}` has no Argo CD: no scenario is tagged @argocd, nor was it brought up with --argocd")]
+    /// The fleet was created without Argo CD.
+    #[error("fleet `{0}` has no Argo CD")]
     NoArgoCd(String),
     /// The hub has an Argo CD that fleetdrill didn't install.
     #[error("namespace argocd is on the hub already, and fleetdrill didn't make it: nothing in it was touched")]
@@ -88,68 +71,64 @@ pub enum FleetError {
     /// No operation of an Application is in progress.
     #[error("no operation of Application/{0} is in progress")]
     Idle(String),
-    /// git refused.
+    /// A git command failed.
     #[error("failed to run git {command} in {}: {why}", dir.display())]
     Git {
-        /// Its arguments.
+        /// Arguments of the command.
         command: String,
-        /// The repository.
+        /// Directory of the repository.
         dir: std::path::PathBuf,
-        /// What it said.
+        /// Output of the command.
         why: String,
     },
-    /// Scenarios can't run on a fleet that exists already.
+    /// Scenarios can't run on an external fleet.
     #[error(transparent)]
-    Existing(#[from] crate::existing::ExistingError),
-    /// There is no member of that name.
+    Existing(#[from] ExistingFleetError),
+    /// The fleet has no member of this name.
     #[error("there is no member `{0}` in this fleet")]
     NoSuchMember(String),
 }
 
-impl FleetError {
-    /// What to do about it, where something can be said.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Cluster(error) => error.hint(),
-            Self::Existing(error) => Some(error.hint()),
-            Self::Broken { exit } if exit.name == "keeper" && exit.log.trim().is_empty() => Some(
-                "it was killed from outside, by a person or for want of memory; the fleet has ended with it".into(),
-            ),
-            Self::Broken { exit } => log_hint(&exit.log),
-            Self::OtherArgoCd => {
-                Some("delete the namespace if nothing of it is needed, or use a fleet of another name".into())
-            }
-            Self::Unlisted { .. } | Self::Api { .. } if self.is_refused() => Some(READER_HINT.into()),
-            _ => None,
-        }
+impl From<FailedWait> for FleetError {
+    fn from(wait: FailedWait) -> Self {
+        Self::Wait(Box::new(wait))
     }
+}
 
-    /// Whether the environment is at fault and not what was tested.
+impl FleetError {
+    /// True if the environment is at fault, not the system under test.
     #[must_use]
     pub fn is_environment(&self) -> bool {
         match self {
             Self::Existing(error) => error.is_environment(),
-            Self::Cluster(_) | Self::Broken { .. } | Self::Unreadable { .. } | Self::OtherArgoCd | Self::Git { .. } => {
-                true
-            }
+            Self::Cluster(_)
+            | Self::Broken { .. }
+            | Self::Unreadable { .. }
+            | Self::NotSaved { .. }
+            | Self::OtherArgoCd
+            | Self::Git { .. } => true,
             _ => false,
         }
     }
 
-    /// For `map_err` on a request.
+    /// Converts the error of a request to `action` on `cluster`, for `map_err`.
     pub fn api(cluster: &str, action: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
         let (cluster, action) = (cluster.to_owned(), action.into());
         move |source| Self::Api { cluster, action, source: Box::new(source) }
     }
 
-    /// Whether an API server refused the credentials, or what they ask for.
+    /// Builds the error for something that can't be read, e.g. a file.
+    pub(crate) fn unreadable(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::Unreadable { what: what.into(), why: why.into() }
+    }
+
+    /// True if an API server refused the credentials (401), or a request with these credentials (403).
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.status().is_some_and(|status| [401, 403].contains(&status.code))
     }
 
-    /// The API server's refusal, when it was one.
+    /// Status in an API server's refusal, if the error is one.
     #[must_use]
     pub fn status(&self) -> Option<&kube::core::Status> {
         match self {
@@ -163,11 +142,7 @@ impl FleetError {
     }
 }
 
-/// What to do about credentials that are refused.
-pub const READER_HINT: &str = "check the context's user (kubectl auth whoami) and its rights: the role in docs/own-fleet.md is \
-    enough for `fleetdrill diagnose` and `collect`";
-
-/// An error with all its causes on one line. Of an API server's refusal, its message.
+/// Formats an error and all its causes on one line. For an API server's refusal, this is the server's message.
 #[must_use]
 pub fn in_full(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = String::new();
@@ -185,13 +160,13 @@ pub fn in_full(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// An error's own words without its causes. Of an API server's refusal, the server's message.
+/// Formats an error without its causes. For an API server's refusal, this is the server's message.
 #[must_use]
 pub fn message(error: &(dyn std::error::Error + 'static)) -> String {
     refusal(error).map_or_else(|| error.to_string(), |status| status.message.clone())
 }
 
-/// kube's own text of a refusal has the whole status in it, twice.
+/// Returns the status of an API server's refusal. kube's own text of a refusal contains the whole status twice.
 fn refusal<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a kube::core::Status> {
     let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
     match boxed.or(error.downcast_ref::<kube::Error>())? {

@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use clusters::cluster::{Cluster, Role};
-use clusters::home::Home;
-use clusters::keeper::protocol::Exit;
-use clusters::keeper::{Keeper, Program};
+use clusters::ability::ProviderAbility;
+use clusters::agents::{HUB_AGENT, member_agent_name};
+use clusters::cluster::{Cluster, FleetRole, HUB};
+use clusters::home::FleetHome;
 use clusters::kubeconfig;
 use clusters::local::PodPrograms;
-use clusters::provider::{Ability, HUB_AGENT, Provider, Recipe, member_agent_name};
+use clusters::provider::Provider;
+use clusters::provider_spec::ProviderSpec;
 use clusters::state_dir::write_private;
+use clusters::supervisor::protocol::ProcessExit;
+use clusters::supervisor::{SupervisorClient, SupervisorProgram};
 use diagnosis::Snapshot;
 use futures::future::try_join;
 use kube::config::Kubeconfig;
@@ -20,74 +23,74 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
-use crate::agents::Agents;
+use crate::agents::KubeFleetPrograms;
 use crate::argocd;
 use crate::capability::Capabilities;
 use crate::error::FleetError;
-use crate::existing;
+use crate::hub_probe;
 use crate::install::read_crds;
 use crate::member::{self, Member};
 use crate::observe::Observer;
-use crate::snapshot::{self, Asked};
-use crate::start::{HUB, Progress, Stage, Start};
+use crate::snapshot::{self, ClusterAccess};
+use crate::start::{FleetStartInputs, OnStartMilestone, StartMilestone};
 
-/// What a fleet is made of.
+/// Options for [`Fleet::create`].
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// The fleet's name; part of no object's name.
+pub struct FleetCreateOptions {
+    /// Name of the fleet. No object's name contains it.
     pub name: String,
-    /// How many members, named `member-1` and so on.
+    /// Number of members. Their names are `member-1`, `member-2` and so on.
     pub members: usize,
-    /// What the clusters are made of.
-    pub recipe: Recipe,
-    /// KubeFleet's programs.
-    pub agents: Agents,
-    /// What pods need; without it no member can have any.
+    /// Provider of the clusters, with its programs or settings.
+    pub recipe: ProviderSpec,
+    /// Programs of KubeFleet.
+    pub agents: KubeFleetPrograms,
+    /// Programs that pods need. Without them no member can run pods.
     pub pods: Option<PodPrograms>,
-    /// Argo CD's programs; without them the fleet has no Argo CD.
-    pub argocd: Option<argocd::Programs>,
-    /// The program that can be a keeper.
-    pub keeper: Program,
+    /// Programs of Argo CD. Without them the fleet has no Argo CD.
+    pub argocd: Option<argocd::ArgoCdPrograms>,
+    /// Program to start as the supervisor of the fleet's processes.
+    pub supervisor: SupervisorProgram,
 }
 
-/// A hub and its members. Clones are the same fleet.
+/// A hub and its members. A clone is a handle of the same fleet.
 #[derive(Clone)]
-pub struct Fleet(pub(crate) Arc<Inner>);
+pub struct Fleet(pub(crate) Arc<FleetInner>);
 
-pub(crate) struct Inner {
+pub(crate) struct FleetInner {
     pub name: String,
-    pub kubefleet: std::sync::RwLock<KubeFleet>,
-    pub home: Arc<Home>,
+    pub kubefleet: std::sync::RwLock<KubeFleetReleases>,
+    pub home: Arc<FleetHome>,
     pub provider: Arc<dyn Provider>,
-    recipe: Recipe,
-    /// Whether it existed before fleetdrill came, and will when it has gone.
+    recipe: ProviderSpec,
+    /// True for an external fleet: its clusters existed before fleetdrill used them, and stay when fleetdrill is done.
     borrowed: bool,
     hub: Cluster,
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
-    pub argocd: RwLock<Option<argocd::Programs>>,
-    /// Held while it is seen whether the admission webhook runs.
+    pub argocd: RwLock<Option<argocd::ArgoCdPrograms>>,
+    /// Lock for checking whether the admission webhook runs, and for starting it.
     pub webhook: Mutex<()>,
-    /// Clusters that may start at the same time beside what runs: each start takes several seconds of processor time,
-    /// and more of them at once make everything else wait.
+    /// Permits to start clusters while scenarios run. Each start takes several seconds of processor time; too many at
+    /// once delay everything else.
     starts: Semaphore,
-    /// The last snapshot that was taken, and when it was begun.
+    /// Last snapshot, with the time when taking it started.
     snapshot: Mutex<Option<(Instant, Arc<Snapshot>)>>,
 }
 
-/// Where a fleet is: its home here, and its clusters.
-pub(crate) struct Site {
-    pub home: Arc<Home>,
+/// Home of a fleet on this machine, its provider and its clusters.
+pub(crate) struct FleetClusters {
+    pub home: Arc<FleetHome>,
     pub provider: Arc<dyn Provider>,
-    pub recipe: Recipe,
+    pub recipe: ProviderSpec,
     pub hub: Cluster,
     pub members: BTreeMap<String, Member>,
 }
 
-impl Inner {
-    /// A fleet of its own, without pods and Argo CD.
-    fn new(name: String, site: Site, kubefleet: KubeFleet) -> Self {
-        let Site { home, provider, recipe, hub, members } = site;
+impl FleetInner {
+    /// State of a fleet that fleetdrill has made, without pods and Argo CD.
+    fn new(name: String, site: FleetClusters, kubefleet: KubeFleetReleases) -> Self {
+        let FleetClusters { home, provider, recipe, hub, members } = site;
         Self {
             name,
             kubefleet: std::sync::RwLock::new(kubefleet),
@@ -106,79 +109,93 @@ impl Inner {
     }
 }
 
-/// What runs on hub and members; different versions only while a fleet is upgraded.
+/// Releases of KubeFleet on the hub and on the members. They differ only while a fleet is upgraded.
 #[derive(Clone)]
-pub(crate) struct KubeFleet {
+pub(crate) struct KubeFleetReleases {
     pub hub: Arc<Release>,
     pub members: Arc<Release>,
 }
 
-/// A version of KubeFleet.
+/// A version of KubeFleet: its programs and its CRDs.
 pub(crate) struct Release {
-    pub agents: Agents,
-    /// The hub's and the members'.
+    pub agents: KubeFleetPrograms,
+    /// CRDs for the hub and for the members.
     pub crds: Vec<Value>,
 }
 
 impl Release {
     /// Reads the CRDs from their files.
-    pub async fn read(agents: Agents) -> Result<Arc<Self>, FleetError> {
+    pub async fn read(agents: KubeFleetPrograms) -> Result<Arc<Self>, FleetError> {
         let crds = read_crds(agents.crds.clone()).await?;
         Ok(Arc::new(Self { agents, crds }))
     }
 }
 
-/// What another command must know of a fleet that is up.
+/// State of a running fleet that other commands read, stored in `fleet.json`.
 #[derive(Serialize, Deserialize)]
-struct Saved {
+struct SavedFleet {
     name: String,
-    recipe: Recipe,
-    created_at: jiff::Timestamp,
-    agents: Agents,
-    /// The members', where an upgrade has not come as far as both, or has stopped there.
+    recipe: ProviderSpec,
+    agents: KubeFleetPrograms,
+    /// Agents of the members, if they differ from the hub's: an upgrade hasn't reached both yet, or it stopped in
+    /// between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    member_agents: Option<Agents>,
+    member_agents: Option<KubeFleetPrograms>,
     members: Vec<String>,
     #[serde(default)]
     pods: Option<PodPrograms>,
     #[serde(default)]
-    argocd: Option<argocd::Programs>,
+    argocd: Option<argocd::ArgoCdPrograms>,
+}
+
+/// The file in a fleet's directory that other commands read.
+const STATE: &str = "fleet.json";
+
+impl SavedFleet {
+    /// Returns the state as JSON.
+    ///
+    /// # Errors
+    /// Returns an error if a path isn't UTF-8.
+    fn to_json(&self) -> Result<String, FleetError> {
+        serde_json::to_string(self).map_err(|source| FleetError::NotSaved { fleet: self.name.clone(), source })
+    }
 }
 
 impl Fleet {
-    /// Starts a fleet: all clusters at once, KubeFleet on the hub as soon as that is ready, each member joined as soon as
-    /// both are. The fleet ends with this program unless [`Fleet::keep`] is called.
+    /// Starts a fleet: all clusters at once, KubeFleet as soon as the hub is ready, and the join of each member as soon
+    /// as hub and member are ready. The fleet ends with this program unless [`Fleet::keep`] is called.
     ///
     /// # Errors
-    /// When a cluster doesn't start, KubeFleet refuses, or a member doesn't join. Nothing is left behind then.
-    pub async fn create(options: Options, progress: Progress) -> Result<Self, FleetError> {
+    /// Returns an error if a cluster doesn't start, KubeFleet can't be installed, or a member doesn't join. Nothing is
+    /// left behind then.
+    pub async fn create(options: FleetCreateOptions, progress: OnStartMilestone) -> Result<Self, FleetError> {
         let dir = clusters::state_dir::fleet(&options.name)?;
-        // What a fleet of that name left behind whose keeper died goes on the way.
-        if clusters::state_dir::fleets()?.contains(&options.name) {
+        // `fleets()` also deletes the leftovers of dead fleets, so a stale directory of this name doesn't count.
+        if clusters::state_dir::fleets().await?.contains(&options.name) {
             return Err(clusters::error::ClusterError::FleetExists(options.name).into());
         }
-        let (keeper, release) = (&options.keeper, Release::read(options.agents.clone()));
-        let home = async { Ok::<_, FleetError>(Arc::new(Home::create(keeper, &dir).await?)) };
+        let (supervisor, release) = (&options.supervisor, Release::read(options.agents.clone()));
+        let home = async { Ok::<_, FleetError>(Arc::new(FleetHome::create(supervisor, &dir).await?)) };
         let (home, release) = try_join(home, release).await?;
-        let keeper = home.keeper().clone();
+        let supervisor = home.supervisor().clone();
         match Self::start(home, release, options, progress).await {
             Ok(fleet) => Ok(fleet),
             Err(error) => {
-                // The error is what the caller must see, not a failure to clean up after it.
-                let _ = keeper.end().await;
+                // The caller needs this error, not the error of a failed cleanup.
+                let _ = supervisor.end().await;
                 Err(error)
             }
         }
     }
 
     async fn start(
-        home: Arc<Home>,
+        home: Arc<FleetHome>,
         release: Arc<Release>,
-        options: Options,
-        progress: Progress,
+        options: FleetCreateOptions,
+        progress: OnStartMilestone,
     ) -> Result<Self, FleetError> {
         let provider = options.recipe.create(Arc::clone(&home)).await?;
-        let start = Start {
+        let start = FleetStartInputs {
             home: &home,
             provider: &*provider,
             agents: &release.agents,
@@ -186,37 +203,39 @@ impl Fleet {
             progress: &progress,
         };
         let (hub, members) = start.all(options.members).await?;
-        let site = Site { home, provider, recipe: options.recipe, hub, members };
-        let kubefleet = KubeFleet { hub: Arc::clone(&release), members: release };
-        let inner = Inner { pods: RwLock::new(options.pods), ..Inner::new(options.name, site, kubefleet) };
+        let site = FleetClusters { home, provider, recipe: options.recipe, hub, members };
+        let kubefleet = KubeFleetReleases { hub: Arc::clone(&release), members: release };
+        let inner = FleetInner { pods: RwLock::new(options.pods), ..FleetInner::new(options.name, site, kubefleet) };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
         if let Some(programs) = options.argocd {
             fleet.start_argocd(programs).await?;
-            progress(Stage::ArgoCdRuns);
+            progress(StartMilestone::ArgoCdRuns);
         }
         Ok(fleet)
     }
 
-    /// A fleet that exists already, for a run.
-    pub(crate) fn borrowed(name: String, site: Site, release: Release) -> Self {
+    /// Makes the handle of an external fleet, for a run.
+    pub(crate) fn borrowed(name: String, site: FleetClusters, release: Release) -> Self {
         let release = Arc::new(release);
-        let kubefleet = KubeFleet { hub: Arc::clone(&release), members: release };
-        Self(Arc::new(Inner { borrowed: true, ..Inner::new(name, site, kubefleet) }))
+        let kubefleet = KubeFleetReleases { hub: Arc::clone(&release), members: release };
+        Self(Arc::new(FleetInner { borrowed: true, ..FleetInner::new(name, site, kubefleet) }))
     }
 
-    /// A fleet that is up.
+    /// Opens a fleet that is up.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// Returns an error if no fleet of this name is up.
     pub async fn open(name: &str) -> Result<Self, FleetError> {
         let dir = clusters::state_dir::fleet(name)?;
-        let home = Arc::new(Home::open(&dir).await?);
-        let unreadable = |why: String| FleetError::Unreadable { what: format!("the state of fleet {name}"), why };
-        let text = std::fs::read_to_string(dir.join("fleet.json")).map_err(|e| unreadable(e.to_string()))?;
-        let saved: Saved = serde_json::from_str(&text).map_err(|e| unreadable(e.to_string()))?;
+        let home = Arc::new(FleetHome::open(&dir).await?);
+        let state = format!("the state of fleet {name}");
+        let text = std::fs::read_to_string(dir.join(STATE));
+        let text = text.map_err(|e| FleetError::unreadable(&state, e.to_string()))?;
+        let saved: SavedFleet =
+            serde_json::from_str(&text).map_err(|e| FleetError::unreadable(state, e.to_string()))?;
         let provider = saved.recipe.open(Arc::clone(&home));
-        let borrowed = matches!(saved.recipe, Recipe::Existing(_));
+        let borrowed = matches!(saved.recipe, ProviderSpec::Existing(_));
         let hub = provider.cluster(HUB).await?;
         let on_hub = Release::read(saved.agents).await?;
         let on_members = match saved.member_agents {
@@ -227,83 +246,84 @@ impl Fleet {
         for name in saved.members {
             members.insert(name.clone(), Member { cluster: provider.cluster(&name).await? });
         }
-        let site = Site { home, provider, recipe: saved.recipe, hub, members };
-        let kubefleet = KubeFleet { hub: on_hub, members: on_members };
-        Ok(Self(Arc::new(Inner {
+        let site = FleetClusters { home, provider, recipe: saved.recipe, hub, members };
+        let kubefleet = KubeFleetReleases { hub: on_hub, members: on_members };
+        Ok(Self(Arc::new(FleetInner {
             borrowed,
             pods: RwLock::new(saved.pods),
             argocd: RwLock::new(saved.argocd),
-            ..Inner::new(saved.name, site, kubefleet)
+            ..FleetInner::new(saved.name, site, kubefleet)
         })))
     }
 
-    /// Starts another fleet of the same components, beside this one; with Argo CD if this one has it and it is asked for.
+    /// Starts a child fleet: a second fleet of the same components, while this fleet runs. The child fleet gets Argo CD
+    /// if this fleet has Argo CD and `argocd` is true.
     ///
     /// # Errors
-    /// As [`Fleet::create`].
+    /// Returns the same errors as [`Fleet::create`].
     pub async fn beside(&self, name: String, members: usize, argocd: bool) -> Result<Self, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
-        let options = Options {
+        let options = FleetCreateOptions {
             name,
             members,
             recipe: self.0.recipe.clone(),
             agents: self.kubefleet().hub.agents.clone(),
             pods: self.0.pods.read().await.clone(),
             argocd: self.0.argocd.read().await.clone().filter(|_| argocd),
-            keeper: Program::this()?,
+            supervisor: SupervisorProgram::this()?,
         };
         Self::create(options, Arc::new(|_| ())).await
     }
 
-    /// The fleet's name.
+    /// Name of the fleet.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// KubeFleet's version; the hub's, while different ones run.
+    /// Version of KubeFleet; the hub's version while the members run another.
     #[must_use]
     pub fn version(&self) -> String {
         self.kubefleet().hub.agents.version.clone()
     }
 
-    /// What this version of KubeFleet can do.
+    /// Capabilities of the hub's version of KubeFleet.
     #[must_use]
     pub fn capabilities(&self) -> Capabilities {
         self.kubefleet().hub.agents.capabilities.clone()
     }
 
-    /// What runs on hub and members.
-    pub(crate) fn kubefleet(&self) -> KubeFleet {
+    /// Releases of KubeFleet on the hub and on the members.
+    pub(crate) fn kubefleet(&self) -> KubeFleetReleases {
         self.0.kubefleet.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The hub.
+    /// The hub's cluster.
     #[must_use]
     pub fn hub(&self) -> &Cluster {
         &self.0.hub
     }
 
-    /// The members that have joined, by name.
+    /// Members that have joined, by name.
     pub async fn members(&self) -> BTreeMap<String, Member> {
         self.0.members.read().await.clone()
     }
 
-    /// A member.
+    /// Returns the member of this name.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// Returns an error if there is no such member.
     pub async fn member(&self, name: &str) -> Result<Member, FleetError> {
         let members = self.0.members.read().await;
         members.get(name).cloned().ok_or_else(|| FleetError::NoSuchMember(name.to_owned()))
     }
 
-    /// What the diagnosis reads, as it is from now on. Scenarios that ask while a snapshot is taken share the next one: dozens
-    /// of them side by side would keep the API servers from everything else.
+    /// Takes a snapshot for the diagnosis; it is never older than this call. Callers that arrive while a snapshot is
+    /// being taken share the next one: dozens of snapshots at the same time would overload the API servers.
     ///
     /// # Errors
-    /// When the hub can't be asked.
+    /// Returns an error if the hub doesn't answer.
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, FleetError> {
         let asked = Instant::now();
         let mut last = self.0.snapshot.lock().await;
@@ -312,36 +332,37 @@ impl Fleet {
         }
         let begun = Instant::now();
         let members =
-            self.members().await.into_iter().map(|(name, member)| (name, Asked::of(&member.cluster))).collect();
-        let snapshot = Arc::new(snapshot::take(&Asked::of(self.hub()), &members).await?);
+            self.members().await.into_iter().map(|(name, member)| (name, ClusterAccess::of(&member.cluster))).collect();
+        let snapshot = Arc::new(snapshot::take(&ClusterAccess::of(self.hub()), &members).await?);
         *last = Some((begun, Arc::clone(&snapshot)));
         Ok(snapshot)
     }
 
-    /// The first process of the fleet that ended without having been stopped.
+    /// Receiver of the first process of the fleet that ended without having been stopped.
     #[must_use]
-    pub fn first_exit(&self) -> watch::Receiver<Option<Exit>> {
+    pub fn first_exit(&self) -> watch::Receiver<Option<ProcessExit>> {
         self.0.home.first_exit()
     }
 
-    /// The fleet's keeper.
+    /// Supervisor of the fleet's processes.
     #[must_use]
-    pub fn keeper(&self) -> &Keeper {
-        self.0.home.keeper()
+    pub fn supervisor(&self) -> &SupervisorClient {
+        self.0.home.supervisor()
     }
 
-    /// Starts a cluster and joins it.
+    /// Starts a cluster and joins it as a member.
     ///
     /// # Errors
-    /// When the cluster doesn't start or doesn't join.
+    /// Returns an error if the cluster doesn't start or doesn't join.
     pub async fn add_member(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
         let (provider, release) = (&*self.0.provider, self.kubefleet().members);
         let (home, agents, crds) = (&self.0.home, &release.agents, &release.crds);
-        let start = Start { home, provider, agents, crds, progress: &(Arc::new(|_| ()) as Progress) };
+        let start =
+            FleetStartInputs { home, provider, agents, crds, progress: &(Arc::new(|_| ()) as OnStartMilestone) };
         let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
-        provider.start_controllers(&member.cluster, Role::Member).await?;
+        provider.start_controllers(&member.cluster, FleetRole::Member).await?;
         if self.0.argocd.read().await.is_some() {
             argocd::add_destination(self.hub(), &member.cluster).await?;
         }
@@ -350,30 +371,30 @@ impl Fleet {
         Ok(member)
     }
 
-    /// Lets a member leave, as an operator would, and keeps its cluster and agent running.
+    /// Makes a member leave the fleet, as an operator does. The member's cluster and agent keep running.
     ///
     /// # Errors
-    /// When it hasn't left after two minutes.
+    /// Returns an error if the member hasn't left after two minutes.
     pub async fn leave(&self, name: &str) -> Result<(), FleetError> {
         self.member(name).await?;
         member::leave(self.hub(), &Observer::silent(self.first_exit()), name).await
     }
 
-    /// Joins a member again that has left, with the agent and token that it has.
+    /// Joins a member that has left: registers it on the hub again and hands a new token to its agent.
     ///
     /// # Errors
-    /// When it doesn't join.
+    /// Returns an error if the member doesn't join.
     pub async fn rejoin(&self, name: &str, labels: &Value) -> Result<(), FleetError> {
         self.member(name).await?;
-        let token = member::register(self.hub(), self.keeper().dir(), name, labels).await?;
+        let token = member::register(self.hub(), self.supervisor().dir(), name, labels).await?;
         self.0.provider.hand_over_token(&member_agent_name(name), &token).await?;
         member::joined(self.hub(), &Observer::silent(self.first_exit()), name).await
     }
 
-    /// Takes a member away for good: it leaves, and its cluster ends.
+    /// Removes a member for good: the member leaves, and its cluster is stopped.
     ///
     /// # Errors
-    /// When it hasn't left after two minutes.
+    /// Returns an error if the member hasn't left after two minutes.
     pub async fn remove_member(&self, name: &str) -> Result<(), FleetError> {
         let left = self.leave(name).await;
         if self.0.argocd.read().await.is_some() {
@@ -386,55 +407,79 @@ impl Fleet {
         left
     }
 
-    /// Sets labels on a member's MemberCluster; a null takes one away.
+    /// Sets labels on a member's MemberCluster. A null value removes a label.
     ///
     /// # Errors
-    /// When the hub refuses.
+    /// Returns an error if the hub refuses the request.
     pub async fn label_member(&self, name: &str, labels: &Value) -> Result<(), FleetError> {
         member::label(self.hub(), name, labels).await
     }
 
-    /// Gives the programs that pods need to a fleet that was made without them.
+    /// Installs and starts Argo CD on the hub, with all members as its destinations. Does nothing if Argo CD runs
+    /// already.
     ///
     /// # Errors
-    /// When the fleet's state can't be written.
+    /// Returns an error if the hub has an Argo CD that isn't fleetdrill's, or a component doesn't start.
+    pub async fn start_argocd(&self, programs: argocd::ArgoCdPrograms) -> Result<(), FleetError> {
+        let mut running = self.0.argocd.write().await;
+        if running.is_some() {
+            return Ok(());
+        }
+        let members = self.members().await;
+        let clusters = members.values().map(|member| &member.cluster);
+        argocd::start(&self.0.home, self.hub(), clusters, &programs).await?;
+        *running = Some(programs);
+        drop(running);
+        self.save().await
+    }
+
+    /// Sets the programs that pods need, on a fleet that was created without them.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet's state can't be written.
     pub async fn allow_pods(&self, programs: PodPrograms) -> Result<(), FleetError> {
         *self.0.pods.write().await = Some(programs);
         self.save().await
     }
 
-    /// Starts what pods need on a member: its scheduler, and KWOK as its kubelet. They end with the member's cluster. Does
-    /// nothing when they run already, and doesn't wait until they work, which takes a second or two: pods wait for them.
+    /// Starts what pods need on a member: a scheduler, and KWOK as the kubelet. Both end with the member's cluster.
+    /// Does nothing if both run already. Doesn't wait until both work, which takes a second or two: pods can be created
+    /// before.
     ///
     /// # Errors
-    /// When there is no such member, the fleet was made without the programs, or they can't be started.
+    /// Returns an error if there is no such member, the fleet was created without the programs, or a program can't be
+    /// started.
     pub async fn start_pods(&self, name: &str) -> Result<(), FleetError> {
         let member = self.member(name).await?;
         let programs = self.0.pods.read().await.clone();
         Ok(self.0.provider.start_pods(&member.cluster, programs.as_ref()).await?)
     }
 
-    /// Kills the hub-agent and starts it again.
+    /// Kills the hub-agent, starts it again, and waits until it notices changes of resources.
     ///
     /// # Errors
-    /// When it can't be started.
+    /// Returns an error if the hub-agent can't be started or doesn't work in time.
     pub async fn restart_hub_agent(&self) -> Result<(), FleetError> {
         self.0.provider.stop_agent(HUB_AGENT).await?;
-        Ok(self.0.provider.start_agent_again(HUB_AGENT).await?)
+        self.0.provider.start_agent_again(HUB_AGENT).await?;
+        let capabilities = self.kubefleet().hub.agents.capabilities.clone();
+        // The fleet may still report the end of the process that ran before.
+        hub_probe::notices_changes(self.hub(), &capabilities, &Observer::ignoring_exits()).await
     }
 
-    /// What the hub-agent has logged since it was last started.
+    /// Log of the hub-agent since its last start.
     ///
     /// # Errors
-    /// When it can't be read.
+    /// Returns an error if the log can't be read.
     pub async fn hub_agent_log(&self) -> Result<String, FleetError> {
         Ok(self.0.provider.agent_log(HUB_AGENT).await?)
     }
 
-    /// One kubeconfig with the contexts `hub` and each member's name.
+    /// Merged kubeconfig of all clusters, with the context `hub` and one context for each member, named after the
+    /// member.
     ///
     /// # Errors
-    /// When a cluster's own one can't be read.
+    /// Returns an error if the kubeconfig of a cluster can't be read.
     pub async fn kubeconfig(&self) -> Result<String, FleetError> {
         let mut merged: Option<Kubeconfig> = None;
         let members = self.members().await;
@@ -450,72 +495,62 @@ impl Fleet {
         Ok(kubeconfig::text(&merged.unwrap_or_default()))
     }
 
-    /// The path of the merged kubeconfig, which is written anew at each change of members.
+    /// Path of the merged kubeconfig. The file is rewritten whenever the members change.
     #[must_use]
     pub fn kubeconfig_file(&self) -> PathBuf {
-        self.keeper().dir().join("kubeconfig")
+        self.supervisor().dir().join("kubeconfig")
     }
 
-    /// Lets the fleet outlive this program.
+    /// Keeps the fleet up after this program has ended.
     ///
     /// # Errors
-    /// When the keeper doesn't answer.
+    /// Returns an error if the supervisor doesn't answer.
     pub async fn keep(&self) -> Result<(), FleetError> {
-        Ok(self.keeper().keep().await?)
+        Ok(self.supervisor().keep().await?)
     }
 
-    /// Has the fleet end by itself after a time.
+    /// Makes the fleet end by itself after this time.
     ///
     /// # Errors
-    /// When the keeper doesn't answer.
+    /// Returns an error if the supervisor doesn't answer.
     pub async fn end_after(&self, time: Duration) -> Result<(), FleetError> {
-        Ok(self.keeper().end_after(time).await?)
+        Ok(self.supervisor().end_after(time).await?)
     }
 
-    /// Whether it existed before the run that it is used for, and outlives it.
+    /// True for an external fleet, which existed before this run and outlives it.
     #[must_use]
     pub fn is_borrowed(&self) -> bool {
         self.0.borrowed
     }
 
-    /// Removes what a run has made here and waits until it is gone.
+    /// Ends the fleet and waits until nothing of it is left. Of an external fleet, only the part on this machine ends.
     ///
     /// # Errors
-    /// When a cluster refuses, or something doesn't go.
-    pub async fn sweep(&self, run: &str) -> Result<(), FleetError> {
-        let members = self.members().await.into_values().map(|member| member.cluster);
-        let clusters: Vec<Cluster> = std::iter::once(self.hub().clone()).chain(members).collect();
-        existing::sweep(&clusters, run).await.map(drop)
-    }
-
-    /// Ends the fleet and waits until nothing of it is left; of one that existed before, what there is of it on this machine.
-    ///
-    /// # Errors
-    /// When the keeper doesn't answer.
+    /// Returns an error if the supervisor doesn't answer.
     pub async fn end(&self) -> Result<(), FleetError> {
-        Ok(self.keeper().end().await?)
+        Ok(self.supervisor().end().await?)
     }
 
-    /// Whether where it runs can do that.
+    /// True if the fleet's provider has this ability.
     #[must_use]
-    pub fn can(&self, ability: Ability) -> bool {
+    pub fn can(&self, ability: ProviderAbility) -> bool {
         self.0.provider.can(ability)
     }
 
-    /// Whether what its clusters and agents log is kept here, by its keeper.
+    /// True if the fleet's supervisor stores the logs of clusters and agents on this machine.
     #[must_use]
     pub fn keeps_logs(&self) -> bool {
-        matches!(self.0.recipe, Recipe::Local(_) | Recipe::Docker(_))
+        matches!(self.0.recipe, ProviderSpec::Local(_) | ProviderSpec::Docker(_))
     }
 
-    /// Whether all of it is processes on this machine: pods are played by programs that have to be given to it
-    /// ([`Fleet::allow_pods`]).
+    /// True if the whole fleet runs as processes on this machine. Pods need programs then, which [`Fleet::allow_pods`]
+    /// sets.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        matches!(self.0.recipe, Recipe::Local(_))
+        matches!(self.0.recipe, ProviderSpec::Local(_))
     }
 
-    /// The provider's name.
+    /// Name of the provider.
     #[must_use]
     pub fn provider(&self) -> &'static str {
         self.0.provider.name()
@@ -523,20 +558,58 @@ impl Fleet {
 
     pub(crate) async fn save(&self) -> Result<(), FleetError> {
         let members = self.0.members.read().await.keys().cloned().collect();
-        let KubeFleet { hub, members: of_members } = self.kubefleet();
+        let KubeFleetReleases { hub, members: of_members } = self.kubefleet();
         let (name, recipe, agents) = (self.0.name.clone(), self.0.recipe.clone(), hub.agents.clone());
         let member_agents = (!Arc::ptr_eq(&hub, &of_members)).then(|| of_members.agents.clone());
         let (pods, argocd) = (self.0.pods.read().await.clone(), self.0.argocd.read().await.clone());
-        let created_at = jiff::Timestamp::now();
-        let saved = Saved { name, recipe, created_at, agents, member_agents, members, pods, argocd };
-        let dir = self.keeper().dir();
-        write_private(&dir.join("fleet.json"), &serde_json::to_string(&saved).unwrap_or_default())?;
+        let saved = SavedFleet { name, recipe, agents, member_agents, members, pods, argocd };
+        let dir = self.supervisor().dir();
+        write_private(&dir.join(STATE), &saved.to_json()?)?;
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;
         Ok(())
     }
 }
 
-/// As many clusters at once as there are pairs of processors, and one at least.
+/// Permits to start clusters: one for each pair of processors, and at least one.
 fn starts() -> Semaphore {
     Semaphore::new(std::thread::available_parallelism().map_or(1, |n| (n.get() / 2).max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use clusters::local::ControlPlanePrograms;
+    use serde_json::json;
+
+    use super::*;
+
+    fn saved(etcd: PathBuf) -> SavedFleet {
+        let programs = ControlPlanePrograms { etcd, apiserver: "/a".into(), controller_manager: "/c".into() };
+        SavedFleet {
+            name: "web".into(),
+            recipe: ProviderSpec::Local(programs),
+            agents: KubeFleetPrograms::default(),
+            member_agents: None,
+            members: vec!["member-1".into()],
+            pods: None,
+            argocd: None,
+        }
+    }
+
+    #[test]
+    fn a_state_that_can_not_be_written_is_an_error_and_not_an_empty_file() {
+        let path = PathBuf::from(OsStr::from_bytes(b"/opt/\xff/etcd"));
+        let error = saved(path).to_json().expect_err("it isn't UTF-8");
+        assert_eq!(error.to_string(), "failed to save the state of fleet web");
+    }
+
+    #[test]
+    fn the_state_of_an_older_fleetdrill_can_be_read() {
+        let mut older = serde_json::to_value(saved("/e".into())).expect("JSON");
+        older["created_at"] = json!("2026-01-01T00:00:00Z");
+        let read: SavedFleet = serde_json::from_value(older).expect("a state");
+        assert_eq!(read.members, ["member-1"]);
+    }
 }

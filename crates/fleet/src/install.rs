@@ -1,4 +1,4 @@
-//! Putting a version's CRDs on a cluster.
+//! Installs a version's CRDs on a cluster.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -6,55 +6,57 @@ use std::time::{Duration, Instant};
 use clusters::cluster::Cluster;
 use futures::future::try_join_all;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
+use record::{FailedWait, Observation, WaitEnd};
 use serde_json::Value;
 
 use crate::error::FleetError;
 use crate::kinds::CRD;
 
-/// fleetdrill's name as a field manager.
+/// Field manager of fleetdrill's writes.
 pub const FIELD_MANAGER: &str = "fleetdrill";
 
-/// How an API server is asked for all groups with their versions and kinds at once.
+/// `Accept` header for aggregated discovery: all groups with their versions and kinds in one response.
 const AGGREGATED_DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// How long CRDs may take until they are served. It takes about a second here.
+/// Time limit until CRDs are served. It takes about a second here.
 const SERVED_LIMIT: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether they are.
+/// Interval between two checks whether CRDs are served.
 const SERVED_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Reads CRDs from their files, which takes longer than applying them: do it while clusters start.
+/// Reads CRDs from their files. Reading takes longer than applying the CRDs, so do it while clusters start.
 pub(crate) async fn read_crds(files: Vec<PathBuf>) -> Result<Vec<Value>, FleetError> {
-    let read = |file: &Path| -> Result<Value, String> {
-        let text = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
-        serde_saphyr::from_str(&text).map_err(|e| e.to_string())
-    };
-    let read_all = move || {
-        let unreadable = |file: &Path, why| FleetError::Unreadable { what: file.display().to_string(), why };
-        files.iter().map(|file| read(file).map_err(|why| unreadable(file, why))).collect()
-    };
-    let joined = tokio::task::spawn_blocking(read_all).await;
-    joined.unwrap_or_else(|e| Err(FleetError::Unreadable { what: "the CRDs".into(), why: e.to_string() }))
+    let joined = tokio::task::spawn_blocking(move || files.iter().map(|file| read_crd(file)).collect()).await;
+    joined.unwrap_or_else(|e| Err(FleetError::unreadable("the CRDs", e.to_string())))
+}
+
+fn read_crd(file: &Path) -> Result<Value, FleetError> {
+    let text = std::fs::read_to_string(file).map_err(|e| e.to_string());
+    let crd = text.and_then(|text| serde_saphyr::from_str(&text).map_err(|e| e.to_string()));
+    crd.map_err(|why| FleetError::unreadable(file.display().to_string(), why))
 }
 
 /// Applies CRDs and waits until all of them are served, and discovery names them.
 ///
 /// # Errors
-/// When the cluster refuses one, or they aren't served after a minute.
+/// Returns an error if the cluster refuses a CRD, or a CRD isn't served after a minute.
 pub async fn apply_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value>) -> Result<(), FleetError> {
     put(cluster, crds, apply).await
 }
 
-/// Makes CRDs what they are in another version, and waits until they are served so. Ones that a cluster hasn't are created; ones
-/// that the other version hasn't stay: nobody takes them away in an upgrade, and their objects with them.
+/// Replaces CRDs with those of another version, and waits until the new ones are served. CRDs that the cluster doesn't
+/// have are created. CRDs that the other version doesn't have stay: no operator deletes them in an upgrade, since all
+/// their objects would go with them.
 ///
 /// # Errors
-/// When the API server refuses one, e.g. because it doesn't serve a version any more in which objects are stored.
+/// Returns an error if the API server refuses a CRD, e.g. because it no longer serves a version in which objects are
+/// stored.
 pub(crate) async fn replace_crds(cluster: &Cluster, crds: impl IntoIterator<Item = &Value>) -> Result<(), FleetError> {
     put(cluster, crds, replace).await
 }
 
-/// Puts CRDs on a cluster, one way or the other, and waits until all of them are served, and discovery names them.
+/// Writes CRDs to a cluster with `one` (apply or replace), and waits until all of them are served and discovery names
+/// them.
 async fn put<'a>(
     cluster: &Cluster,
     crds: impl IntoIterator<Item = &'a Value>,
@@ -71,20 +73,22 @@ async fn put<'a>(
 
 async fn replace(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
     let (api, name) = (CRD.api(&cluster.client, None), name(crd));
-    let failed = || FleetError::api(&cluster.name, format!("replace CustomResourceDefinition/{name}"));
+    let action = format!("replace CustomResourceDefinition/{name}");
     loop {
-        let Some(mut object) = api.get_opt(name).await.map_err(failed())? else { return apply(cluster, crd).await };
+        let there = api.get_opt(name).await.map_err(FleetError::api(&cluster.name, &action))?;
+        let Some(mut object) = there else { return apply(cluster, crd).await };
         object.data["spec"] = crd["spec"].clone();
         match api.replace(name, &PostParams::default(), &object).await {
-            // Its controllers write its status.
+            // Conflict: a controller has written the CRD's status meanwhile. Read the CRD again.
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            replaced => return replaced.map(drop).map_err(failed()),
+            replaced => return replaced.map(drop).map_err(FleetError::api(&cluster.name, &action)),
         }
     }
 }
 
-/// Waits until discovery names the CRDs' kinds. Agents find kinds by it, and it is a little behind: a hub-agent that
-/// started at once ended because it couldn't find ClusterResourcePlacement (1 of some 40 starts, v0.1.2).
+/// Waits until discovery names the kinds of the CRDs. Agents find kinds by discovery, which is a little behind: a
+/// hub-agent that was started at once exited because it couldn't find ClusterResourcePlacement (1 of some 40 starts,
+/// v0.1.2).
 async fn discovered(cluster: &Cluster, crds: &[&Value]) -> Result<(), FleetError> {
     until(format!("{} knows the kinds of its CRDs", cluster.name), async || {
         let request = http::Request::get("/apis").header("accept", AGGREGATED_DISCOVERY).body(Vec::new());
@@ -96,22 +100,23 @@ async fn discovered(cluster: &Cluster, crds: &[&Value]) -> Result<(), FleetError
     .await
 }
 
-/// Looks again and again until nothing is missing any more.
+/// Polls until nothing is missing any more.
 async fn until(
     expectation: String,
-    missing: impl AsyncFn() -> Result<Option<String>, FleetError>,
+    find_missing: impl AsyncFn() -> Result<Option<String>, FleetError>,
 ) -> Result<(), FleetError> {
     let started = Instant::now();
-    while let Some(last) = missing().await? {
+    while let Some(missing) = find_missing().await? {
         if started.elapsed() > SERVED_LIMIT {
-            return Err(FleetError::TimedOut { expectation, seconds: SERVED_LIMIT.as_secs_f64(), last });
+            let (seconds, end) = (SERVED_LIMIT.as_secs_f64(), WaitEnd::TimedOut { pending: Some(missing) });
+            return Err(FailedWait { expectation, seconds, end, last: Observation::NoObjects }.into());
         }
         tokio::time::sleep(SERVED_INTERVAL).await;
     }
     Ok(())
 }
 
-/// Whether an `APIGroupDiscoveryList` names all served versions of a CRD.
+/// True if an `APIGroupDiscoveryList` names all served versions of a CRD.
 fn names(groups: &Value, crd: &Value) -> bool {
     let mut all = list(groups, "/items").iter();
     let group = all.find(|g| g.pointer("/metadata/name") == crd.pointer("/spec/group"));
@@ -136,7 +141,7 @@ async fn apply(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
     let failed = FleetError::api(&cluster.name, format!("apply CustomResourceDefinition/{name}"));
     let object = serde_json::from_value(crd.clone())
         .map_err(|e| FleetError::Unreadable { what: name.to_owned(), why: e.to_string() })?;
-    // Creating costs the API server much less than applying does.
+    // A create costs the API server much less than an apply.
     match api.create(&PostParams::default(), &object).await {
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             let params = PatchParams::apply(FIELD_MANAGER).force();
@@ -146,20 +151,23 @@ async fn apply(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
     }
 }
 
-/// Waits until a CRD's objects can be listed. The first list of each kind is expensive, and an API server answers those
-/// of different kinds one after the other: made here, they overlap with the other CRDs' creation, and the agents, which
-/// list all kinds when they start, find that done.
+fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Waits until a CRD's objects can be listed. The first list of each kind is expensive, and an API server answers the
+/// first lists of different kinds one after another. Here they overlap with the creation of other CRDs, and the agents,
+/// which list all kinds when they start, don't have to wait for them.
 async fn served(cluster: &Cluster, crd: &Value) -> Result<(), FleetError> {
     let name = name(crd);
-    let text = |path: &str| crd.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let Some(version) = served_versions(crd).find_map(|v| v["name"].as_str()) else { return Ok(()) };
-    let kind = GroupVersionKind::gvk(text("/spec/group"), version, text("/spec/names/kind"));
-    let kind = ApiResource::from_gvk_with_plural(&kind, text("/spec/names/plural"));
+    let kind = GroupVersionKind::gvk(text_at(crd, "/spec/group"), version, text_at(crd, "/spec/names/kind"));
+    let kind = ApiResource::from_gvk_with_plural(&kind, text_at(crd, "/spec/names/plural"));
     let objects: Api<DynamicObject> = Api::all_with(cluster.client.clone(), &kind);
     until(format!("{name} are served by {}", cluster.name), async || {
         match objects.list_metadata(&ListParams::default().limit(1)).await {
             Ok(_) => Ok(None),
-            // In the plain words of a server that knows no such path.
+            // The server answers with plain text, not with a Status, on a path that it doesn't know.
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Some("the CRD isn't established".to_owned())),
             Err(error) => Err(FleetError::api(&cluster.name, format!("list {name}"))(error)),
         }

@@ -1,4 +1,4 @@
-//! The kinds that fleetdrill speaks of, each with its group and version.
+//! Addresses of kinds: version, plural and scope of each kind in [`diagnosis::kinds`].
 //!
 //! KubeFleet serves `v1` and `v1beta1` side by side; `v1beta1` is pinned, since it is the one that every version has for
 //! every kind. Kind names repeat across groups on v0.14.0, so the group is always given.
@@ -6,98 +6,93 @@
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject};
 
-/// A kind with all that is needed to address it.
+/// A kind, with everything that is needed to address its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kind {
-    /// The API group; empty for the core group.
+pub struct ResourceKind {
+    /// API group; empty for the core group.
     pub group: &'static str,
-    /// The pinned version.
+    /// Pinned version.
     pub version: &'static str,
-    /// The kind.
+    /// Kind, e.g. `Pod`.
     pub kind: &'static str,
-    /// The plural, as in URLs.
+    /// Plural name, as in URLs.
     pub plural: &'static str,
-    /// Whether its objects live in namespaces.
+    /// True if the objects of this kind live in namespaces.
     pub namespaced: bool,
 }
 
 macro_rules! kinds {
-    ($($name:ident = $group:expr, $version:literal, $kind:literal, $plural:literal, $namespaced:literal;)*) => {
+    ($($name:ident = $version:literal, $plural:literal, $namespaced:literal;)*) => {
         $(
-            #[doc = concat!("`", $kind, "`.")]
-            pub const $name: Kind =
-                Kind { group: $group, version: $version, kind: $kind, plural: $plural, namespaced: $namespaced };
+            #[doc = concat!("Address of the kind [`", stringify!($name), "`](diagnosis::kinds::", stringify!($name), ").")]
+            pub const $name: ResourceKind = ResourceKind {
+                group: diagnosis::kinds::$name.group,
+                version: $version,
+                kind: diagnosis::kinds::$name.kind,
+                plural: $plural,
+                namespaced: $namespaced,
+            };
         )*
-        /// All of them.
-        pub const ALL: &[Kind] = &[$($name),*];
+        /// All kinds of this module.
+        pub const ALL: &[ResourceKind] = &[$($name),*];
     };
 }
 
-const PLACEMENT: &str = "placement.kubernetes-fleet.io";
-const CLUSTER: &str = "cluster.kubernetes-fleet.io";
-const ARGO_CD: &str = "argoproj.io";
-
 kinds! {
-    MEMBER_CLUSTER = CLUSTER, "v1beta1", "MemberCluster", "memberclusters", false;
-    INTERNAL_MEMBER_CLUSTER = CLUSTER, "v1beta1", "InternalMemberCluster", "internalmemberclusters", true;
-    CLUSTER_RESOURCE_PLACEMENT = PLACEMENT, "v1beta1", "ClusterResourcePlacement", "clusterresourceplacements", false;
-    RESOURCE_PLACEMENT = PLACEMENT, "v1beta1", "ResourcePlacement", "resourceplacements", true;
-    CLUSTER_RESOURCE_BINDING = PLACEMENT, "v1beta1", "ClusterResourceBinding", "clusterresourcebindings", false;
-    RESOURCE_BINDING = PLACEMENT, "v1beta1", "ResourceBinding", "resourcebindings", true;
-    CLUSTER_RESOURCE_SNAPSHOT = PLACEMENT, "v1beta1", "ClusterResourceSnapshot", "clusterresourcesnapshots", false;
-    RESOURCE_SNAPSHOT = PLACEMENT, "v1beta1", "ResourceSnapshot", "resourcesnapshots", true;
-    CLUSTER_POLICY_SNAPSHOT =
-        PLACEMENT, "v1beta1", "ClusterSchedulingPolicySnapshot", "clusterschedulingpolicysnapshots", false;
-    POLICY_SNAPSHOT = PLACEMENT, "v1beta1", "SchedulingPolicySnapshot", "schedulingpolicysnapshots", true;
-    CLUSTER_RUN = PLACEMENT, "v1beta1", "ClusterStagedUpdateRun", "clusterstagedupdateruns", false;
-    RUN = PLACEMENT, "v1beta1", "StagedUpdateRun", "stagedupdateruns", true;
-    CLUSTER_STRATEGY = PLACEMENT, "v1beta1", "ClusterStagedUpdateStrategy", "clusterstagedupdatestrategies", false;
-    STRATEGY = PLACEMENT, "v1beta1", "StagedUpdateStrategy", "stagedupdatestrategies", true;
-    CLUSTER_APPROVAL_REQUEST = PLACEMENT, "v1beta1", "ClusterApprovalRequest", "clusterapprovalrequests", false;
-    APPROVAL_REQUEST = PLACEMENT, "v1beta1", "ApprovalRequest", "approvalrequests", true;
-    CLUSTER_ENVELOPE = PLACEMENT, "v1beta1", "ClusterResourceEnvelope", "clusterresourceenvelopes", false;
-    ENVELOPE = PLACEMENT, "v1beta1", "ResourceEnvelope", "resourceenvelopes", true;
-    WORK = PLACEMENT, "v1beta1", "Work", "works", true;
-    APPLIED_WORK = PLACEMENT, "v1beta1", "AppliedWork", "appliedworks", false;
-    OVERRIDE = PLACEMENT, "v1beta1", "ResourceOverride", "resourceoverrides", true;
-    OVERRIDE_SNAPSHOT =
-        PLACEMENT, "v1beta1", "ResourceOverrideSnapshot", "resourceoverridesnapshots", true;
-    APPLICATION = ARGO_CD, "v1alpha1", "Application", "applications", true;
-    APP_PROJECT = ARGO_CD, "v1alpha1", "AppProject", "appprojects", true;
-    NAMESPACE = "", "v1", "Namespace", "namespaces", false;
-    CONFIG_MAP = "", "v1", "ConfigMap", "configmaps", true;
-    SECRET = "", "v1", "Secret", "secrets", true;
-    SERVICE_ACCOUNT = "", "v1", "ServiceAccount", "serviceaccounts", true;
-    POD = "", "v1", "Pod", "pods", true;
-    DEPLOYMENT = "apps", "v1", "Deployment", "deployments", true;
-    STATEFUL_SET = "apps", "v1", "StatefulSet", "statefulsets", true;
-    DAEMON_SET = "apps", "v1", "DaemonSet", "daemonsets", true;
-    SERVICE = "", "v1", "Service", "services", true;
-    EVENT = "", "v1", "Event", "events", true;
-    ROLE = "rbac.authorization.k8s.io", "v1", "Role", "roles", true;
-    ROLE_BINDING = "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings", true;
-    CLUSTER_ROLE = "rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", false;
-    CLUSTER_ROLE_BINDING = "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", false;
-    ADMISSION_POLICY =
-        "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", false;
-    ADMISSION_POLICY_BINDING =
-        "admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", false;
-    WEBHOOK_CONFIGURATION =
-        "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", false;
-    MUTATING_WEBHOOK =
-        "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", false;
-    JOB = "batch", "v1", "Job", "jobs", true;
-    CRD = "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false;
+    MEMBER_CLUSTER = "v1beta1", "memberclusters", false;
+    INTERNAL_MEMBER_CLUSTER = "v1beta1", "internalmemberclusters", true;
+    CLUSTER_RESOURCE_PLACEMENT = "v1beta1", "clusterresourceplacements", false;
+    RESOURCE_PLACEMENT = "v1beta1", "resourceplacements", true;
+    CLUSTER_RESOURCE_BINDING = "v1beta1", "clusterresourcebindings", false;
+    RESOURCE_BINDING = "v1beta1", "resourcebindings", true;
+    CLUSTER_RESOURCE_SNAPSHOT = "v1beta1", "clusterresourcesnapshots", false;
+    RESOURCE_SNAPSHOT = "v1beta1", "resourcesnapshots", true;
+    CLUSTER_POLICY_SNAPSHOT = "v1beta1", "clusterschedulingpolicysnapshots", false;
+    POLICY_SNAPSHOT = "v1beta1", "schedulingpolicysnapshots", true;
+    CLUSTER_RUN = "v1beta1", "clusterstagedupdateruns", false;
+    RUN = "v1beta1", "stagedupdateruns", true;
+    CLUSTER_STRATEGY = "v1beta1", "clusterstagedupdatestrategies", false;
+    STRATEGY = "v1beta1", "stagedupdatestrategies", true;
+    CLUSTER_APPROVAL_REQUEST = "v1beta1", "clusterapprovalrequests", false;
+    APPROVAL_REQUEST = "v1beta1", "approvalrequests", true;
+    CLUSTER_ENVELOPE = "v1beta1", "clusterresourceenvelopes", false;
+    ENVELOPE = "v1beta1", "resourceenvelopes", true;
+    WORK = "v1beta1", "works", true;
+    APPLIED_WORK = "v1beta1", "appliedworks", false;
+    OVERRIDE = "v1beta1", "resourceoverrides", true;
+    OVERRIDE_SNAPSHOT = "v1beta1", "resourceoverridesnapshots", true;
+    APPLICATION = "v1alpha1", "applications", true;
+    APP_PROJECT = "v1alpha1", "appprojects", true;
+    NAMESPACE = "v1", "namespaces", false;
+    CONFIG_MAP = "v1", "configmaps", true;
+    SECRET = "v1", "secrets", true;
+    SERVICE_ACCOUNT = "v1", "serviceaccounts", true;
+    POD = "v1", "pods", true;
+    DEPLOYMENT = "v1", "deployments", true;
+    STATEFUL_SET = "v1", "statefulsets", true;
+    DAEMON_SET = "v1", "daemonsets", true;
+    SERVICE = "v1", "services", true;
+    EVENT = "v1", "events", true;
+    ROLE = "v1", "roles", true;
+    ROLE_BINDING = "v1", "rolebindings", true;
+    CLUSTER_ROLE = "v1", "clusterroles", false;
+    CLUSTER_ROLE_BINDING = "v1", "clusterrolebindings", false;
+    ADMISSION_POLICY = "v1", "validatingadmissionpolicies", false;
+    ADMISSION_POLICY_BINDING = "v1", "validatingadmissionpolicybindings", false;
+    WEBHOOK_CONFIGURATION = "v1", "validatingwebhookconfigurations", false;
+    MUTATING_WEBHOOK = "v1", "mutatingwebhookconfigurations", false;
+    JOB = "v1", "jobs", true;
+    CRD = "v1", "customresourcedefinitions", false;
 }
 
-/// The kind of that group and name, when it is among them.
+/// Returns the kind of this group and name, if it is one of [`ALL`].
 #[must_use]
-pub fn find(group: &str, kind: &str) -> Option<Kind> {
+pub fn find(group: &str, kind: &str) -> Option<ResourceKind> {
     ALL.iter().find(|k| k.group == group && k.kind == kind).copied()
 }
 
-impl Kind {
-    /// As kube wants it.
+impl ResourceKind {
+    /// Converts to the type that kube uses.
     #[must_use]
     pub fn resource(&self) -> ApiResource {
         let api_version =
@@ -111,7 +106,8 @@ impl Kind {
         }
     }
 
-    /// The objects of a namespace, or of the whole cluster when the kind has none or none is given.
+    /// Client for the objects of a namespace; for the whole cluster if the kind isn't namespaced or no namespace is
+    /// given.
     #[must_use]
     pub fn api(&self, client: &Client, namespace: Option<&str>) -> Api<DynamicObject> {
         match namespace.filter(|_| self.namespaced) {
@@ -120,7 +116,7 @@ impl Kind {
         }
     }
 
-    /// `apiVersion` and `kind`, for an object's JSON.
+    /// Value of `apiVersion` in an object's JSON.
     #[must_use]
     pub fn api_version(&self) -> String {
         self.resource().api_version

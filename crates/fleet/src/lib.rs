@@ -1,34 +1,50 @@
-//! KubeFleet on clusters: installing it, joining members, putting faults in and taking them out, and waiting for what its
+//! KubeFleet on clusters: installs it, joins members, induces faults and undoes them, and waits for what its
 //! controllers report.
 //!
-//! [`Fleet`] is a hub and its members. [`observe`] watches objects and records how their conditions move; waits read
-//! from there. [`argocd`] is the other product that may run on a fleet, [`webhook`] an admission webhook of the fleet's own.
-//! [`snapshot`] takes what the diagnosis reads, and [`bundle`] saves it, with what a person wants to see beside it. What a
-//! fault is made of stands in [`faults`].
+//! [`Fleet`] is a hub and its members. `fleet.rs` has its main methods. Further methods, none of which `fleet.rs`
+//! calls, are in `fleet_argocd.rs`, [`existing`], [`upgrade`] and [`webhook`].
+//!
+//! [`observe`] watches objects and records the transitions of their conditions; waits are built on it. [`argocd`] is
+//! the other product that can run on a fleet, and [`webhook`] is an admission webhook for the fleet's API servers.
+//! [`snapshot`] takes the objects that the diagnosis reads, and [`bundle`] saves them together with events and logs for
+//! people; both remove secrets with [`redact`]. [`existing`] finds and checks fleets that exist already.
+//! [`faults`] has the faults that scenarios induce.
+//!
+//! The modules import each other without circles. [`error`] and [`kinds`] are at the bottom. [`observe`] is above them,
+//! then `member`, then [`argocd`] and `start`, then `fleet.rs`. The modules that import [`Fleet`] are at the top:
+//! [`bundle`], [`existing`], [`faults`], `fleet_argocd`, [`placed_resources`], [`upgrade`] and [`webhook`].
 
 pub mod agents;
+mod application_conditions;
 pub mod argocd;
 pub mod bundle;
 pub mod capability;
 pub mod error;
 pub mod existing;
+mod existing_error;
 pub mod faults;
 mod fleet;
+mod fleet_argocd;
+mod hub_probe;
 mod install;
 pub mod kinds;
+pub mod kubectl_table;
+pub mod labels;
 mod member;
 pub mod objects;
 pub mod observe;
-pub mod placed;
+pub mod placed_resources;
 mod port;
+pub mod redact;
 pub mod snapshot;
 mod start;
-pub mod tables;
 pub mod upgrade;
 pub mod webhook;
 
 pub use crate::error::FleetError;
-pub use crate::fleet::{Fleet, Options};
+pub use crate::fleet::{Fleet, FleetCreateOptions};
 pub use crate::install::{FIELD_MANAGER, apply_crds};
-pub use crate::member::{MEMBER_LABEL, Member, SYSTEM, identity, member_namespace};
-pub use crate::start::{HUB, Progress, Stage};
+pub use crate::labels::MEMBER_LABEL;
+pub use crate::member::{Member, SYSTEM, identity, member_namespace};
+pub use crate::start::{OnStartMilestone, StartMilestone};
+pub use clusters::cluster::HUB;

@@ -1,70 +1,62 @@
-//! Joining and leaving.
+//! Makes members join the fleet and leave it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use clusters::agents::SYSTEM;
 use clusters::cluster::Cluster;
-pub use clusters::provider::SYSTEM;
+pub use diagnosis::kubefleet::member_namespace;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::error::FleetError;
 use crate::install::FIELD_MANAGER;
 use crate::kinds::{CONFIG_MAP, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
+use crate::labels::MEMBER_LABEL;
 use crate::objects::{create, delete};
-use crate::observe::{Observer, Verdict, Watched};
+use crate::observe::{Observer, Verdict, WatchSelection};
 
-/// The label that has each MemberCluster's name as its value, from its making on. What selects members by it needs no label of
-/// its own: each change of a MemberCluster's labels lets the hub-agent schedule all placements anew (v0.1.2).
-pub const MEMBER_LABEL: &str = "fleetdrill.dev/member";
+/// Namespace of fleetdrill's own objects on the hub. No placement selects it.
+pub(crate) const OURS: &str = "fleetdrill";
 
-/// fleetdrill's own namespace on the hub. No placement selects it.
-const OURS: &str = "fleetdrill";
-
-/// How often members send heartbeats, in seconds. KubeFleet's default is 60; a member counts as lost after 5 min.
+/// Interval between a member's heartbeats, in seconds. KubeFleet's default is 60; a member counts as lost after 5 min.
 const HEARTBEAT_SECONDS: u32 = 15;
 
-/// How long a member may take to join. It takes about a second here, and a minute or more where its agent is a Pod that is started again
-/// until its node is ready.
+/// Time limit for a join. A join takes about a second here, and a minute or more where the agent is a Pod that is
+/// restarted until its node is ready.
 const JOIN_LIMIT: Duration = Duration::from_secs(180);
 
-/// How long a member may take to leave. It took 8.5 s on v0.1.2.
+/// Time limit for leaving. A member took 8.5 s to leave on v0.1.2.
 const LEAVE_LIMIT: Duration = Duration::from_secs(120);
 
 /// A member cluster that has joined.
 #[derive(Clone)]
 pub struct Member {
-    /// Its cluster; its name is the MemberCluster's.
+    /// Cluster of the member; its name is also the MemberCluster's.
     pub cluster: Cluster,
 }
 
 impl Member {
-    /// The member's namespace on the hub.
+    /// Namespace of the member on the hub.
     #[must_use]
     pub fn namespace(&self) -> String {
         member_namespace(&self.cluster.name)
     }
 }
 
-/// The namespace on the hub that holds a member's Works.
-#[must_use]
-pub fn member_namespace(member: &str) -> String {
-    format!("fleet-member-{member}")
-}
-
-/// The `ServiceAccount` in [`SYSTEM`] on the hub that the member's agent is.
+/// Name of the `ServiceAccount` in [`SYSTEM`] on the hub that the member's agent authenticates as.
 #[must_use]
 pub fn identity(member: &str) -> String {
     format!("fleet-member-agent-{member}")
 }
 
-/// The file of the token with which a member's agent reaches the hub, in the fleet's directory.
+/// Path of the file, in the fleet's directory, with the token by which a member's agent authenticates to the hub.
 pub(crate) fn token_file(dir: &std::path::Path, name: &str) -> PathBuf {
     dir.join(format!("{name}.token"))
 }
 
-/// Makes what a member needs on the hub before its agent can start: an identity, a token for it in a file, and the
-/// MemberCluster. Returns the token's file.
+/// Creates what a member's agent needs on the hub before it can start: an identity, a file with a token for the
+/// identity, and the MemberCluster. Returns the path of the token file.
 pub(crate) async fn register(
     hub: &Cluster,
     dir: &std::path::Path,
@@ -91,11 +83,10 @@ pub(crate) async fn register(
     Ok(file)
 }
 
-/// The namespace of KubeFleet's own objects, and one with an object that could be placed.
+/// Creates the namespace of KubeFleet's own objects, and another namespace with an object that could be placed.
 ///
-/// A hub-agent watches each ResourcePlacement only from its next look at the API's kinds on, every 30 s, after it has seen
-/// an object in a namespace that may be placed; until then it misses what changes (v0.1.2, and v0.3.1 by its source). On
-/// a hub in life there are such objects when it starts, and it watches at once.
+/// A hub-agent begins to watch ResourcePlacements only after it has seen such an object: see
+/// [`crate::hub_probe::notices_changes`]. A hub in production has such objects when the hub-agent starts.
 pub(crate) async fn create_namespaces(hub: &Cluster) -> Result<(), FleetError> {
     for name in [SYSTEM, OURS] {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
@@ -105,10 +96,10 @@ pub(crate) async fn create_namespaces(hub: &Cluster) -> Result<(), FleetError> {
     create(hub, CONFIG_MAP, Some(OURS), object).await
 }
 
-/// A token for a ServiceAccount of a cluster.
+/// Requests a token for a ServiceAccount of a cluster.
 pub(crate) async fn account_token(cluster: &Cluster, namespace: &str, account: &str) -> Result<String, FleetError> {
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
-    // A fleet that is kept up must not lose its members over night.
+    // 30 days: a fleet that is kept up must not lose its members overnight.
     let body = json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
         "spec": {"audiences": [], "expirationSeconds": 30 * 24 * 3600},
@@ -121,11 +112,11 @@ pub(crate) async fn account_token(cluster: &Cluster, namespace: &str, account: &
     Ok(answer.pointer("/status/token").and_then(Value::as_str).unwrap_or_default().to_owned())
 }
 
-/// Waits until the hub-agent has granted the member's identity its rights. An agent that starts earlier is refused and
-/// waits out its backoff.
+/// Waits until the hub-agent has granted the rights of the member's identity. A member-agent that starts before that is
+/// refused and waits for its backoff to end.
 pub(crate) async fn rights_granted(hub: &Cluster, observer: &Observer, name: &str) -> Result<(), FleetError> {
     let binding = format!("fleet-rolebinding-{name}");
-    let watched = Watched::one(&hub.name, ROLE_BINDING, Some(&member_namespace(name)), &binding);
+    let watched = WatchSelection::one(&hub.name, ROLE_BINDING, Some(&member_namespace(name)), &binding);
     let expectation = format!("the hub-agent grants {name} its rights");
     let found =
         |o: Option<&Value>| if o.is_some() { Verdict::Holds } else { Verdict::Pending("no RoleBinding".into()) };
@@ -137,16 +128,15 @@ pub(crate) async fn rights_granted(hub: &Cluster, observer: &Observer, name: &st
 
 /// Waits until the member has joined.
 pub(crate) async fn joined(hub: &Cluster, observer: &Observer, name: &str) -> Result<(), FleetError> {
-    let watched = Watched::one(&hub.name, MEMBER_CLUSTER, None, name);
+    let watched = WatchSelection::one(&hub.name, MEMBER_CLUSTER, None, name);
     let expectation = format!("{name} joins");
     observer
         .until(hub, &watched, &expectation, JOIN_LIMIT, |objects| {
             let Some(member) = objects.get(name) else { return Verdict::Pending("no MemberCluster".into()) };
             let object = diagnosis::Object::new(member);
-            let is_true = |type_: &str| object.condition(type_).is_some_and(|c| c.status == "True");
-            // A heartbeat says that the agent speaks to the hub; Joined alone may be an old join's.
-            if is_true("Joined")
-                && is_true("ReadyToJoin")
+            let mut conditions = ["Joined", "ReadyToJoin"].iter().map(|type_| object.condition(type_));
+            // A heartbeat shows that the agent reaches the hub. Joined alone may be left over from an earlier join.
+            if conditions.all(|condition| condition.is_some_and(|c| c.status == "True"))
                 && object.at("/status/agentStatus/0/lastReceivedHeartbeat").is_some()
             {
                 Verdict::Holds
@@ -162,14 +152,14 @@ pub(crate) async fn joined(hub: &Cluster, observer: &Observer, name: &str) -> Re
 pub(crate) async fn leave(hub: &Cluster, observer: &Observer, name: &str) -> Result<(), FleetError> {
     delete(hub, MEMBER_CLUSTER, None, name).await?;
     for (kind, name) in [(MEMBER_CLUSTER, name.to_owned()), (NAMESPACE, member_namespace(name))] {
-        let watched = Watched::one(&hub.name, kind, None, &name);
+        let watched = WatchSelection::one(&hub.name, kind, None, &name);
         let expectation = format!("{}/{name} is gone", kind.kind);
         observer.until(hub, &watched, &expectation, LEAVE_LIMIT, |objects| Verdict::gone(objects, &name)).await?;
     }
     Ok(())
 }
 
-/// Sets labels on a MemberCluster; a null takes one away.
+/// Sets labels on a MemberCluster. A null value removes a label.
 pub(crate) async fn label(hub: &Cluster, name: &str, labels: &Value) -> Result<(), FleetError> {
     let patch = json!({"metadata": {"labels": labels}});
     let api = MEMBER_CLUSTER.api(&hub.client, None);

@@ -1,57 +1,57 @@
-//! Starting a fleet, and joining members to it.
+//! Starts a fleet and joins members to it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clusters::cluster::{Cluster, Role};
-use clusters::home::Home;
-pub use clusters::provider::HUB;
+use clusters::cluster::{Cluster, FleetRole, HUB};
+use clusters::home::FleetHome;
 use clusters::provider::Provider;
 use futures::future::{try_join, try_join_all, try_join3};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::agents::Agents;
+use crate::agents::KubeFleetPrograms;
 use crate::error::FleetError;
-use crate::existing::mark;
+use crate::hub_probe;
 use crate::install::{apply_crds, name};
 use crate::kinds::MEMBER_CLUSTER;
+use crate::labels::mark_disposable;
 use crate::member::{self, Member};
 use crate::observe::Observer;
 
-/// Something that a fleet's start has reached; for a progress line.
+/// A milestone of a fleet's start, for progress lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum StartMilestone {
     /// The API server of this cluster answers.
     ClusterReady(String),
     /// The hub has KubeFleet's CRDs and its hub-agent runs.
     HubInstalled,
     /// Argo CD runs on the hub, and the members are its destinations.
     ArgoCdRuns,
-    /// This member has joined.
+    /// The member of this name has joined.
     Joined(String),
 }
 
-/// Told of each [`Stage`].
-pub type Progress = Arc<dyn Fn(Stage) + Send + Sync>;
+/// Callback that receives each [`StartMilestone`] when it is reached.
+pub type OnStartMilestone = Arc<dyn Fn(StartMilestone) + Send + Sync>;
 
-/// What a start is made from.
-pub(crate) struct Start<'a> {
-    /// The fleet's home.
-    pub home: &'a Home,
-    /// Where the clusters come from.
+/// Inputs for the start of a fleet's clusters.
+pub(crate) struct FleetStartInputs<'a> {
+    /// Home of the fleet on this machine.
+    pub home: &'a FleetHome,
+    /// Provider of the clusters.
     pub provider: &'a dyn Provider,
-    /// KubeFleet's programs.
-    pub agents: &'a Agents,
-    /// KubeFleet's CRDs, the hub's and the members'.
+    /// Programs of KubeFleet.
+    pub agents: &'a KubeFleetPrograms,
+    /// CRDs of KubeFleet, for the hub and for the members.
     pub crds: &'a [Value],
-    /// Told of what is reached.
-    pub progress: &'a Progress,
+    /// Callback for each stage that is reached.
+    pub progress: &'a OnStartMilestone,
 }
 
-impl Start<'_> {
-    /// Starts the hub and members named `member-1` and so on: all clusters at once, KubeFleet on the hub as soon as that is
-    /// ready, each member joined as soon as both are.
+impl FleetStartInputs<'_> {
+    /// Starts the hub, and members named `member-1` and so on: all clusters at once, KubeFleet as soon as the hub is
+    /// ready, and the join of each member as soon as hub and member are ready.
     pub async fn all(&self, members: usize) -> Result<(Cluster, BTreeMap<String, Member>), FleetError> {
         let (hub_up, _) = watch::channel(None::<Cluster>);
         let hub = self.hub(|hub| drop(hub_up.send_replace(Some(hub.clone()))));
@@ -63,7 +63,7 @@ impl Start<'_> {
                 let hub = async {
                     match hub_up.wait_for(Option::is_some).await.map(|hub| hub.clone()) {
                         Ok(Some(hub)) => hub,
-                        // The hub's own branch says what went wrong.
+                        // The hub didn't start. Its own future returns the error, so this one only waits to be dropped.
                         _ => std::future::pending().await,
                     }
                 };
@@ -72,31 +72,36 @@ impl Start<'_> {
             }
         });
         let (hub, members) = try_join(hub, try_join_all(members)).await?;
-        // Joining needs no controllers: they start when nothing waits for the processors any more.
-        self.provider.start_controllers(&hub, Role::Hub).await?;
-        try_join_all(members.iter().map(|(_, m)| self.provider.start_controllers(&m.cluster, Role::Member))).await?;
+        // Joining needs no controllers: start them last, when no join competes for processor time any more.
+        self.provider.start_controllers(&hub, FleetRole::Hub).await?;
+        try_join_all(members.iter().map(|(_, m)| self.provider.start_controllers(&m.cluster, FleetRole::Member)))
+            .await?;
         Ok((hub, members.into_iter().collect()))
     }
 
-    /// Starts the hub's cluster and KubeFleet on it. `registers` is called as soon as the hub knows MemberClusters, long
-    /// before its agent runs.
+    /// Starts the hub's cluster and KubeFleet on it. Calls `registers` as soon as the hub serves MemberClusters, long
+    /// before the hub-agent runs.
     ///
-    /// Their CRDs come first: an API server lets the first objects of a kind wait for two seconds if the kind is younger
-    /// than that (1.36.3), and members would wait for it at the end.
+    /// The CRDs of MemberCluster and InternalMemberCluster come first: an API server lets the first objects of a kind
+    /// wait for two seconds if the kind is younger than that (1.36.3). Applied last, these CRDs would delay the
+    /// members.
     async fn hub(&self, registers: impl FnOnce(&Cluster)) -> Result<Cluster, FleetError> {
-        let hub = self.provider.start_cluster(HUB, Role::Hub).await?;
-        (self.progress)(Stage::ClusterReady(HUB.into()));
+        let hub = self.provider.start_cluster(HUB, FleetRole::Hub).await?;
+        (self.progress)(StartMilestone::ClusterReady(HUB.into()));
         let of_hub = self.crds.iter().filter(|crd| !is_for_members(crd));
         let (of_clusters, of_placements): (Vec<_>, Vec<_>) = of_hub.partition(|crd| is_of_clusters(crd));
-        try_join3(apply_crds(&hub, of_clusters), member::create_namespaces(&hub), mark(&hub)).await?;
+        try_join3(apply_crds(&hub, of_clusters), member::create_namespaces(&hub), mark_disposable(&hub)).await?;
         registers(&hub);
         apply_crds(&hub, of_placements).await?;
         self.provider.start_agent(&self.agents.hub(&hub)).await?;
-        (self.progress)(Stage::HubInstalled);
+        (self.progress)(StartMilestone::HubInstalled);
+        let observer = Observer::silent(self.home.first_exit());
+        hub_probe::notices_changes(&hub, &self.agents.capabilities, &observer).await?;
         Ok(hub)
     }
 
-    /// Starts a cluster and joins it as soon as there is a hub. Its controllers don't run yet.
+    /// Starts a cluster and joins it as soon as `hub` is ready. The cluster's controllers don't run yet when this
+    /// returns.
     pub async fn member(
         &self,
         name: &str,
@@ -105,10 +110,10 @@ impl Start<'_> {
     ) -> Result<Member, FleetError> {
         let observer = Observer::silent(self.home.first_exit());
         let cluster = async {
-            let cluster = self.provider.start_cluster(name, Role::Member).await?;
-            (self.progress)(Stage::ClusterReady(name.to_owned()));
+            let cluster = self.provider.start_cluster(name, FleetRole::Member).await?;
+            (self.progress)(StartMilestone::ClusterReady(name.to_owned()));
             let crds = self.crds.iter().filter(|crd| is_for_members(crd));
-            try_join(apply_crds(&cluster, crds), mark(&cluster)).await?;
+            try_join(apply_crds(&cluster, crds), mark_disposable(&cluster)).await?;
             Ok::<_, FleetError>(cluster)
         };
         let registered = async {
@@ -120,17 +125,17 @@ impl Start<'_> {
         let (cluster, (hub, token)) = try_join(cluster, registered).await?;
         self.provider.start_agent(&self.agents.member(&hub, &cluster, token)).await?;
         member::joined(&hub, &observer, name).await?;
-        (self.progress)(Stage::Joined(name.to_owned()));
+        (self.progress)(StartMilestone::Joined(name.to_owned()));
         Ok(Member { cluster })
     }
 }
 
-/// AppliedWork lives on members, everything else of KubeFleet on the hub.
+/// True for the CRD of AppliedWork, which members need. All other CRDs of KubeFleet belong on the hub.
 pub(crate) fn is_for_members(crd: &Value) -> bool {
     name(crd).starts_with("appliedworks.")
 }
 
-/// MemberCluster and InternalMemberCluster.
+/// True for the CRDs of MemberCluster and InternalMemberCluster.
 fn is_of_clusters(crd: &Value) -> bool {
     crd.pointer("/spec/group").and_then(Value::as_str) == Some(MEMBER_CLUSTER.group)
 }

@@ -1,13 +1,13 @@
-//! Figures of a fleet: how fast it starts, how well scenarios share it, how long all of KubeFleet's take, fast-forwarded and
-//! in real time, all of Argo CD's on a fleet that has it, and how much memory it all takes; and what an upgrade takes that is
-//! validated before and after.
+//! Benchmarks of a fleet: the time of its start, the cost of sharing it between scenarios, the time of all scenarios of
+//! KubeFleet (fast-forwarded and in real time) and of Argo CD, the memory that all of them take, and the time of an
+//! upgrade with scenarios before and after it.
 //!
-//! A benchmark prints and judges nothing. Machines are noisy: what counts are ratios within one run, of things measured
-//! in turn.
+//! A benchmark prints figures and doesn't judge them. Machines are noisy, so only ratios within one run count, between
+//! things that were measured in turn.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
-mod bare;
+mod bare_api_servers;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,15 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use clusters::keeper::Program;
 use clusters::kind;
-use clusters::provider::Recipe;
+use clusters::provider_spec::ProviderSpec;
+use clusters::supervisor::SupervisorProgram;
 use fleet::Fleet;
-use fleetdrill::components::{self, Clusters, Components};
+use fleetdrill::components::{ComponentSet, FleetToolchain};
+use fleetdrill::fleet_source::{ClusterSource, FleetNeeds};
 use serde_json::Value;
 
-/// The scenarios of the four failures, as they are selected.
+/// Scenarios of the four failures, as arguments that select them.
 const FAILURES: [&str; 4] = [
     "and what holds it is released",
     "A run of a cluster-scoped placement asks for a resource snapshot index that doesn't exist",
@@ -32,18 +33,18 @@ const FAILURES: [&str; 4] = [
     "The approval after a stage of a cluster-scoped placement carries a stale observedGeneration",
 ];
 
-/// What says where fleets are.
+/// Variable that names the state directory of fleets.
 const STATE_DIR: &str = "FLEETDRILL_STATE_DIR";
 
-/// How often each start is measured; the median counts.
+/// Number of measurements of each start; the median counts.
 const ROUNDS: usize = 5;
 
-type Failure = Box<dyn std::error::Error>;
+type BenchError = Box<dyn std::error::Error>;
 
-type Part = fn() -> Result<(), Failure>;
+type BenchPart = fn() -> Result<(), BenchError>;
 
-/// The parts, which can be asked for by name: `make bench ARGS=kubefleet`.
-const PARTS: [(&str, Part); 6] = [
+/// Parts of the benchmark, which can be selected by name: `make bench ARGS=kubefleet`.
+const PARTS: [(&str, BenchPart); 6] = [
     ("start", start),
     ("failures", failures),
     ("kubefleet", kubefleet),
@@ -52,11 +53,11 @@ const PARTS: [(&str, Part); 6] = [
     ("providers", providers),
 ];
 
-/// The version from which an upgrade leads to the default one.
+/// Version from which an upgrade to the default version starts.
 const OLD: &str = "v0.14.0";
 
-fn main() -> Result<(), Failure> {
-    // `cargo test` runs benchmarks too, to see that they compile.
+fn main() -> Result<(), BenchError> {
+    // `cargo test` runs benchmarks, too, to check that they compile.
     if !std::env::args().any(|a| a == "--bench") {
         return Ok(());
     }
@@ -70,16 +71,13 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-fn start() -> Result<(), Failure> {
+fn start() -> Result<(), BenchError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let components =
-        runtime.block_on(components::ensure(None, &Clusters::Local, components::Extras::default(), &|event| {
-            eprintln!("{event}");
-        }))?;
-    let Recipe::Local(programs) = &components.recipe else { return Err("the fleet isn't local".into()) };
+    let components = runtime.block_on(components())?;
+    let ProviderSpec::Local(programs) = &components.recipe else { return Err("the fleet isn't local".into()) };
     let (mut bare, mut whole) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
-        bare.push(runtime.block_on(bare::four_api_servers(programs))?);
+        bare.push(runtime.block_on(bare_api_servers::four_api_servers(programs))?);
         whole.push(runtime.block_on(a_fleet(&components))?);
         eprintln!("round {round}: {:.1} s, {:.1} s", seconds(bare[round - 1]), seconds(whole[round - 1]));
     }
@@ -91,9 +89,17 @@ fn start() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The start of a fleet of hub and three members on each provider that there is here, beside what one does who makes four clusters
-/// with kind by hand, one after the other, and installs nothing in them yet.
-fn providers() -> Result<(), Failure> {
+/// Gets the components of a local fleet.
+async fn components() -> Result<ComponentSet, BenchError> {
+    let components = FleetToolchain::open()?;
+    let sink = |event| eprintln!("{event}");
+    let agents = components.agents(&components.kubefleet(None)?, &sink).await?;
+    Ok(ClusterSource::Local.components(&components, agents, &FleetNeeds::default(), &sink).await?)
+}
+
+/// Measures the start of a fleet (hub and three members) on each provider that this machine has. The comparison is a
+/// user who makes four clusters with kind by hand, one after another, and installs nothing in them yet.
+fn providers() -> Result<(), BenchError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let node_image = std::env::var("KIND_NODE_IMAGE").ok();
     println!("\nstart of a fleet, hub and three joined, on each provider");
@@ -109,7 +115,7 @@ fn providers() -> Result<(), Failure> {
             if let ("kind", Some(image)) = (provider, &node_image) {
                 args.extend(["--node-image", image]);
             }
-            // Images are built once, and are there for every fleet after it.
+            // The first fleet builds the images, which all later fleets use.
             up_and_down(&args)?;
         }
         took.push((provider, up_and_down(&args)?));
@@ -124,10 +130,10 @@ fn providers() -> Result<(), Failure> {
     Ok(())
 }
 
-fn four_kind_clusters(node_image: Option<&str>) -> Result<Duration, Failure> {
+fn four_kind_clusters(node_image: Option<&str>) -> Result<Duration, BenchError> {
     let dir = tempfile::tempdir()?;
     let kubeconfig = dir.path().join("kubeconfig");
-    let kind = |args: &[&str], name: &str| -> Result<(), Failure> {
+    let kind = |args: &[&str], name: &str| -> Result<(), BenchError> {
         let mut command = Command::new("kind");
         command.args(args).args(["--name", name, "--kubeconfig"]).arg(&kubeconfig);
         let output = command.output()?;
@@ -144,8 +150,8 @@ fn four_kind_clusters(node_image: Option<&str>) -> Result<Duration, Failure> {
     made.map(|()| took)
 }
 
-async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
-    let options = components.clone().options("bench-fleet".into(), 3, Program(program()));
+async fn a_fleet(components: &ComponentSet) -> Result<Duration, BenchError> {
+    let options = components.clone().fleet_options("bench-fleet".into(), 3, SupervisorProgram(program()));
     let started = Instant::now();
     let progress = move |stage| eprintln!("  {:>5.1} s {stage:?}", seconds(started.elapsed()));
     let fleet = Fleet::create(options, Arc::new(progress)).await?;
@@ -154,8 +160,8 @@ async fn a_fleet(components: &Components) -> Result<Duration, Failure> {
     Ok(took)
 }
 
-/// How long a user waits for a fleet of the built components.
-fn up_and_down(args: &[&str]) -> Result<Duration, Failure> {
+/// Measures how long a user waits for a fleet whose components are built already.
+fn up_and_down(args: &[&str]) -> Result<Duration, BenchError> {
     let started = Instant::now();
     let up = Command::new(program()).args(["up", "--name", "bench-fleet"]).args(args).output()?;
     let took = started.elapsed();
@@ -163,8 +169,8 @@ fn up_and_down(args: &[&str]) -> Result<Duration, Failure> {
     if up.status.success() { Ok(took) } else { Err(String::from_utf8_lossy(&up.stderr).into()) }
 }
 
-/// Failures one by one and together, on a fleet that is up.
-fn failures() -> Result<(), Failure> {
+/// Measures failures one by one and together, on a running fleet.
+fn failures() -> Result<(), BenchError> {
     let up = Command::new(program()).args(["up", "--name", "bench"]).output()?;
     if !up.status.success() {
         return Err(String::from_utf8_lossy(&up.stderr).into());
@@ -174,7 +180,7 @@ fn failures() -> Result<(), Failure> {
     measured
 }
 
-fn scenarios() -> Result<(), Failure> {
+fn scenarios() -> Result<(), BenchError> {
     let on_bench = |names: &[&str]| run(Command::new(program()).args(["run", "--fleet", "bench"]).args(names));
     let mut longest = 0.0_f64;
     println!("\nfailure scenarios on a running fleet");
@@ -189,33 +195,34 @@ fn scenarios() -> Result<(), Failure> {
     Ok(())
 }
 
-/// All scenarios of KubeFleet on one fleet.
-fn kubefleet() -> Result<(), Failure> {
+/// Measures all scenarios of KubeFleet on one fleet.
+fn kubefleet() -> Result<(), BenchError> {
     println!("\nall of KubeFleet's scenarios on one fleet, without its start");
     suite("fast-forwarded", &["--tags", "@kubefleet"])?;
     suite("in real time", &["--tags", "@kubefleet", "--real-time"])
 }
 
-/// All scenarios of Argo CD on one fleet. None of them is fast-forwarded.
-fn argocd() -> Result<(), Failure> {
+/// Measures all scenarios of Argo CD on one fleet. None of them is fast-forwarded.
+fn argocd() -> Result<(), BenchError> {
     println!("\nall of Argo CD's scenarios on one fleet, without its start");
     suite("in all", &["--tags", "@argocd"])
 }
 
-/// KubeFleet's scenarios before and after an upgrade, beside the same scenarios without one. Both with the start of their fleet.
-fn upgrade() -> Result<(), Failure> {
-    let (from, to) = (OLD, &*components::kubefleet(None)?);
+/// Measures KubeFleet's scenarios before and after an upgrade, compared with the same scenarios without an upgrade.
+/// Both times include the start of the fleet.
+fn upgrade() -> Result<(), BenchError> {
+    let (from, to) = (OLD, &*FleetToolchain::open()?.kubefleet(None)?.version);
     let built = Command::new(program()).args(["toolchain", "install", "kubefleet", from]).output()?;
     if !built.status.success() {
         return Err(String::from_utf8_lossy(&built.stderr).into());
     }
     println!("\nall of KubeFleet's scenarios before and after an upgrade from {from} to {to}, hub first");
-    let whole = |args: &[&str]| -> Result<f64, Failure> {
+    let whole = |args: &[&str]| -> Result<f64, BenchError> {
         let started = Instant::now();
         let args = args.iter().chain(&["--tags", "@kubefleet"]);
         let output = Command::new(program()).args(args).current_dir(std::env::temp_dir()).output()?;
         match output.status.code() {
-            // That something breaks is a finding.
+            // A broken scenario is a finding, not an error of the benchmark.
             Some(0 | 1) => Ok(seconds(started.elapsed())),
             _ => Err(String::from_utf8_lossy(&output.stderr).into()),
         }
@@ -228,10 +235,10 @@ fn upgrade() -> Result<(), Failure> {
     Ok(())
 }
 
-fn suite(what: &str, args: &[&str]) -> Result<(), Failure> {
-    // Apart from other fleets, whose memory isn't the suite's.
+fn suite(what: &str, args: &[&str]) -> Result<(), BenchError> {
+    // A state directory of its own keeps the memory of other fleets out of the figures.
     let fleets = tempfile::tempdir()?;
-    let sampler = Sampler::start(fleets.path());
+    let sampler = MemorySampler::start(fleets.path());
     let ran = run(Command::new(program()).arg("run").args(args).env(STATE_DIR, fleets.path()))?;
     let (mib, processes) = sampler.stop()?;
     println!("  {:>6.1} s {what}, {} scenarios that took {:.0} s added up", ran.seconds, ran.scenarios, ran.sum);
@@ -241,22 +248,22 @@ fn suite(what: &str, args: &[&str]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a run took.
-struct Ran {
-    /// From the first scenario's start to the last one's end.
+/// Figures of a run.
+struct RunFigures {
+    /// Seconds from the start of the first scenario to the end of the last.
     seconds: f64,
     scenarios: usize,
-    /// All scenarios' seconds.
+    /// Sum of the seconds of all scenarios.
     sum: f64,
-    /// The longest scenario's seconds, without what it waited for the others to end, and its name.
+    /// Seconds of the longest scenario, without waiting for others to end, and its name.
     longest: (f64, String),
 }
 
-/// Runs scenarios with `fleetdrill run`, which is asked for a report beside what it is asked for already.
-fn run(command: &mut Command) -> Result<Ran, Failure> {
+/// Runs scenarios with the given `fleetdrill run` command, and adds a JSON report to it.
+fn run(command: &mut Command) -> Result<RunFigures, BenchError> {
     let dir = tempfile::tempdir()?;
     let json = dir.path().join("run.json");
-    // Bundles of failed scenarios go to the working directory.
+    // Bundles of failed scenarios are written to the working directory.
     let output = command.arg("--json").arg(&json).current_dir(std::env::temp_dir()).output()?;
     if !output.status.success() {
         return Err([output.stdout, output.stderr].map(|o| String::from_utf8_lossy(&o).into_owned()).concat().into());
@@ -270,25 +277,25 @@ fn run(command: &mut Command) -> Result<Ran, Failure> {
     let each = || ran.iter().filter_map(|s| Some((s["seconds"].as_f64()?, s["scenario"].as_str()?.to_owned())));
     let longest = each().max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no scenario in the report")?;
     let sum = each().map(|(seconds, _)| seconds).sum();
-    Ok(Ran { seconds: ends.fold(0.0, f64::max), scenarios: ran.len(), sum, longest })
+    Ok(RunFigures { seconds: ends.fold(0.0, f64::max), scenarios: ran.len(), sum, longest })
 }
 
-/// Adds up the memory of the processes of all fleets in a directory once a second: members come and go, and scenarios have
-/// fleets of their own. Each process counts its share of the pages that it has in common with others (Pss), as a dozen API
-/// servers have their program.
-struct Sampler {
+/// Adds up the memory of all processes of all fleets in a directory, once a second, since members come and go and some
+/// scenarios have fleets of their own. For pages that processes share, each process counts its part (Pss): a dozen API
+/// servers share one program.
+struct MemorySampler {
     stop: Sender<()>,
     thread: JoinHandle<(u64, usize)>,
 }
 
-impl Sampler {
+impl MemorySampler {
     fn start(fleets: &Path) -> Self {
         let fleets = fleets.to_owned();
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let mut most = (0, 0);
             while stopped.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-                // One that ends meanwhile has no memory any more.
+                // A process that has ended meanwhile has no memory.
                 let kib: Vec<u64> = processes(&fleets)
                     .unwrap_or_default()
                     .into_iter()
@@ -301,15 +308,15 @@ impl Sampler {
         Self { stop, thread }
     }
 
-    /// The most MiB at one time, and in how many processes.
-    fn stop(self) -> Result<(u64, usize), Failure> {
+    /// Returns the largest sum of memory in MiB, and the number of processes at that moment.
+    fn stop(self) -> Result<(u64, usize), BenchError> {
         drop(self.stop);
         self.thread.join().map_err(|_| "the memory couldn't be sampled".into())
     }
 }
 
-/// The ids of the processes of all fleets in a directory.
-fn processes(fleets: &Path) -> Result<Vec<u64>, Failure> {
+/// Ids of the processes of all fleets in a directory.
+fn processes(fleets: &Path) -> Result<Vec<u64>, BenchError> {
     let status = Command::new(program()).args(["status", "-o", "json"]).env(STATE_DIR, fleets).output()?;
     let fleets: Value = serde_json::from_slice(&status.stdout)?;
     let of = |fleet: &Value| fleet["processes"].as_array().cloned().unwrap_or_default();
@@ -317,7 +324,7 @@ fn processes(fleets: &Path) -> Result<Vec<u64>, Failure> {
     Ok(all.filter_map(|process| process["pid"].as_u64()).collect())
 }
 
-fn memory() -> Result<(), Failure> {
+fn memory() -> Result<(), BenchError> {
     let status = Command::new(program()).args(["status", "bench", "-o", "json"]).output()?;
     let fleets: Value = serde_json::from_slice(&status.stdout)?;
     let mut peaks: BTreeMap<&str, u64> = BTreeMap::new();
@@ -339,8 +346,8 @@ fn memory() -> Result<(), Failure> {
     Ok(())
 }
 
-/// A number of KiB from what the kernel says of a process in `/proc/PID/FILE`.
-fn kib_of(pid: u64, file: &str, field: &str) -> Result<u64, Failure> {
+/// Reads a field in KiB from `/proc/PID/FILE`.
+fn kib_of(pid: u64, file: &str, field: &str) -> Result<u64, BenchError> {
     let said = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join(file))?;
     let line = said.lines().find(|l| l.starts_with(field)).ok_or_else(|| format!("no {field}"))?;
     Ok(line.split_whitespace().nth(1).ok_or("no number")?.parse()?)

@@ -1,49 +1,39 @@
-//! What a scenario needs of the fleet that it runs on, apart from KubeFleet's version: members, and what only some providers can do.
+//! Needs of a scenario besides KubeFleet's version: members, and abilities that only some providers have.
 
-use std::sync::LazyLock;
-
-use clusters::provider::Ability;
+use clusters::ability::ProviderAbility;
 use gherkin::{Feature, Scenario};
-use regex::Regex;
+use steps::{names, needs};
 
 use crate::suite::{has_tag, steps};
 
-/// What words of a step need.
-static NEEDS: LazyLock<[(Regex, Ability); 4]> = LazyLock::new(|| {
-    let words = |pattern: &str| Regex::new(pattern).expect("a valid pattern");
-    [
-        (words("^a (member .*|fleet) of its own"), Ability::MakeClusters),
-        (words("^the agent of member .* (stops|is restarted)"), Ability::StopAgents),
-        (words("^the hub-agent is restarted"), Ability::StopAgents),
-        (words("^the hub-agent has logged"), Ability::ReadAgentLogs),
-    ]
-});
-
-/// What features call a shared member.
-static MEMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\bmember-(\d+)\b").expect("a valid pattern"));
-
-/// Whether a scenario makes clusters of its own.
+/// True if a scenario makes clusters of its own.
 pub fn makes_clusters(feature: &Feature, scenario: &Scenario) -> bool {
-    lacking(feature, scenario, |ability| ability != Ability::MakeClusters).is_some()
+    lacking(feature, scenario, |ability| ability != ProviderAbility::MakeClusters).is_some()
 }
 
-/// The first thing that a scenario needs and the fleet's provider can't do.
-pub fn lacking(feature: &Feature, scenario: &Scenario, can: impl Fn(Ability) -> bool) -> Option<Ability> {
-    let tags = [("argocd", Ability::RunArgoCd), ("pods", Ability::RunPods), ("no-pods", Ability::LeavePodsOut)];
+/// Returns the first ability that a scenario needs and the fleet's provider doesn't have.
+pub fn lacking(
+    feature: &Feature,
+    scenario: &Scenario,
+    can: impl Fn(ProviderAbility) -> bool,
+) -> Option<ProviderAbility> {
+    let tags = [
+        ("argocd", ProviderAbility::RunArgoCd),
+        ("pods", ProviderAbility::RunPods),
+        ("no-pods", ProviderAbility::LeavePodsOut),
+    ];
     let by_tags = tags.into_iter().filter(|(tag, _)| has_tag(feature, scenario, tag)).map(|(_, ability)| ability);
-    let by_steps = steps(feature, scenario)
-        .flat_map(|step| NEEDS.iter().filter(|(words, _)| words.is_match(&step.value)).map(|(_, ability)| *ability));
+    let by_steps = steps(feature, scenario).filter_map(|step| needs(step).ability);
     by_tags.chain(by_steps).find(|ability| !can(*ability))
 }
 
-/// How many members a scenario speaks of, by the greatest of their numbers.
+/// Returns the number of shared members that a scenario needs: the greatest number in the names of its members.
 pub fn members(feature: &Feature, scenario: &Scenario) -> usize {
     let texts = steps(feature, scenario).flat_map(|step| {
         let cells = step.table.iter().flat_map(|table| table.rows.iter().flatten());
         std::iter::once(&step.value).chain(cells)
     });
-    let numbers = texts.flat_map(|text| MEMBER.captures_iter(text).filter_map(|found| found[1].parse().ok()));
-    numbers.max().unwrap_or_default()
+    texts.flat_map(|text| names::shared_members(text)).max().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -58,16 +48,23 @@ mod tests {
     #[test]
     fn what_steps_and_tags_need_is_found() {
         let feature = scenario("    Given a member \"east\" of its own\n    When the agent of member \"east\" stops\n");
-        let lacks = |can: &[Ability]| lacking(&feature, &feature.scenarios[0], |ability| can.contains(&ability));
-        assert_eq!(lacks(&[]), Some(Ability::RunPods));
-        assert_eq!(lacks(&[Ability::RunPods]), Some(Ability::MakeClusters));
-        assert_eq!(lacks(&[Ability::RunPods, Ability::MakeClusters]), Some(Ability::StopAgents));
-        assert_eq!(lacks(&[Ability::RunPods, Ability::MakeClusters, Ability::StopAgents]), None);
+        let lacks =
+            |can: &[ProviderAbility]| lacking(&feature, &feature.scenarios[0], |ability| can.contains(&ability));
+        assert_eq!(lacks(&[]), Some(ProviderAbility::RunPods));
+        assert_eq!(lacks(&[ProviderAbility::RunPods]), Some(ProviderAbility::MakeClusters));
+        assert_eq!(
+            lacks(&[ProviderAbility::RunPods, ProviderAbility::MakeClusters]),
+            Some(ProviderAbility::StopAgents)
+        );
+        assert_eq!(
+            lacks(&[ProviderAbility::RunPods, ProviderAbility::MakeClusters, ProviderAbility::StopAgents]),
+            None
+        );
         assert!(makes_clusters(&feature, &feature.scenarios[0]));
 
         let text = "Feature: f\n  @no-pods\n  Scenario: s\n    Given a placement \"web\" selects \"member-1\"\n";
         let feature = Feature::parse(text, gherkin::GherkinEnv::default()).expect("a feature");
-        assert_eq!(lacking(&feature, &feature.scenarios[0], |_| false), Some(Ability::LeavePodsOut));
+        assert_eq!(lacking(&feature, &feature.scenarios[0], |_| false), Some(ProviderAbility::LeavePodsOut));
         assert!(!makes_clusters(&feature, &feature.scenarios[0]));
     }
 

@@ -1,309 +1,247 @@
-//! The programs that a fleet is made of, out of the toolchain.
+//! Components of fleets, out of the toolchain, which is opened once for a command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clusters::docker::{self, Contents};
-use clusters::images::Images;
-use clusters::keeper::Program;
-use clusters::kind;
-use clusters::local::{PodPrograms, Programs};
-use clusters::provider::{Ability, Recipe};
-use clusters::stderr_line;
-use clusters::toolchain::{BuildEvent, Installed, Listed, Toolchain, ToolchainError, system_program};
-use fleet::agents::Agents;
-use fleet::{Options, argocd};
+use clusters::agents::HUB_AGENT;
+use clusters::local::{ControlPlanePrograms, PodPrograms};
+use clusters::provider_spec::ProviderSpec;
+use clusters::supervisor::SupervisorProgram;
+use fleet::agents::KubeFleetPrograms;
+use fleet::{FleetCreateOptions, argocd};
+use toolchain::{BuildEvent, InstalledComponent, ListedVersion, Toolchain, ToolchainError, system_program};
 
+use crate::component_version::{ARGOCD, ArgoCdRequest, ComponentVersion, KUBEFLEET, KUBERNETES, KWOK};
 use crate::error::CommandError;
 
-/// The control planes' programs that every fleet needs.
+/// Programs of a control plane.
 const CONTROL_PLANE: [&str; 3] = ["etcd", "kube-apiserver", "kube-controller-manager"];
 
-/// What pods need of component `kubernetes`.
+/// Program of component `kubernetes` that pods need.
 const SCHEDULER: &str = "kube-scheduler";
 
-/// What people use clusters with, of component `kubernetes`.
+/// Program of component `kubernetes` that people use clusters with.
 const KUBECTL: &str = "kubectl";
 
-/// KubeFleet's component.
-const KUBEFLEET: &str = "kubefleet";
+/// Program of KubeFleet for members.
+const MEMBER_AGENT: &str = "member-agent";
 
-/// KubeFleet's programs.
-const AGENTS: [&str; 2] = ["hub-agent", "member-agent"];
-
-/// Argo CD's component and its one program.
-const ARGOCD: &str = "argocd";
-
-/// What Argo CD renders with, components with one program each.
+/// Component with the program that Argo CD renders kustomizations with.
 const KUSTOMIZE: &str = "kustomize";
-/// As [`KUSTOMIZE`].
+
+/// Component with the program that Argo CD renders charts with.
 const HELM: &str = "helm";
 
-/// Where the clusters of a new fleet come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Clusters {
-    /// Processes on this machine, of the toolchain's programs.
-    Local,
-    /// Containers of the toolchain's programs, and of these images of KubeFleet's agents.
-    Docker(Images),
-    /// The kind program.
-    Kind(kind::Setup),
-}
+/// Receiver of what the toolchain builds.
+pub type BuildSink<'a> = &'a (dyn Fn(BuildEvent) + Send + Sync);
 
-impl Clusters {
-    /// The provider's name.
-    #[must_use]
-    pub fn provider(&self) -> &'static str {
-        match self {
-            Self::Local => "local",
-            Self::Docker(_) => "docker",
-            Self::Kind(_) => "kind",
-        }
-    }
-
-    /// Whether the provider can do that.
-    #[must_use]
-    pub fn can(&self, ability: Ability) -> bool {
-        match self {
-            Self::Local => true,
-            Self::Docker(_) => docker::can(ability),
-            Self::Kind(_) => kind::can(ability),
-        }
-    }
-
-    /// Sees that what isn't of the toolchain is there.
-    ///
-    /// # Errors
-    /// When it isn't.
-    pub async fn check(&self) -> Result<(), CommandError> {
-        match self {
-            Self::Local => Ok(clusters::machine::check()?),
-            Self::Docker(_) => Ok(docker::check().await?),
-            Self::Kind(setup) => {
-                kind::check(setup.charts.as_ref()).await?;
-                if let Some(warning) = kind::few_watches() {
-                    stderr_line!("warning: {warning}");
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-/// What a fleet is made of, and in which versions.
+/// The toolchain, with what fleets need of it.
 #[derive(Clone, Debug)]
-pub struct Components {
-    /// What its clusters are made of.
-    pub recipe: Recipe,
-    /// KubeFleet's programs and CRDs.
-    pub agents: Agents,
-    /// What pods need, when it was asked for.
-    pub pods: Option<PodPrograms>,
-    /// Argo CD's programs, when it was asked for.
-    pub argocd: Option<argocd::Programs>,
-    /// Component and version.
-    pub versions: Vec<(String, String)>,
+pub struct FleetToolchain {
+    toolchain: Toolchain,
 }
 
-impl Components {
-    /// What a fleet of them is made by.
+/// Components of one fleet.
+#[derive(Clone, Debug)]
+pub struct ComponentSet {
+    /// Programs or images of the clusters.
+    pub recipe: ProviderSpec,
+    /// Programs and CRDs of KubeFleet.
+    pub agents: KubeFleetPrograms,
+    /// Programs that play pods, where they were requested.
+    pub pods: Option<PodPrograms>,
+    /// Argo CD's programs, where they were requested.
+    pub argocd: Option<argocd::ArgoCdPrograms>,
+    /// Versions of the components.
+    pub versions: Vec<ComponentVersion>,
+}
+
+impl ComponentSet {
+    /// Returns the options of [`Fleet::create`](fleet::Fleet::create) for a fleet of these components.
     #[must_use]
-    pub fn options(self, name: String, members: usize, keeper: Program) -> Options {
+    pub fn fleet_options(self, name: String, members: usize, supervisor: SupervisorProgram) -> FleetCreateOptions {
         let Self { recipe, agents, pods, argocd, versions: _ } = self;
-        Options { name, members, recipe, agents, pods, argocd, keeper }
+        FleetCreateOptions { name, members, recipe, agents, pods, argocd, supervisor }
     }
 }
 
-/// What a fleet has beside KubeFleet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extras<'a> {
-    /// What pods need.
-    pub pods: bool,
-    /// Argo CD: in this version, or without one in the default one.
-    pub argocd: Option<Option<&'a str>>,
-}
-
-impl Extras<'_> {
-    /// Sees that what is asked for can be had, as far as that shows before anything is built: that the version is one, and that
-    /// the system has what it needs of it.
+impl FleetToolchain {
+    /// Opens the toolchain.
     ///
     /// # Errors
-    /// When there is no such version, or the system lacks a program.
-    pub fn check(self) -> Result<(), CommandError> {
-        self.argocd.map_or(Ok(()), |version| check_argocd(&Toolchain::open(None)?, version).map(drop))
+    /// Returns an error if its cache can't be found.
+    pub fn open() -> Result<Self, CommandError> {
+        Ok(Self { toolchain: Toolchain::open(None)? })
     }
-}
 
-/// The version of KubeFleet that is meant: the one that was asked for, or else the default one.
-///
-/// # Errors
-/// When there is none of that name.
-pub fn kubefleet(asked: Option<&str>) -> Result<String, CommandError> {
-    let toolchain = Toolchain::open(None)?;
-    let version = match asked {
-        Some(version) => version,
-        None => toolchain.default_version(KUBEFLEET)?,
-    };
-    toolchain.check(KUBEFLEET, version)?;
-    Ok(version.to_owned())
-}
-
-/// Gets KubeFleet's agents, in this version or the default one, building them where they aren't there, and finds out what they
-/// can do.
-///
-/// # Errors
-/// When the version is unknown or can't be built.
-pub async fn ensure_agents(
-    asked: Option<&str>,
-    progress: &(dyn Fn(BuildEvent) + Send + Sync),
-) -> Result<Agents, CommandError> {
-    let version = kubefleet(asked)?;
-    let installed = Toolchain::open(None)?.ensure(KUBEFLEET, &version, &AGENTS, progress).await?;
-    let (hub_agent, member_agent) = (program(&installed, "hub-agent")?, program(&installed, "member-agent")?);
-    // The others there aren't KubeFleet's own, or those of an API before; the agents run without them.
-    let crds = installed.crds().iter().filter(|f| is_kubefleet(f)).cloned().collect();
-    Ok(Agents::probe(version, hub_agent, member_agent, crds).await?)
-}
-
-/// Gets the programs for a fleet, building what isn't there; what pods and Argo CD need only when `extras` says so.
-///
-/// # Errors
-/// When a version is unknown or can't be built, or the system lacks a program.
-pub async fn ensure(
-    kubefleet: Option<&str>,
-    clusters: &Clusters,
-    extras: Extras<'_>,
-    progress: &(dyn Fn(BuildEvent) + Send + Sync),
-) -> Result<Components, CommandError> {
-    extras.check()?;
-    // The shorter build comes first: what is wrong with it is told at once, not after ten minutes.
-    let agents = ensure_agents(kubefleet, progress).await?;
-    ensure_rest(agents, clusters, extras, progress).await
-}
-
-/// As [`ensure`], for agents that are there.
-///
-/// # Errors
-/// When a version is unknown or can't be built, or the system lacks a program.
-pub async fn ensure_rest(
-    agents: Agents,
-    clusters: &Clusters,
-    extras: Extras<'_>,
-    progress: &(dyn Fn(BuildEvent) + Send + Sync),
-) -> Result<Components, CommandError> {
-    let kubefleet = (KUBEFLEET.to_owned(), agents.version.clone());
-    if let Clusters::Kind(setup) = clusters {
-        // Its nodes have all that clusters and pods need.
-        let recipe = Recipe::Kind(setup.clone());
-        return Ok(Components { recipe, agents, pods: None, argocd: None, versions: vec![kubefleet] });
+    /// The toolchain itself, for commands about single components.
+    #[must_use]
+    pub fn toolchain(&self) -> &Toolchain {
+        &self.toolchain
     }
-    let toolchain = Toolchain::open(None)?;
-    let kubernetes = toolchain.default_version("kubernetes")?.to_owned();
-    let planes = toolchain.ensure("kubernetes", &kubernetes, &CONTROL_PLANE, progress).await?;
-    let programs = Programs {
-        etcd: program(&planes, "etcd")?,
-        apiserver: program(&planes, "kube-apiserver")?,
-        controller_manager: program(&planes, "kube-controller-manager")?,
-    };
-    let mut versions = vec![kubefleet, ("kubernetes".to_owned(), kubernetes.clone())];
-    // Nothing can be put into the image of clusters later.
-    let pods = if extras.pods || matches!(clusters, Clusters::Docker(_)) {
-        let (pods, kwok) = ensure_pods(progress).await?;
-        versions.push(kwok);
-        Some(pods)
-    } else {
-        None
-    };
-    let argocd = match extras.argocd {
-        Some(version) => {
-            let argocd = ensure_argocd(version, progress).await?;
-            versions.push(("argocd".to_owned(), argocd.version.clone()));
-            Some(argocd)
+
+    /// Returns KubeFleet in the requested version, or else in the default one.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such version.
+    pub fn kubefleet(&self, requested: Option<&str>) -> Result<ComponentVersion, CommandError> {
+        self.version(KUBEFLEET, requested)
+    }
+
+    /// Returns Argo CD in the requested version, or else in the default one.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such version.
+    pub fn argocd(&self, requested: Option<&str>) -> Result<ComponentVersion, CommandError> {
+        self.version(ARGOCD, requested)
+    }
+
+    /// Checks that Argo CD can be had, before anything is built: its version, and the system's redis-server and git.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such version, or if the system lacks a program.
+    pub fn check_argocd(&self, request: &ArgoCdRequest) -> Result<(), CommandError> {
+        if request.is_requested() {
+            self.argocd(request.version())?;
+            system_programs()?;
         }
-        None => None,
-    };
-    let recipe = match (clusters, pods.clone()) {
-        (Clusters::Docker(images), Some(pods)) => {
-            let contents = Contents { programs, pods, version: kubernetes };
-            Recipe::Docker(docker::Setup { contents, images: images.clone() })
+        Ok(())
+    }
+
+    /// Gets KubeFleet's agents, building those that the cache lacks, and finds out what they can do.
+    ///
+    /// # Errors
+    /// Returns an error if they can't be built.
+    pub async fn agents(
+        &self,
+        kubefleet: &ComponentVersion,
+        sink: BuildSink<'_>,
+    ) -> Result<KubeFleetPrograms, CommandError> {
+        let version = kubefleet.version.clone();
+        let installed = self.toolchain.ensure(KUBEFLEET, &version, &[HUB_AGENT, MEMBER_AGENT], sink).await?;
+        let (hub_agent, member_agent) = (program(&installed, HUB_AGENT)?, program(&installed, MEMBER_AGENT)?);
+        // Other CRDs there aren't KubeFleet's own, or belong to an earlier API; the agents run without them.
+        let crds = installed.crds().iter().filter(|file| is_kubefleet(file)).cloned().collect();
+        Ok(KubeFleetPrograms::probe(version, hub_agent, member_agent, crds).await?)
+    }
+
+    /// Gets the programs of control planes, building those that the cache lacks.
+    ///
+    /// # Errors
+    /// Returns an error if they can't be built.
+    pub async fn control_plane(
+        &self,
+        sink: BuildSink<'_>,
+    ) -> Result<(ControlPlanePrograms, ComponentVersion), CommandError> {
+        let kubernetes = self.version(KUBERNETES, None)?;
+        let installed = self.toolchain.ensure(KUBERNETES, &kubernetes.version, &CONTROL_PLANE, sink).await?;
+        let programs = ControlPlanePrograms {
+            etcd: program(&installed, "etcd")?,
+            apiserver: program(&installed, "kube-apiserver")?,
+            controller_manager: program(&installed, "kube-controller-manager")?,
+        };
+        Ok((programs, kubernetes))
+    }
+
+    /// Gets the programs that play pods, building those that the cache lacks, and KWOK's version.
+    ///
+    /// # Errors
+    /// Returns an error if they can't be built.
+    pub async fn pods(&self, sink: BuildSink<'_>) -> Result<(PodPrograms, ComponentVersion), CommandError> {
+        let (kubernetes, kwok) = (self.version(KUBERNETES, None)?, self.version(KWOK, None)?);
+        let players = self.toolchain.ensure(KWOK, &kwok.version, &[KWOK], sink).await?;
+        let planes = self.toolchain.ensure(KUBERNETES, &kubernetes.version, &[SCHEDULER], sink).await?;
+        let programs = PodPrograms { scheduler: program(&planes, SCHEDULER)?, kwok: program(&players, KWOK)? };
+        Ok((programs, kwok))
+    }
+
+    /// Gets the toolchain's `kubectl`, building it where the cache lacks it.
+    ///
+    /// # Errors
+    /// Returns an error if it can't be built.
+    pub async fn kubectl(&self, sink: BuildSink<'_>) -> Result<PathBuf, CommandError> {
+        let kubernetes = self.version(KUBERNETES, None)?;
+        let installed = self.toolchain.ensure(KUBERNETES, &kubernetes.version, &[KUBECTL], sink).await?;
+        Ok(program(&installed, KUBECTL)?)
+    }
+
+    /// Returns the toolchain's `kubectl`, where the PATH has none and the cache has one.
+    #[must_use]
+    pub fn kubectl_beside_path(&self) -> Option<PathBuf> {
+        if system_program(KUBECTL, KUBECTL, "a trainee").is_ok() {
+            return None;
         }
-        _ => Recipe::Local(programs),
-    };
-    Ok(Components { recipe, agents, pods, argocd, versions })
-}
-
-/// Gets the toolchain's `kubectl`, building it where it isn't there.
-///
-/// # Errors
-/// When it can't be built.
-pub async fn ensure_kubectl(progress: &(dyn Fn(BuildEvent) + Send + Sync)) -> Result<PathBuf, CommandError> {
-    let toolchain = Toolchain::open(None)?;
-    let version = toolchain.default_version("kubernetes")?.to_owned();
-    Ok(program(&toolchain.ensure("kubernetes", &version, &[KUBECTL], progress).await?, KUBECTL)?)
-}
-
-/// The toolchain's `kubectl`, where the PATH has none and the toolchain has built one.
-///
-/// # Errors
-/// When the toolchain can't be opened.
-pub fn kubectl_beside_path() -> Result<Option<PathBuf>, CommandError> {
-    if system_program(KUBECTL, KUBECTL, "a trainee").is_ok() {
-        return Ok(None);
+        let listed = self.toolchain.list();
+        Some(listed.iter().find(|listed| has_kubectl(listed))?.folder.join("bin").join(KUBECTL))
     }
-    let listed = Toolchain::open(None)?.list();
-    let built = |listed: &&Listed| listed.component == "kubernetes" && listed.installed.iter().any(|p| p == KUBECTL);
-    Ok(listed.iter().find(built).map(|listed| listed.folder.join("bin").join(KUBECTL)))
-}
 
-/// Gets Argo CD, in this version or the default one, and what it renders with, building what isn't there.
-///
-/// # Errors
-/// When the version is unknown or can't be built, or the system has no redis-server or git.
-pub async fn ensure_argocd(
-    version: Option<&str>,
-    progress: &(dyn Fn(BuildEvent) + Send + Sync),
-) -> Result<argocd::Programs, CommandError> {
-    let toolchain = Toolchain::open(None)?;
-    let (redis, git) = check_argocd(&toolchain, version)?;
-    let [argocd, kustomize, helm] = build_argocd(version, progress).await?;
-    if argocd.crds().is_empty() {
-        return Err(without_crds(argocd.version()));
+    /// Gets Argo CD, in this version or the default one, and the programs that it renders with, building those that the cache lacks.
+    ///
+    /// # Errors
+    /// Returns an error if the version is unknown or can't be built, or if the system has no redis-server or git.
+    pub async fn argocd_programs(
+        &self,
+        requested: Option<&str>,
+        sink: BuildSink<'_>,
+    ) -> Result<argocd::ArgoCdPrograms, CommandError> {
+        self.argocd(requested)?;
+        let SystemPrograms { redis, git } = system_programs()?;
+        let [argocd, kustomize, helm] = self.build_argocd(requested, sink).await?;
+        if argocd.crds().is_empty() {
+            return Err(without_crds(argocd.version()));
+        }
+        Ok(argocd::ArgoCdPrograms {
+            version: argocd.version().to_owned(),
+            argocd: program(&argocd, ARGOCD)?,
+            redis,
+            kustomize: program(&kustomize, KUSTOMIZE)?,
+            helm: program(&helm, HELM)?,
+            git,
+            crds: argocd.crds().to_vec(),
+            rights: argocd.asset("rbac").to_vec(),
+        })
     }
-    Ok(argocd::Programs {
-        version: argocd.version().to_owned(),
-        argocd: program(&argocd, ARGOCD)?,
-        redis,
-        kustomize: program(&kustomize, KUSTOMIZE)?,
-        helm: program(&helm, HELM)?,
-        git,
-        crds: argocd.crds().to_vec(),
-        rights: argocd.asset("rbac").to_vec(),
-    })
+
+    /// Builds Argo CD and the programs that it renders with, where the cache lacks them.
+    ///
+    /// # Errors
+    /// Returns an error if the version is unknown or can't be built.
+    pub async fn build_argocd(
+        &self,
+        requested: Option<&str>,
+        sink: BuildSink<'_>,
+    ) -> Result<[InstalledComponent; 3], CommandError> {
+        let argocd = self.argocd(requested)?;
+        let toolchain = &self.toolchain;
+        // The shorter builds come first.
+        let kustomize = toolchain.ensure(KUSTOMIZE, toolchain.default_version(KUSTOMIZE)?, &[KUSTOMIZE], sink).await?;
+        let helm = toolchain.ensure(HELM, toolchain.default_version(HELM)?, &[HELM], sink).await?;
+        Ok([toolchain.ensure(ARGOCD, &argocd.version, &[ARGOCD], sink).await?, kustomize, helm])
+    }
+
+    /// Returns a component in the requested version, or else in the default one, where the toolchain has that version.
+    fn version(&self, component: &'static str, requested: Option<&str>) -> Result<ComponentVersion, CommandError> {
+        let version = match requested {
+            Some(version) => version,
+            None => self.toolchain.default_version(component)?,
+        };
+        self.toolchain.check(component, version)?;
+        Ok(ComponentVersion { component, version: version.to_owned() })
+    }
 }
 
-/// Builds Argo CD and what it renders with, where they aren't there.
-///
-/// # Errors
-/// When the version is unknown or can't be built.
-pub async fn build_argocd(
-    version: Option<&str>,
-    progress: &(dyn Fn(BuildEvent) + Send + Sync),
-) -> Result<[Installed; 3], CommandError> {
-    let toolchain = Toolchain::open(None)?;
-    let argocd = argocd_version(&toolchain, version)?;
-    // The shorter builds come first.
-    let kustomize = toolchain.ensure(KUSTOMIZE, toolchain.default_version(KUSTOMIZE)?, &[KUSTOMIZE], progress).await?;
-    let helm = toolchain.ensure(HELM, toolchain.default_version(HELM)?, &[HELM], progress).await?;
-    Ok([toolchain.ensure(ARGOCD, &argocd, &[ARGOCD], progress).await?, kustomize, helm])
+/// Programs of the system that Argo CD needs.
+struct SystemPrograms {
+    redis: PathBuf,
+    git: PathBuf,
 }
 
-/// Sees that the version is one and that the system has what Argo CD needs of it: redis-server and git.
-fn check_argocd(toolchain: &Toolchain, version: Option<&str>) -> Result<(PathBuf, PathBuf), CommandError> {
-    argocd_version(toolchain, version)?;
+/// Finds the programs of the system that Argo CD needs.
+fn system_programs() -> Result<SystemPrograms, ToolchainError> {
     let redis = system_program("redis-server", "redis-server", "Argo CD")?;
-    Ok((redis, system_program("git", "git", "Argo CD")?))
+    Ok(SystemPrograms { redis, git: system_program("git", "git", "Argo CD")? })
 }
 
-/// Somebody's own build that was registered with the program alone.
+/// Refuses somebody's own build of Argo CD that was registered with the program alone.
 fn without_crds(version: &str) -> CommandError {
     CommandError::Usage {
         message: format!("argocd {version} was registered without CRDs, and a fleet needs them"),
@@ -314,40 +252,12 @@ fn without_crds(version: &str) -> CommandError {
     }
 }
 
-/// Sees that there is such a version of Argo CD.
-///
-/// # Errors
-/// When there is none.
-pub fn check_argocd_version(asked: &str) -> Result<(), CommandError> {
-    argocd_version(&Toolchain::open(None)?, Some(asked)).map(drop)
+/// True if a version of `kubernetes` has its `kubectl` in the cache.
+fn has_kubectl(listed: &ListedVersion) -> bool {
+    listed.component == KUBERNETES && listed.installed.iter().any(|program| program == KUBECTL)
 }
 
-fn argocd_version(toolchain: &Toolchain, asked: Option<&str>) -> Result<String, CommandError> {
-    let version = match asked {
-        Some(version) => version,
-        None => toolchain.default_version(ARGOCD)?,
-    };
-    toolchain.check(ARGOCD, version)?;
-    Ok(version.to_owned())
-}
-
-/// Gets the programs that pods need, building what isn't there; and KWOK with its version.
-///
-/// # Errors
-/// When they can't be built.
-pub async fn ensure_pods(
-    progress: &(dyn Fn(BuildEvent) + Send + Sync),
-) -> Result<(PodPrograms, (String, String)), CommandError> {
-    let toolchain = Toolchain::open(None)?;
-    let kubernetes = toolchain.default_version("kubernetes")?;
-    let kwok = toolchain.default_version("kwok")?;
-    let players = toolchain.ensure("kwok", kwok, &["kwok"], progress).await?;
-    let planes = toolchain.ensure("kubernetes", kubernetes, &[SCHEDULER], progress).await?;
-    let programs = PodPrograms { scheduler: program(&planes, SCHEDULER)?, kwok: program(&players, "kwok")? };
-    Ok((programs, ("kwok".to_owned(), kwok.to_owned())))
-}
-
-fn program(installed: &Installed, name: &str) -> Result<PathBuf, ToolchainError> {
+fn program(installed: &InstalledComponent, name: &str) -> Result<PathBuf, ToolchainError> {
     installed.program(name).map(ToOwned::to_owned).ok_or_else(|| ToolchainError::UnknownProgram {
         component: installed.component().to_owned(),
         version: installed.version().to_owned(),
@@ -356,6 +266,6 @@ fn program(installed: &Installed, name: &str) -> Result<PathBuf, ToolchainError>
     })
 }
 
-fn is_kubefleet(file: &std::path::Path) -> bool {
-    file.file_name().is_some_and(|n| n.to_string_lossy().contains("kubernetes-fleet.io"))
+fn is_kubefleet(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.to_string_lossy().contains("kubernetes-fleet.io"))
 }

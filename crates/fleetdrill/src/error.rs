@@ -1,71 +1,82 @@
-//! What ends a command, with the exit code that it has and what to do about it.
+//! Errors that end a command, with their exit codes and hints.
 
 use clusters::error::ClusterError;
-use clusters::toolchain::ToolchainError;
 use fleet::FleetError;
 use fleet::bundle::BundleError;
+use report::run::ReportError;
+use report::upgrade::baseline::BaselineError;
 use thiserror::Error;
+use toolchain::ToolchainError;
 
-use crate::exit::Exit;
-use crate::reporter::ReportError;
+use crate::exit::CommandExitCode;
+use crate::hints;
 use crate::suite::SuiteError;
 use crate::train::exercise::ExerciseError;
 
-/// An error of a command.
+/// Error of a command.
 #[derive(Debug, Error)]
 pub enum CommandError {
     /// Features that can't be used.
     #[error(transparent)]
     Suite(#[from] SuiteError),
-    /// An exercise that can't be used.
+    /// Error about an exercise that can't be used.
     #[error(transparent)]
     Exercise(#[from] ExerciseError),
-    /// A component can't be had.
+    /// A component that isn't available.
     #[error(transparent)]
     Toolchain(#[from] ToolchainError),
-    /// The fleet failed.
+    /// An error of the fleet.
     #[error(transparent)]
     Fleet(#[from] FleetError),
-    /// A cluster failed.
+    /// An error of a cluster.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// A bundle can't be read or written.
+    /// A bundle that can't be read or written.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// A report can't be written.
+    /// A report that can't be written.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// What was to be printed couldn't be.
+    /// A baseline that can't be used.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
+    /// Output that couldn't be written to stdout.
     #[error("failed to write to standard output: {0}")]
     Stdout(std::io::Error),
-    /// Input that makes no sense.
+    /// Invalid input.
     #[error("{message}")]
     Usage {
-        /// What was wrong.
+        /// Description of the problem.
         message: String,
-        /// What to do.
+        /// Hint for the user.
         hint: Option<String>,
     },
-    /// The environment is at fault.
+    /// An error of the environment.
     #[error("{message}")]
     Environment {
-        /// What was wrong.
+        /// Description of the problem.
         message: String,
-        /// What to do.
+        /// Hint for the user.
         hint: Option<String>,
     },
 }
 
 impl CommandError {
-    /// The exit code.
+    /// Returns an error about input that makes no sense.
     #[must_use]
-    pub fn exit(&self) -> Exit {
+    pub fn usage(message: impl Into<String>, hint: Option<&str>) -> Self {
+        Self::Usage { message: message.into(), hint: hint.map(ToOwned::to_owned) }
+    }
+
+    /// Returns the exit code.
+    #[must_use]
+    pub fn exit(&self) -> CommandExitCode {
         match self {
             Self::Bundle(error) => {
                 if error.is_environment() {
-                    Exit::Environment
+                    CommandExitCode::Environment
                 } else {
-                    Exit::Usage
+                    CommandExitCode::Usage
                 }
             }
             Self::Cluster(error) | Self::Fleet(FleetError::Cluster(error)) => of_cluster(error),
@@ -73,6 +84,7 @@ impl CommandError {
             | Self::Exercise(_)
             | Self::Usage { .. }
             | Self::Report(_)
+            | Self::Baseline(_)
             | Self::Fleet(FleetError::NoSuchMember(_))
             | Self::Toolchain(
                 ToolchainError::UnknownComponent { .. }
@@ -83,36 +95,39 @@ impl CommandError {
                 | ToolchainError::BadSource { .. }
                 | ToolchainError::DoesNotStart { .. }
                 | ToolchainError::BadCrds { .. },
-            ) => Exit::Usage,
-            Self::Fleet(FleetError::Existing(error)) if !error.is_environment() => Exit::Usage,
-            // Whoever names a kubeconfig names credentials, too.
-            Self::Fleet(error) if error.is_refused() => Exit::Usage,
-            Self::Toolchain(_) | Self::Fleet(_) | Self::Stdout(_) | Self::Environment { .. } => Exit::Environment,
+            ) => CommandExitCode::Usage,
+            Self::Fleet(FleetError::Existing(error)) if !error.is_environment() => CommandExitCode::Usage,
+            // A user who gives a kubeconfig also gives its credentials.
+            Self::Fleet(error) if error.is_refused() => CommandExitCode::Usage,
+            Self::Toolchain(_) | Self::Fleet(_) | Self::Stdout(_) | Self::Environment { .. } => {
+                CommandExitCode::Environment
+            }
         }
     }
 
-    /// What to do about it, where something can be said.
+    /// Returns a hint for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Suite(error) => error.hint(),
             Self::Exercise(error) => error.hint(),
-            Self::Toolchain(error) => error.hint(),
-            Self::Fleet(error) => error.hint(),
-            Self::Cluster(error) => error.hint(),
-            Self::Bundle(error) => error.hint(),
+            Self::Toolchain(error) => hints::for_toolchain(error),
+            Self::Fleet(error) => hints::for_fleet(error),
+            Self::Cluster(error) => hints::for_cluster(error),
+            Self::Bundle(error) => hints::for_bundle(error),
             Self::Usage { hint, .. } | Self::Environment { hint, .. } => hint.clone(),
+            Self::Baseline(_) => Some("a baseline is a report that `fleetdrill upgrade --json FILE` wrote".to_owned()),
             Self::Report(_) | Self::Stdout(_) => None,
         }
     }
 }
 
-fn of_cluster(error: &ClusterError) -> Exit {
+fn of_cluster(error: &ClusterError) -> CommandExitCode {
     match error {
         ClusterError::BadName(_)
         | ClusterError::NoSuchFleet(_)
         | ClusterError::FleetExists(_)
-        | ClusterError::NoContext { .. } => Exit::Usage,
-        _ => Exit::Environment,
+        | ClusterError::NoContext { .. } => CommandExitCode::Usage,
+        _ => CommandExitCode::Environment,
     }
 }

@@ -11,9 +11,9 @@
 
 use std::process::ExitCode;
 
-/// How a command ended.
+/// Result of a command, as its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum CommandExitCode {
     /// All scenarios passed, nothing was found.
     Fine,
     /// A scenario failed, a finding was made, or an upgrade breaks something.
@@ -28,15 +28,15 @@ pub enum Exit {
     Interrupted,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<CommandExitCode> for ExitCode {
+    fn from(exit: CommandExitCode) -> Self {
         Self::from(match exit {
-            Exit::Fine => 0,
-            Exit::Found => 1,
-            Exit::Usage => 2,
-            Exit::Environment => 3,
-            Exit::Incomplete => 4,
-            Exit::Interrupted => 130,
+            CommandExitCode::Fine => 0,
+            CommandExitCode::Found => 1,
+            CommandExitCode::Usage => 2,
+            CommandExitCode::Environment => 3,
+            CommandExitCode::Incomplete => 4,
+            CommandExitCode::Interrupted => 130,
         })
     }
 }

@@ -7,14 +7,14 @@ use clap::{Command, CommandFactory};
 use crate::cli::Cli;
 
 /// A command line as an example, and what it does.
-type Example = (&'static str, &'static str);
+type CommandExample = (&'static str, &'static str);
 
 /// Examples by command. Each one is a command line that a shell and fleetdrill take.
-const EXAMPLES: &[(&str, &[Example])] = &[
+const EXAMPLES: &[(&str, &[CommandExample])] = &[
     (
         "fleetdrill",
         &[
-            ("fleetdrill run --tags @drill", "four failures and their healthy twins, on a fleet made for them"),
+            ("fleetdrill run --tags @drill", "four failures and their healthy twins, on a new fleet"),
             ("fleetdrill up web", "a fleet `web` to work with; end it with: fleetdrill down web"),
             ("fleetdrill diagnose --fleet web", "what is wrong with it, and what to do"),
             ("fleetdrill explain KF-WS-001", "a failure code"),
@@ -35,7 +35,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("fleetdrill upgrade --from v0.14.0 --to v0.1.2 --html upgrade.html", "all orders, with a page to read"),
             (
                 "fleetdrill upgrade --from v0.14.0 --to v0.1.2 --only in-flight --order hub-first",
-                "only what an upgrade does to what is under way",
+                "only scenarios that are in progress while the fleet is upgraded",
             ),
         ],
     ),
@@ -65,7 +65,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "down",
         &[
             ("fleetdrill down web", "one fleet"),
-            ("fleetdrill down --all", "all fleets, and what dead ones left behind"),
+            ("fleetdrill down --all", "all fleets, and what is left of fleets that were killed"),
         ],
     ),
     (
@@ -96,7 +96,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "collect",
         &[
             ("fleetdrill collect --fleet web", "a directory fleetdrill-bundle-web-TIME"),
-            ("fleetdrill collect --hub prod-hub --bundle prod.tar.gz", "a file, of a fleet of your own"),
+            ("fleetdrill collect --hub prod-hub --bundle prod.tar.gz", "a file with a fleet of your own"),
         ],
     ),
     (
@@ -113,7 +113,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("fleetdrill train start empty-shop", "one exercise"),
             (
                 "fleetdrill train start empty-shop --name red --trainee red",
-                "under a name of its own, for one of several teams",
+                "with a name of its own, for one of several teams",
             ),
         ],
     ),
@@ -164,14 +164,14 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             "KubeFleet as you have built it; then: fleetdrill run --kubefleet v0.3.1",
         )],
     ),
-    ("toolchain remove", &[("fleetdrill toolchain remove kubefleet v0.3.1", "that version, out of the cache")]),
+    ("toolchain remove", &[("fleetdrill toolchain remove kubefleet v0.3.1", "remove one version from the cache")]),
 ];
 
 /// An environment variable, what it holds, and the commands that it matters to, with their subcommands.
-type Variable = (&'static str, &'static str, &'static [&'static str]);
+type EnvironmentVariable = (&'static str, &'static str, &'static [&'static str]);
 
 /// The environment variables that fleetdrill reads.
-const VARIABLES: &[Variable] = &[
+const VARIABLES: &[EnvironmentVariable] = &[
     (
         "FLEETDRILL_STATE_DIR",
         "where fleets, exercises and scores are kept; fleetdrill in the XDG state directory by default",
@@ -185,7 +185,7 @@ const VARIABLES: &[Variable] = &[
     ("FLEETDRILL_LOG", "which logs are shown, e.g. `info,kube=debug`", &["run"]),
     (
         "KUBECONFIG",
-        "the kubeconfig without --kubeconfig; ~/.kube/config by default",
+        "the kubeconfig to use without --kubeconfig; ~/.kube/config by default",
         &["run", "down", "diagnose", "collect", "train"],
     ),
     ("FLEETDRILL_ASCII", "1 for --ascii", &[]),

@@ -1,25 +1,29 @@
-//! The command line's parts: what `main.rs`, a thin wrapper, calls.
+//! Library behind the `fleetdrill` command; `main.rs` is a thin wrapper.
 //!
-//! [`cli`] says what can be asked, [`commands`] does it, one file per command. [`suite`] reads features and selects
-//! scenarios, [`needed`] says what they need KubeFleet to do, `abilities` what they need of the fleet's provider,
-//! [`guides`] what KubeFleet's guides say and whether it is so, [`run`] runs scenarios on a fleet, [`upgrade`] across an upgrade of it, [`train`]
-//! has people repair what they break, [`reporter`] turns what happened into
-//! what people and CI systems read, [`names`] takes names out of what controllers wrote so that it can be compared, and
-//! [`output`] holds the texts that several commands share; [`help`] has examples and environment variables for each command. [`exit`] is the contract on exit codes.
+//! [`cli`] defines the command line, [`help`] adds examples and environment variables, and [`commands`] has one file
+//! per command. [`suite`] reads features and selects scenarios; [`capability_needs`] has the capabilities of KubeFleet that a
+//! scenario needs, `abilities` the needs that only some providers satisfy. [`run`] runs scenarios on a fleet,
+//! [`upgrade`] runs them across an upgrade, and [`train`] has people repair what scenarios break. [`guides`] compares
+//! the guides' statements with real controllers. The crate `report` makes reports of records; [`output`] has the other
+//! texts that several commands share. [`exit`] is the contract on exit codes.
 
 mod abilities;
+pub mod capability_needs;
 pub mod cli;
+mod command_progress;
 pub mod commands;
+pub mod component_version;
 pub mod components;
 pub mod error;
 pub mod exit;
+mod failure_codes;
+pub mod fleet_source;
 pub mod guides;
 pub mod help;
-pub mod names;
-pub mod needed;
+pub mod hints;
 pub mod output;
-pub mod reporter;
 pub mod run;
+pub mod selection;
 mod step_check;
 pub mod suite;
 pub mod train;

@@ -1,4 +1,4 @@
-//! The `fleetdrill` command: maps one result to one exit code. Everything else is in the library.
+//! The `fleetdrill` command: converts a command's result to an exit code. All other code is in the library.
 
 use std::process::ExitCode;
 
@@ -7,13 +7,13 @@ use fleetdrill::cli::Cli;
 use fleetdrill::{commands, help};
 
 fn main() -> ExitCode {
-    // A keeper is this program too, and so is the admission webhook that it keeps; they have runtimes of their own, and no
-    // command line for people.
+    // This program is also the supervisor, the admission webhook that a supervisor runs, and a container's init process. They
+    // have runtimes of their own, and no command line for people.
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["keeper", "serve", dir] => return clusters::keeper::serve(dir.as_ref()),
+        ["supervisor", "serve", dir] => return clusters::supervisor::serve(dir.as_ref()),
         ["contained", list] => return clusters::docker::run_inside(list.as_ref()),
-        ["keeper", "exec", ..] => return clusters::keeper::exec(&args[2..]),
+        ["supervisor", "exec", ..] => return clusters::supervisor::exec(&args[2..]),
         ["webhook", "serve", ..] => return fleet::webhook::serve(&args[2..]),
         _ => {}
     }
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         }
     };
     let exit = runtime.block_on(commands::execute(cli));
-    // A thread that still reads something must not keep the command from ending.
+    // A thread that still reads must not keep the command from ending.
     runtime.shutdown_background();
     exit.into()
 }

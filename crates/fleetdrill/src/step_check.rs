@@ -1,37 +1,44 @@
-//! Checks of a scenario's steps that need no fleet: whether each is defined, and whether the names, failure codes and columns
-//! in it are known.
+//! Checks a scenario's steps without a fleet: each step has to be defined, and its names, failure codes and columns
+//! have to be known.
 
 use std::sync::LazyLock;
 
 use cucumber::step::Collection;
+use diagnosis::FailureCode;
 use gherkin::{Step, StepType};
 use regex::Regex;
 use steps::vocabulary::{StepShape, shapes};
-use steps::{World, table_columns};
+use steps::{Mention, StepNeeds, World, mentions, needs};
 
-/// How like a shape a step must be to be taken for it: 1 is the same text.
+use crate::failure_codes;
+
+/// Similarity above which a step is taken for a misspelt shape; 1 is the same text.
 const ALIKE: f64 = 0.6;
-
-/// Failure codes that are further apart than this many letters aren't near.
-const CODE_DISTANCE: usize = 3;
 
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| Regex::new("\"([^\"]*)\"").expect("a valid pattern"));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b[0-9]+\b").expect("a valid pattern"));
-static CODE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\b[A-Z]{2}-[A-Z]{2}-[0-9]{3}\b").expect("a valid pattern"));
+static CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(FailureCode::PATTERN).expect("a valid pattern"));
 
-/// A thing that a step speaks of as one that is there: `placement "web"`, but not `a placement "web"`.
-static REFERENCE: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r#"(?:^|(?P<article>\b(?:a|an|cluster-scoped|namespaced|update)) |[^ ] )(?P<noun>placement|update run|application) "(?P<name>[^"]*)""#;
-    Regex::new(pattern).expect("a valid pattern")
-});
+/// Words of a shape that may be left out.
+static OPTIONAL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{[^}]*\?\}").expect("a valid pattern"));
 
-/// What the steps of one scenario have spoken of so far.
+/// Parameters of shapes, and words that may stand for them.
+const PHRASES: [(&str, &str); 7] = [
+    ("{members}", "{string}"),
+    ("{selection}", "{string}"),
+    ("{placement}", "a placement"),
+    ("{placement of run}", "placement {string}"),
+    ("{strategy}", "strategy {string}"),
+    ("{agent}", "the agent of member {string}"),
+    ("{end}", "succeeds"),
+];
+
+/// Text of the scenario's earlier steps.
 #[derive(Clone, Debug)]
 pub(crate) enum EarlierText {
-    /// All of it.
+    /// All of the text.
     Known(String),
-    /// It isn't known.
+    /// Unknown text: any name may be in it.
     Anything,
 }
 
@@ -41,12 +48,15 @@ impl Default for EarlierText {
     }
 }
 
-/// Tells what is wrong with a step, in a line; nothing where it can be run. Steps have to come in their order.
+/// Returns a line about the problem of a step; `None` if the step can be run. Steps have to be checked in their order.
 pub(crate) fn problem(vocabulary: &Collection<World>, step: &Step, earlier: &mut EarlierText) -> Option<String> {
     let problem = match vocabulary.find(step) {
-        Ok(Some(_)) => unknown_code(&QUOTED.replace_all(&step.value, ""))
-            .or_else(|| table_columns::problem(step))
-            .or_else(|| unknown_name(&step.value, earlier)),
+        Ok(Some(_)) => {
+            let needs = needs(step);
+            unknown_code(&needs)
+                .or_else(|| needs.table.and_then(|table| table.problem(step)))
+                .or_else(|| if needs.names_ahead { None } else { unknown_name(step, earlier) })
+        }
         Ok(None) => Some(undefined(vocabulary, step)),
         Err(ambiguous) => Some(ambiguous.to_string()),
     };
@@ -65,45 +75,34 @@ impl EarlierText {
     }
 }
 
-/// A failure code in a text that the catalogue doesn't have.
-pub(crate) fn unknown_code(text: &str) -> Option<String> {
-    let code = CODE.find_iter(text).map(|found| found.as_str()).find(|code| diagnosis::entry(code).is_none())?;
-    let distance = |entry: &&diagnosis::Entry| strsim::damerau_levenshtein(&entry.code.0, code);
-    let nearest = diagnosis::catalogue().iter().min_by_key(distance).filter(|entry| distance(entry) <= CODE_DISTANCE);
-    Some(match nearest {
-        Some(entry) => format!("there is no failure code {code}; the nearest one is {}: {}", entry.code, entry.title),
-        None => format!("there is no failure code {code}; `fleetdrill explain` lists those there are"),
-    })
+/// A failure code that the catalogue doesn't have, in the diagnosis that a step asserts.
+fn unknown_code(needs: &StepNeeds) -> Option<String> {
+    needs.codes.iter().find_map(|code| failure_codes::check(code).err()).map(|unknown| unknown.to_string())
 }
 
-/// A thing that no step before has spoken of.
-fn unknown_name(text: &str, earlier: &EarlierText) -> Option<String> {
+/// Returns a message about an object that no earlier step names.
+fn unknown_name(step: &Step, earlier: &EarlierText) -> Option<String> {
     let EarlierText::Known(earlier) = earlier else { return None };
-    // `where placement "web" will put one`: a later step makes it.
-    if text.contains(" will ") {
-        return None;
-    }
-    REFERENCE.captures_iter(text).find_map(|found| {
-        let (noun, name) = (&found["noun"], &found["name"]);
-        let known = found.name("article").is_some() || name.is_empty() || earlier.contains(name);
-        (!known).then(|| {
-            let quoted: Vec<&str> =
-                QUOTED.captures_iter(earlier).filter_map(|found| Some(found.get(1)?.as_str())).collect();
-            let near =
-                quoted.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
-            let near = near.map(|near| format!("; the nearest name there is \"{near}\"")).unwrap_or_default();
-            format!("no step before this one speaks of {noun} \"{name}\"{near}")
-        })
-    })
+    let missing = mentions(step).into_iter();
+    let mut missing = missing.filter(|m| !m.is_new && !m.name.is_empty() && !earlier.contains(&m.name));
+    let Mention { noun, name, .. } = missing.next()?;
+    let quoted = QUOTED.captures_iter(earlier).filter_map(|found| Some(found.get(1)?.as_str()));
+    let near = quoted.max_by(|a, b| strsim::jaro_winkler(a, &name).total_cmp(&strsim::jaro_winkler(b, &name)));
+    let near = near.map(|near| format!("; the nearest name there is \"{near}\"")).unwrap_or_default();
+    Some(format!("no step before this one speaks of {noun} \"{name}\"{near}"))
 }
 
-/// Why no definition fits a step: it is defined under another keyword, or what it is nearest to.
-fn undefined(vocabulary: &Collection<World>, step: &Step) -> String {
-    let keyword = |ty: StepType| match ty {
+fn keyword(ty: StepType) -> &'static str {
+    match ty {
         StepType::Given => "Given",
         StepType::When => "When",
         StepType::Then => "Then",
-    };
+    }
+}
+
+/// Returns the reason why no definition matches a step: it is defined under another keyword, or it isn't defined; then
+/// the reason names the most similar shape.
+fn undefined(vocabulary: &Collection<World>, step: &Step) -> String {
     let others = [StepType::Given, StepType::When, StepType::Then].into_iter().filter(|ty| *ty != step.ty);
     let under = others.filter(|ty| {
         let other = Step { ty: *ty, ..step.clone() };
@@ -122,26 +121,28 @@ fn undefined(vocabulary: &Collection<World>, step: &Step) -> String {
     }
 }
 
-/// The shape that is most like a step's text.
+/// The shape that is most like a step's text, without the words that may be left out.
 fn nearest(text: &str) -> Option<&'static StepShape> {
     let text = NUMBER.replace_all(&QUOTED.replace_all(text, "{string}"), "{int}").to_lowercase();
     let text = CODE.replace_all(&text, "{code}");
-    let likeness = |shape: &StepShape| {
-        let alike = |object: &str| {
-            let shape = shape.shape.replace("{members}", "{string}").replace("{placement}", "a placement");
-            strsim::normalized_damerau_levenshtein(&text, &shape.replace("{object}", object).to_lowercase())
-        };
-        ["placement {string}", "update run {string}", "application {string}"].map(alike).into_iter().fold(0.0, f64::max)
-    };
-    let rated = shapes().iter().map(|shape| (shape, likeness(shape)));
+    let rated = shapes().iter().map(|shape| (shape, likeness(&text, shape)));
     rated.filter(|(_, likeness)| *likeness > ALIKE).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(shape, _)| shape)
+}
+
+/// Similarity of a step's text and a shape, from 0 to 1.
+fn likeness(text: &str, shape: &StepShape) -> f64 {
+    let plain = OPTIONAL.replace_all(&shape.shape, "").into_owned();
+    let plain = PHRASES.iter().fold(plain, |plain, (name, words)| plain.replace(name, words));
+    let objects = ["placement {string}", "update run {string}", "application {string}"];
+    let plain = objects.map(|object| plain.replace("{object}", object).to_lowercase());
+    plain.iter().map(|plain| strsim::normalized_damerau_levenshtein(text, plain)).fold(0.0, f64::max)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What is wrong with the last of some steps.
+    /// Returns the problem of the last step.
     fn told(steps: &str) -> Option<String> {
         let text = format!("Feature: f\n  Scenario: s\n{steps}\n");
         let feature = gherkin::Feature::parse(text, gherkin::GherkinEnv::default()).expect("a feature");
@@ -153,7 +154,7 @@ mod tests {
     fn a_typo_is_answered_with_the_nearest_step() {
         assert_eq!(
             told("Given a placment \"web\" selects \"member-1\""),
-            Some("no step is defined like this; the nearest one is (Given, When): {placement} {string} selects {members}".to_owned())
+            Some("no step is defined like this; the nearest one is (Given, When): {placement} {string}{with strategy External?} selects {selection}{and applies with?}{where its namespace isn't?}".to_owned())
         );
         assert_eq!(told("Given the moon is full"), Some("no step is defined like this".to_owned()));
     }
@@ -167,18 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn a_code_that_there_is_none_of_is_answered_with_the_nearest() {
+    fn a_code_that_the_catalogue_does_not_have_is_answered_with_the_nearest() {
         let given = "Given a placement \"web\" selects \"member-1\"\n";
-        assert_eq!(
-            told(&format!("{given}Then the diagnosis of placement \"web\" is KF-WS-091")),
-            unknown_code("KF-WS-091")
-        );
-        assert!(unknown_code("KF-WS-091").is_some_and(|told| told.contains("the nearest one is KF-WS-001: ")));
-        assert_eq!(
-            unknown_code("KF-XX-999").as_deref(),
-            Some("there is no failure code KF-XX-999; `fleetdrill explain` lists those there are")
-        );
-        assert_eq!(unknown_code("KF-WS-001"), None);
+        let with = |code: &str| told(&format!("{given}Then the diagnosis of placement \"web\" is {code}"));
+        for code in ["KF-WS-091", "KF-WS-01"] {
+            assert_eq!(with(code), failure_codes::check(code).err().map(|unknown| unknown.to_string()));
+        }
+        assert_eq!(with("KF-WS-001"), None);
     }
 
     #[test]

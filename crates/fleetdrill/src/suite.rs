@@ -1,140 +1,138 @@
-//! Features: reading them, checking them before anything is started, and selecting scenarios.
+//! Features: reads them, checks them before anything is started, and selects scenarios.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use cucumber::feature::Ext as _;
 use fleet::capability::Capabilities;
 use gherkin::tagexpr::TagOperation;
 use gherkin::{Feature, GherkinEnv, Scenario, Step, StepType};
 use include_dir::{Dir, include_dir};
-use steps::{World, real_time};
+use report::text::shorten;
+use steps::{StepRole, World, needs};
 use thiserror::Error;
 
-use crate::cli::Shard;
-use crate::guides;
-use crate::guides::tags::TagError;
-use crate::needed::Needed;
-use crate::output::shorten;
+use crate::capability_needs::CapabilityNeeds;
+use crate::failure_codes;
+use crate::guides::tags::{self as guide_tags, TagError};
+use crate::selection::{ScenarioSelection, Shard};
 use crate::step_check::{self, EarlierText};
 
-/// The built-in features.
+/// Built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 
-/// What all steps say that assert a failure's diagnosis.
-const DIAGNOSED: &str = "the diagnosis of ";
-
-/// What begins a tag that says how long a scenario takes about, such as `@takes-150s`.
+/// Prefix of a tag with the approximate duration of a scenario, such as `@takes-150s`.
 const TAKES: &str = "takes-";
 
-/// The seconds that most scenarios take less than; with a member of its own, whose cluster has to start.
+/// Seconds that most scenarios need at most; more if a scenario has a member of its own, whose cluster has to start.
 const USUAL: u32 = 30;
 const USUAL_DISRUPTIVE: u32 = 60;
 
-/// The lines that a feature's file may have. The parser of Gherkin takes time with the square of their number: half a second
-/// for so many.
+/// Maximum number of lines of a feature's file. The Gherkin parser's time grows with the square of the number of lines:
+/// half a second for this many.
 const MOST_LINES: usize = 20_000;
 
-/// The characters that a tag expression may have.
+/// Maximum length of a tag expression in bytes.
 const LONGEST_EXPRESSION: usize = 500;
 
-/// The characters of a wrong tag expression that are quoted.
+/// Maximum number of characters that are quoted of a wrong tag expression.
 const MOST_QUOTED: usize = 80;
 
-/// Features that can't be used.
+/// Error about features that can't be used.
 #[derive(Debug, Error)]
 pub enum SuiteError {
     /// A file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// Underlying I/O error.
         #[source]
         source: std::io::Error,
     },
-    /// A file isn't Gherkin.
+    /// A file isn't valid Gherkin.
     #[error("{place} isn't Gherkin: {why}")]
     Syntax {
-        /// The file, with line and column where they are known.
+        /// Path of the file, with line and column if they are known.
         place: String,
-        /// What is wrong there.
+        /// Description of the problem.
         why: String,
     },
-    /// Steps that nothing defines, or that several definitions fit, and scenarios without steps.
+    /// Steps without a definition or with several definitions, and scenarios without steps.
     #[error("{}", undefined_text(.0))]
-    Undefined(Vec<Undefined>),
-    /// A file that isn't one: a pipe, which may never end, or a device.
+    Undefined(Vec<InvalidStep>),
+    /// The path isn't a regular file but a device or a pipe, whose reading may never end.
     #[error("{} is no regular file", .0.display())]
     NotAFile(PathBuf),
-    /// A file with more lines than a feature may have.
+    /// A file has more lines than a feature may have.
     #[error("{} has {lines} lines, and a feature has {MOST_LINES} at most", path.display())]
     TooLong {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// How many it has.
+        /// Number of its lines.
         lines: usize,
     },
-    /// A name that is empty, as a variable in a script that isn't set.
+    /// The name of a scenario is empty, e.g. an unset variable in a script.
     #[error("the name of a scenario is empty")]
     EmptyName,
-    /// A tag expression that can't be understood.
+    /// A tag expression can't be parsed.
     #[error("`{expression}` is not a tag expression: {why}")]
     Tags {
         /// The expression.
         expression: String,
-        /// Why.
+        /// Description of the problem.
         why: String,
     },
-    /// A tag that should say for which versions of KubeFleet a scenario is, or how long it takes, and doesn't.
+    /// A tag about versions of KubeFleet or about a scenario's duration is invalid.
     #[error("{place}: {why}")]
     Tag {
-        /// The scenario's file and line.
+        /// File and line of the scenario.
         place: String,
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
-    /// A tag that should name a guide's statement, and doesn't.
+    /// A tag that should name a statement of a guide doesn't.
     #[error("{place}: {wrong}")]
     Statement {
-        /// The scenario's file and line.
+        /// File and line of the scenario.
         place: String,
-        /// What is wrong.
+        /// Underlying error.
         wrong: TagError,
     },
-    /// Nothing is left to run.
+    /// No scenario is selected.
     #[error("no scenario is selected by {what}")]
     Empty {
         /// The selection.
         what: String,
-        /// A name that is near to it.
+        /// Similar name of a scenario.
         nearest: Option<String>,
     },
 }
 
-/// A step that can't be run.
+/// Step that can't be run.
 #[derive(Debug)]
-pub struct Undefined {
-    /// The feature's file.
+pub struct InvalidStep {
+    /// File of the feature.
     pub file: String,
-    /// The step's line.
+    /// Line of the step.
     pub line: usize,
-    /// Keyword and text.
+    /// Keyword and text of the step.
     pub step: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub why: String,
 }
 
-fn undefined_text(undefined: &[Undefined]) -> String {
-    let one = |u: &Undefined| format!("\n  {}:{}: {}\n    {}", u.file, u.line, u.step, u.why);
-    let steps: String = undefined.iter().map(one).collect();
+fn undefined_text(undefined: &[InvalidStep]) -> String {
+    let lines =
+        undefined.iter().map(|InvalidStep { file, line, step, why }| format!("\n  {file}:{line}: {step}\n    {why}"));
     let n = undefined.len();
-    format!("{n} {} of the features can't be run:{steps}", if n == 1 { "line" } else { "lines" })
+    format!("{n} {} of the features can't be run:{}", if n == 1 { "line" } else { "lines" }, lines.collect::<String>())
 }
 
 impl SuiteError {
-    /// What to do about it.
+    /// Returns a hint for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -155,32 +153,20 @@ impl SuiteError {
     }
 }
 
-/// What to select.
-#[derive(Clone, Debug, Default)]
-pub struct Selection<'a> {
-    /// Parts of names, or files.
-    pub select: &'a [String],
-    /// A tag expression.
-    pub tags: Option<&'a str>,
-    /// A directory instead of the built-in features.
-    pub features: Option<&'a Path>,
-    /// A part of what is selected.
-    pub shard: Option<Shard>,
-}
-
-/// Features with only the scenarios that were selected, outlines expanded.
+/// Features with only the selected scenarios; outlines are expanded.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// In the order of their files' names.
+    /// Features, ordered by the names of their files.
     pub features: Vec<Feature>,
 }
 
 impl Suite {
-    /// Reads and selects, and checks that every step of what is selected is defined.
+    /// Reads features, selects scenarios, and checks that every step of the selected scenarios is defined.
     ///
     /// # Errors
-    /// When a file can't be read or isn't Gherkin, a step is undefined, or nothing is selected.
-    pub fn load(selection: &Selection<'_>) -> Result<Self, SuiteError> {
+    /// Returns an error if a file can't be read or isn't valid Gherkin, a step is undefined, a tag is invalid, or no
+    /// scenario is selected.
+    pub fn load(selection: &ScenarioSelection<'_>) -> Result<Self, SuiteError> {
         if selection.select.iter().any(|name| name.trim().is_empty()) {
             return Err(SuiteError::EmptyName);
         }
@@ -191,7 +177,7 @@ impl Suite {
             None if files.is_empty() => built_in()?,
             None => Vec::new(),
         };
-        // A scenario is known by its file and line.
+        // A scenario is identified by its file and line: no file may be read twice.
         let mut known = HashSet::new();
         files.retain(|file| known.insert(std::fs::canonicalize(file).unwrap_or_else(|_| PathBuf::from(file))));
         for file in files {
@@ -214,25 +200,25 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Parts off the scenarios that a version of KubeFleet which can do this won't do for.
+    /// Removes and returns the scenarios that don't apply to a version of KubeFleet with these capabilities.
     #[must_use]
     pub fn part_off(&mut self, kubefleet: &Capabilities) -> Self {
         self.part(|feature, scenario| needed(feature, scenario).is_ok_and(|needed| needed.admits(kubefleet)))
     }
 
-    /// Parts off the scenarios that take too long in real time, tagged `@fast-forward`.
+    /// Removes and returns the scenarios that take too long in real time, tagged `@fast-forward`.
     #[must_use]
     pub fn part_off_fast_forward(&mut self) -> Self {
         self.part(|feature, scenario| !has_tag(feature, scenario, "fast-forward"))
     }
 
-    /// Parts off the scenarios in which KubeFleet is upgraded, tagged `@upgrade`.
+    /// Removes and returns the scenarios in which KubeFleet is upgraded, tagged `@upgrade`.
     #[must_use]
     pub fn part_off_upgrades(&mut self) -> Self {
         self.part(|feature, scenario| !has_tag(feature, scenario, "upgrade"))
     }
 
-    /// Keeps some scenarios and gives the others.
+    /// Keeps the scenarios for which `is_for` is true; removes and returns the others.
     pub(crate) fn part(&mut self, is_for: impl Fn(&Feature, &Scenario) -> bool) -> Self {
         let mut off = self.clone();
         for (stays, goes) in self.features.iter_mut().zip(&mut off.features) {
@@ -246,46 +232,39 @@ impl Suite {
         off
     }
 
-    /// The scenarios with their features.
+    /// Returns the scenarios with their features.
     pub fn scenarios(&self) -> impl Iterator<Item = (&Feature, &Scenario)> {
         self.features.iter().flat_map(|f| f.scenarios.iter().map(move |s| (f, s)))
     }
 
-    /// The features, with the scenarios that take longest first: a run takes as long as its longest scenario if that doesn't
-    /// have to wait for a place. A feature is there once for each length that its scenarios have.
+    /// Returns the features so that the longest scenarios come first: a run takes as long as its longest scenario only
+    /// if that scenario doesn't wait for a slot. A feature appears once for each duration of its scenarios.
     ///
-    /// Tags say how long a scenario takes fast-forwarded; in real time, thresholds are waited out beside that.
+    /// Tags state a scenario's duration with fast-forward; in real time the controllers' thresholds are added.
     #[must_use]
     pub fn longest_first(&self, real_time: bool) -> Vec<Feature> {
-        let wait = u32::try_from(real_time::WAIT.as_secs()).unwrap_or_default();
-        let seconds = |f: &Feature, s: &Scenario| {
-            let waits = real_time && waits_out(s);
-            takes(&tags(f, s)).unwrap_or(USUAL) + if waits { wait } else { 0 }
-        };
-        let lengths: BTreeSet<u32> = self.scenarios().map(|(f, s)| seconds(f, s)).collect();
-        let of_length = |length: u32| {
-            let part = move |f: &Feature| {
-                let scenarios: Vec<_> = f.scenarios.iter().filter(|s| seconds(f, s) == length).cloned().collect();
-                (!scenarios.is_empty()).then(|| Feature { scenarios, ..f.clone() })
-            };
-            self.features.iter().filter_map(part)
-        };
-        lengths.into_iter().rev().flat_map(of_length).collect()
+        let lengths: BTreeSet<u32> = self.scenarios().map(|(f, s)| seconds(f, s, real_time)).collect();
+        let mut features = Vec::new();
+        for length in lengths.into_iter().rev() {
+            let of_length = self.clone().part(|f, s| seconds(f, s, real_time) != length);
+            features.extend(of_length.features);
+        }
+        features
     }
 
-    /// How many scenarios wait for minutes in real time, and do nothing meanwhile.
+    /// Returns the number of scenarios that wait for minutes in real time, and do nothing meanwhile.
     #[must_use]
     pub fn waiting_in_real_time(&self) -> usize {
-        self.scenarios().filter(|(_, scenario)| waits_out(scenario)).count()
+        self.scenarios().filter(|(_, scenario)| !waited_out(scenario).is_zero()).count()
     }
 
-    /// Whether a scenario needs members with pods.
+    /// True if a scenario needs members with pods.
     #[must_use]
     pub fn needs_pods(&self) -> bool {
         self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "pods"))
     }
 
-    /// Whether a scenario needs Argo CD.
+    /// True if a scenario needs Argo CD.
     #[must_use]
     pub fn needs_argocd(&self) -> bool {
         self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "argocd"))
@@ -302,18 +281,18 @@ impl Suite {
 
     fn check_statements(&self) -> Result<(), SuiteError> {
         for (feature, scenario) in self.scenarios() {
-            guides::tags::named(feature, scenario)
+            guide_tags::named(feature, scenario)
                 .map_err(|wrong| SuiteError::Statement { place: place(feature, scenario), wrong })?;
         }
         Ok(())
     }
 
-    /// Sees to it that every step can be run.
+    /// Checks that every step can be run.
     fn check_steps(&self) -> Result<(), SuiteError> {
         self.check_steps_after(&EarlierText::default())
     }
 
-    /// As [`Suite::check_steps`], for steps that follow others: they may speak of anything.
+    /// Checks steps like [`Suite::check_steps`], but allows any names: the steps follow others that aren't known here.
     pub(crate) fn check_later_steps(&self) -> Result<(), SuiteError> {
         self.check_steps_after(&EarlierText::Anything)
     }
@@ -323,46 +302,47 @@ impl Suite {
         let mut undefined = Vec::new();
         for (feature, scenario) in self.scenarios() {
             if scenario.steps.is_empty() {
-                // It would pass, having shown nothing.
-                undefined.push(Undefined {
+                // A scenario without steps would pass without showing anything.
+                undefined.push(InvalidStep {
                     file: file(feature),
                     line: scenario.position.line,
                     step: format!("{}: {}", scenario.keyword.trim(), scenario.name),
                     why: "it has no steps: lines that don't begin with a keyword are read as its description".into(),
                 });
             }
-            for tag in tags(feature, scenario).iter().filter(|tag| is_code(tag)) {
-                let Some(why) = step_check::unknown_code(tag) else { continue };
+            for tag in tags(feature, scenario).iter().filter(|tag| diagnosis::is_meant_as_code(tag)) {
+                let Err(unknown) = failure_codes::check(tag) else { continue };
                 let (file, line) = (file(feature), scenario.position.line);
-                undefined.push(Undefined { file, line, step: format!("@{tag}"), why });
+                undefined.push(InvalidStep { file, line, step: format!("@{tag}"), why: unknown.to_string() });
             }
             let mut earlier = before.clone();
             for step in steps(feature, scenario) {
                 let Some(why) = step_check::problem(&vocabulary, step, &mut earlier) else { continue };
                 let step_text = format!("{} {}", step.keyword.trim(), step.value);
-                undefined.push(Undefined { file: file(feature), line: step.position.line, step: step_text, why });
+                undefined.push(InvalidStep { file: file(feature), line: step.position.line, step: step_text, why });
             }
         }
-        // A feature's tag or background is wrong once, however many scenarios have it.
+        // A problem in a feature's tag or background is reported once, not for each of its scenarios.
         let mut known = HashSet::new();
-        undefined.retain(|one: &Undefined| known.insert((one.file.clone(), one.line, one.step.clone())));
+        undefined.retain(|one: &InvalidStep| known.insert((one.file.clone(), one.line, one.step.clone())));
         if undefined.is_empty() { Ok(()) } else { Err(SuiteError::Undefined(undefined)) }
     }
 }
 
-/// The feature's file as it is shown: relative to the built-in features, or as it was given.
+/// Returns the path of the feature's file for display: relative to the built-in features, or as given.
 #[must_use]
 pub fn file(feature: &Feature) -> String {
     feature.path.as_ref().map(|p| p.display().to_string()).unwrap_or_default()
 }
 
-/// A scenario's tags and its feature's, without `@`.
+/// Returns the tags of a scenario and its feature, without `@`.
 #[must_use]
 pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
     feature.tags.iter().chain(&scenario.tags).cloned().collect()
 }
 
-/// About how many seconds a scenario takes, as its tags say: the last one that does, which stands nearest to it.
+/// Returns the approximate duration of a scenario in seconds by its tags. The last such tag counts, because the
+/// scenario's own tags come last.
 fn takes(tags: &[String]) -> Result<u32, String> {
     let usual = if tags.iter().any(|t| t == "disruptive") { USUAL_DISRUPTIVE } else { USUAL };
     let Some(time) = tags.iter().rev().find_map(|t| t.strip_prefix(TAKES)) else { return Ok(usual) };
@@ -370,52 +350,50 @@ fn takes(tags: &[String]) -> Result<u32, String> {
     seconds.ok_or_else(|| format!("tag @{TAKES}{time} says no time: write it like @{TAKES}150s"))
 }
 
-/// Whether a controller's threshold has to pass in a scenario, which takes minutes in real time.
-fn waits_out(scenario: &Scenario) -> bool {
-    scenario.steps.iter().any(|step| real_time::is_waited_out(&step.value))
+/// Returns about how many seconds a scenario takes, fast-forwarded or in real time.
+fn seconds(feature: &Feature, scenario: &Scenario, real_time: bool) -> u32 {
+    let waited = if real_time { waited_out(scenario) } else { Duration::ZERO };
+    takes(&tags(feature, scenario)).unwrap_or(USUAL) + u32::try_from(waited.as_secs()).unwrap_or(u32::MAX)
 }
 
-/// Whether a tag (without `@`) is meant as a failure code.
-#[must_use]
-pub fn is_code(tag: &str) -> bool {
-    tag.starts_with("KF-") || tag.starts_with("AR-")
+/// Returns how long a scenario waits for controllers' thresholds in real time: one threshold passes under all of its steps.
+fn waited_out(scenario: &Scenario) -> Duration {
+    scenario.steps.iter().filter_map(|step| needs(step).waits_out).max().unwrap_or_default()
 }
 
-/// Whether a scenario or its feature has a tag; it is given without `@`.
+/// True if a scenario or its feature has a tag; `tag` has no `@`.
 #[must_use]
 pub fn has_tag(feature: &Feature, scenario: &Scenario, tag: &str) -> bool {
     feature.tags.iter().chain(&scenario.tags).any(|t| t == tag)
 }
 
-/// A scenario's steps, its background's first.
+/// Returns a scenario's steps, after those of its background.
 pub(crate) fn steps<'a>(feature: &'a Feature, scenario: &'a Scenario) -> impl Iterator<Item = &'a Step> {
     feature.background.iter().flat_map(|background| &background.steps).chain(&scenario.steps)
 }
 
-/// Where the remedy begins: the first When behind the diagnosis of a failure, or, in a scenario that diagnoses none, behind a Then.
-/// A failure that takes several steps to induce has asserted something before it is there.
+/// Returns the index at which the remedy begins: the first When after the diagnosis of a failure, or, in a scenario
+/// without a diagnosis, after a Then. A failure that takes several steps to induce may have assertions before the
+/// diagnosis.
 #[must_use]
 pub fn remedy(steps: &[Step]) -> Option<usize> {
-    let is_diagnosis = |step: &Step| step.value.contains(DIAGNOSED);
-    let asserted = steps.iter().position(is_diagnosis).or_else(|| {
-        let is_then = |step: &Step| step.ty == StepType::Then;
-        steps.iter().position(is_then)
-    })?;
+    let diagnosed = steps.iter().position(|step| needs(step).role == Some(StepRole::AssertsDiagnosis));
+    let asserted = diagnosed.or_else(|| steps.iter().position(|step| step.ty == StepType::Then))?;
     let behind = steps[asserted..].iter().position(|step| step.ty == StepType::When)?;
     Some(asserted + behind)
 }
 
-/// Where a scenario is, for people: its file and line.
+/// Returns the file and line of a scenario, for people.
 fn place(feature: &Feature, scenario: &Scenario) -> String {
     format!("{}:{}", file(feature), scenario.position.line)
 }
 
-/// What a scenario needs KubeFleet to do.
+/// Returns the capabilities of KubeFleet that a scenario needs.
 ///
 /// # Errors
-/// When a tag that should say so doesn't; never for a scenario of a [`Suite`].
-pub fn needed(feature: &Feature, scenario: &Scenario) -> Result<Needed, String> {
-    Needed::of(&tags(feature, scenario))?.and_of(steps(feature, scenario))
+/// Returns an error if a tag that should name a capability doesn't; never for a scenario of a [`Suite`].
+pub fn needed(feature: &Feature, scenario: &Scenario) -> Result<CapabilityNeeds, String> {
+    CapabilityNeeds::of(&tags(feature, scenario))?.and_of(steps(feature, scenario))
 }
 
 pub(crate) fn built_in() -> Result<Vec<Feature>, SuiteError> {
@@ -428,9 +406,8 @@ fn read_dir(dir: &Path) -> Result<Vec<Feature>, SuiteError> {
     let mut files = Vec::new();
     let mut dirs = vec![dir.to_owned()];
     while let Some(dir) = dirs.pop() {
-        let read = |source| SuiteError::Read { path: dir.clone(), source };
-        for entry in std::fs::read_dir(&dir).map_err(read)? {
-            let path = entry.map_err(|source| SuiteError::Read { path: dir.clone(), source })?.path();
+        for entry in std::fs::read_dir(&dir).map_err(|source| unread(&dir, source))? {
+            let path = entry.map_err(|source| unread(&dir, source))?.path();
             if path.is_dir() {
                 dirs.push(path);
             } else if path.extension().is_some_and(|e| e == "feature") {
@@ -442,23 +419,23 @@ fn read_dir(dir: &Path) -> Result<Vec<Feature>, SuiteError> {
     files.iter().map(|f| read_file(f)).collect()
 }
 
+fn unread(path: &Path, source: std::io::Error) -> SuiteError {
+    SuiteError::Read { path: path.to_owned(), source }
+}
+
 pub(crate) fn read_file(path: &Path) -> Result<Feature, SuiteError> {
-    let failed = |source| SuiteError::Read { path: path.to_owned(), source };
-    let metadata = std::fs::metadata(path).map_err(failed)?;
+    let metadata = std::fs::metadata(path).map_err(|source| unread(path, source))?;
     if !metadata.is_file() && !metadata.is_dir() {
         return Err(SuiteError::NotAFile(path.to_owned()));
     }
-    parse(path, &std::fs::read_to_string(path).map_err(failed)?)
+    parse(path, &std::fs::read_to_string(path).map_err(|source| unread(path, source))?)
 }
 
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
-    let wrong = |place: &str, why: &str| {
-        Err(SuiteError::Syntax { place: format!("{}{place}", path.display()), why: why.to_owned() })
-    };
     // Editors on Windows begin a file with a byte order mark.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
-        return wrong("", "it is empty");
+        return Err(no_gherkin(path, "", "it is empty"));
     }
     let lines = text.lines().count();
     if lines > MOST_LINES {
@@ -468,25 +445,31 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Feature, SuiteError> {
         Ok(feature) => feature,
         Err(error) => {
             let error = error.to_string();
-            // What the parser expected comes as a set of its own rules' names, which helps nobody.
+            // The parser's message lists the names of its own rules, which don't help a user.
             let place = error.strip_prefix("Error at ").and_then(|e| e.split_once(": ")).map_or("", |(place, _)| place);
             let why = "that line, or the one before it, doesn't begin with a keyword such as Scenario, Given or Then";
-            return wrong(&format!(":{place}"), why);
+            return Err(no_gherkin(path, &format!(":{place}"), why));
         }
     };
     if let Some(rule) = feature.rules.first() {
         let place = format!(":{}", rule.position.line);
-        return wrong(&place, "rules aren't supported: write their scenarios into the feature itself");
+        let why = "rules aren't supported: write their scenarios into the feature itself";
+        return Err(no_gherkin(path, &place, why));
     }
     if feature.scenarios.is_empty() {
         let why = "it has no scenarios: lines that don't begin with a keyword are read as the feature's description";
-        return wrong("", why);
+        return Err(no_gherkin(path, "", why));
     }
     feature.path = Some(path.to_owned());
-    feature.expand_examples().or_else(|error| wrong("", &error.to_string()))
+    feature.expand_examples().map_err(|error| no_gherkin(path, "", &error.to_string()))
 }
 
-/// Numbers scenarios of the same name, which the examples of an outline have whose name has no placeholder: reports know a
+/// Reports what is wrong at a place of a file: `:LINE:COLUMN`, or nothing where that isn't known.
+fn no_gherkin(path: &Path, place: &str, why: &str) -> SuiteError {
+    SuiteError::Syntax { place: format!("{}{place}", path.display()), why: why.to_owned() }
+}
+
+/// Numbers scenarios of the same name, e.g. those of an outline without a placeholder in its name: reports identify a
 /// scenario by its file and name.
 fn number_namesakes(feature: &mut Feature) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -501,14 +484,15 @@ fn number_namesakes(feature: &mut Feature) {
     }
 }
 
-/// A tag expression, if it can be understood.
+/// Parses a tag expression.
 fn tag_expression(expression: &str) -> Result<TagOperation, SuiteError> {
-    let wrong = |why: String| SuiteError::Tags { expression: shorten(expression, MOST_QUOTED), why };
-    // The parser calls itself for each parenthesis and each `not`.
-    if expression.len() > LONGEST_EXPRESSION {
-        return Err(wrong(format!("it has {} characters, and {LONGEST_EXPRESSION} are the most", expression.len())));
-    }
-    TagOperation::from_str(expression).map_err(|error| wrong(error.to_string()))
+    // The parser recurses for each parenthesis and each `not`.
+    let parsed = if expression.len() > LONGEST_EXPRESSION {
+        Err(format!("it has {} characters, and {LONGEST_EXPRESSION} are the most", expression.len()))
+    } else {
+        TagOperation::from_str(expression).map_err(|error| error.to_string())
+    };
+    parsed.map_err(|why| SuiteError::Tags { expression: shorten(expression, MOST_QUOTED), why })
 }
 
 fn select(features: &mut [Feature], tags: Option<&str>, names: &[&String]) -> Result<(), SuiteError> {
@@ -527,7 +511,7 @@ fn select(features: &mut [Feature], tags: Option<&str>, names: &[&String]) -> Re
     Ok(())
 }
 
-/// Parts are dealt out like cards, so that neighbours in a file, which often take as long, are spread.
+/// Keeps a shard of the scenarios. Neighbours in a file, which often take equally long, go to different shards.
 fn take_shard(features: &mut [Feature], shard: Shard) {
     let mut n = 0;
     for feature in features {
@@ -542,17 +526,18 @@ fn scenario_names(features: &[Feature]) -> Vec<String> {
     features.iter().flat_map(|f| f.scenarios.iter().map(|s| s.name.clone())).collect()
 }
 
-fn empty(selection: &Selection<'_>, names: &[&String], all: &[String]) -> SuiteError {
+fn empty(selection: &ScenarioSelection<'_>, names: &[&String], all: &[String]) -> SuiteError {
     let mut what: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
     what.extend(selection.tags.map(|t| format!("--tags '{t}'")));
     what.extend(selection.features.map(|d| format!("--features {}", d.display())));
     what.extend(selection.shard.map(|s| format!("--shard {}/{}", s.index, s.of)));
     let nearest = names.first().and_then(|name| {
-        // Not Jaro-Winkler: for it, all sentences that begin alike are near to each other.
-        let likeness = |candidate: &&String| {
-            strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase())
-        };
-        all.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).filter(|c| likeness(c) > 0.5).cloned()
+        // Jaro-Winkler isn't used here, because it rates all sentences with the same beginning as similar.
+        let candidates = all.iter().map(|candidate| {
+            (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate)
+        });
+        let (likeness, nearest) = candidates.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+        (likeness > 0.5).then(|| nearest.clone())
     });
     SuiteError::Empty { what: if what.is_empty() { "this".into() } else { what.join(" ") }, nearest }
 }
@@ -565,7 +550,7 @@ mod tests {
 
     #[test]
     fn the_built_in_features_are_defined_to_the_last_step() {
-        let suite = Suite::load(&Selection::default()).expect("usable features");
+        let suite = Suite::load(&ScenarioSelection::default()).expect("usable features");
         assert!(suite.scenarios().count() > 0);
     }
 
@@ -606,7 +591,8 @@ mod tests {
         let path = dir.path().join("own.feature");
         let text = "Feature: mine\n  Scenario: one\n    Given something that nobody defined\n";
         std::fs::write(&path, text).expect("written");
-        let error = Suite::load(&Selection { select: &[path.display().to_string()], ..Selection::default() });
+        let error =
+            Suite::load(&ScenarioSelection { select: &[path.display().to_string()], ..ScenarioSelection::default() });
         let error = error.expect_err("undefined").to_string();
         assert!(error.contains("own.feature:3: Given something that nobody defined"), "{error}");
     }
@@ -618,7 +604,8 @@ mod tests {
         let step = "Given a placement \"web\" selects \"member-1\"";
         let text = format!("Feature: mine\n  @guide:work-synchronized/resolutio\n  Scenario: one\n    {step}\n");
         std::fs::write(&path, text).expect("written");
-        let error = Suite::load(&Selection { select: &[path.display().to_string()], ..Selection::default() });
+        let error =
+            Suite::load(&ScenarioSelection { select: &[path.display().to_string()], ..ScenarioSelection::default() });
         let error = error.expect_err("no such statement");
         assert!(
             error.to_string().contains("own.feature:3: tag @guide:work-synchronized/resolutio names no"),
@@ -668,7 +655,8 @@ mod tests {
         let path = dir.path().join("own.feature");
         let text = "Feature: mine\n  @needs-magic\n  Scenario: one\n    Given a member \"east\" of its own\n";
         std::fs::write(&path, text).expect("written");
-        let error = Suite::load(&Selection { select: &[path.display().to_string()], ..Selection::default() });
+        let error =
+            Suite::load(&ScenarioSelection { select: &[path.display().to_string()], ..ScenarioSelection::default() });
         let error = error.expect_err("malformed").to_string();
         assert!(
             error.contains(

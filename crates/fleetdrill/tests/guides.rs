@@ -1,14 +1,15 @@
-//! docs/guides.md, written from the guides' statements, the scenarios' tags and what was measured.
+//! docs/guides.md, generated from the guides' statements, the scenarios' tags and the measured results.
 //!
-//! `make docs` writes the page (`UPDATE_EXPECT=1`); without it this test compares.
+//! `make docs` writes the page (`UPDATE_EXPECT=1`). Without this variable the test compares the page.
 
 use std::fmt::Write as _;
 
 use expect_test::expect_file;
-use fleetdrill::guides::coverage::Showers;
-use fleetdrill::guides::{GuideCoverage, Measured, Product, guides};
+use fleetdrill::guides::coverage::ScenariosByStatement;
+use fleetdrill::guides::{GuideCoverage, MeasuredResults, Product, guides};
 use fleetdrill::output::drift;
-use fleetdrill::suite::{Selection, Suite};
+use fleetdrill::selection::ScenarioSelection;
+use fleetdrill::suite::Suite;
 
 const INTRODUCTION: &str = "\
 # The guides, statement by statement
@@ -90,8 +91,8 @@ fn no_statement_about_kubefleet_is_unreached() {
 }
 
 fn coverage() -> Vec<GuideCoverage> {
-    let suite = Suite::load(&Selection::default()).expect("usable features");
-    let showers = Showers::of_suite(&suite).expect("tags that name statements");
-    let measured = Measured::all();
+    let suite = Suite::load(&ScenarioSelection::default()).expect("usable features");
+    let showers = ScenariosByStatement::of_suite(&suite).expect("tags that name statements");
+    let measured = MeasuredResults::all();
     guides().iter().map(|guide| GuideCoverage::of(guide, &measured, &showers)).collect()
 }

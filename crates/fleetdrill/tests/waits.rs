@@ -4,30 +4,29 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use clusters::cluster::{Cluster, Role};
-use clusters::home::Home;
-use clusters::keeper::Program;
+use clusters::cluster::{Cluster, FleetRole};
+use clusters::home::FleetHome;
+use clusters::provider_spec::ProviderSpec;
+use clusters::supervisor::SupervisorProgram;
 use fleet::FleetError;
 use fleet::kinds::CONFIG_MAP;
-use fleet::observe::{Objects, Observer, Verdict, Watched};
-use fleetdrill::components;
+use fleet::observe::{Observer, Verdict, WatchSelection, WatchedObjects};
+use fleetdrill::components::FleetToolchain;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use record::{FailedWait, WaitEnd};
 use serde_json::{Value, json};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_ends_in_one_of_four_ways() {
-    let components = components::ensure(None, &components::Clusters::Local, components::Extras::default(), &|event| {
-        eprintln!("{event}");
-    })
-    .await
-    .expect("components");
+    let components = FleetToolchain::open().expect("the toolchain");
+    let (programs, _) = components.control_plane(&|event| eprintln!("{event}")).await.expect("components");
     let dir = tempfile::tempdir().expect("a directory");
-    let program = Program(PathBuf::from(env!("CARGO_BIN_EXE_fleetdrill")));
-    let home = Arc::new(Home::create(&program, &dir.path().join("waits")).await.expect("a keeper"));
-    let local = components.recipe.create(Arc::clone(&home)).await.expect("etcd");
-    let cluster = local.start_cluster("hub", Role::Hub).await.expect("an API server");
+    let program = SupervisorProgram(PathBuf::from(env!("CARGO_BIN_EXE_fleetdrill")));
+    let home = Arc::new(FleetHome::create(&program, &dir.path().join("waits")).await.expect("a supervisor"));
+    let local = ProviderSpec::Local(programs).create(Arc::clone(&home)).await.expect("etcd");
+    let cluster = local.start_cluster("hub", FleetRole::Hub).await.expect("an API server");
 
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let into = Arc::clone(&seen);
@@ -43,11 +42,11 @@ async fn a_wait_ends_in_one_of_four_ways() {
     assert!(seen.lock().expect("unpoisoned").contains(&"ConfigMap/default/held (deletion)".to_owned()));
 
     the_fleet_breaks(&home, &cluster, &observer).await;
-    home.keeper().end().await.expect("an end");
+    home.supervisor().end().await.expect("an end");
 }
 
 async fn it_holds(cluster: &Cluster, observer: &Observer) {
-    let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "first");
+    let watched = WatchSelection::one("hub", CONFIG_MAP, Some("default"), "first");
     let wait = observer.until(cluster, &watched, "it says b", LIMIT, |objects| says(objects, "first", "b"));
     let changes = async {
         create(cluster, "first", "a").await;
@@ -57,10 +56,11 @@ async fn it_holds(cluster: &Cluster, observer: &Observer) {
     assert_eq!(held.expect("it holds").objects["first"]["kind"], "ConfigMap");
 }
 
-/// An object that isn't there yet is waited for; one that was there and is gone ends the wait before its limit.
+/// A wait for an object that doesn't exist yet goes on. If the object existed and is gone, the wait ends before its
+/// limit.
 async fn it_can_no_longer_hold(cluster: &Cluster, observer: &Observer) {
-    let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "second");
-    let check = |objects: &Objects| {
+    let watched = WatchSelection::one("hub", CONFIG_MAP, Some("default"), "second");
+    let check = |objects: &WatchedObjects| {
         if objects.is_gone("second") { Verdict::Never("it is gone".into()) } else { says(objects, "second", "never") }
     };
     let (appeared, gone) = (tokio::sync::Notify::new(), CONFIG_MAP.api(&cluster.client, Some("default")));
@@ -72,17 +72,26 @@ async fn it_can_no_longer_hold(cluster: &Cluster, observer: &Observer) {
     });
     let changes = async {
         create(cluster, "second", "a").await;
-        // Deleted before it was seen, it would never have been there.
+        // Wait until the observer has seen the object: it can't notice the deletion of an object that it never saw.
         appeared.notified().await;
         gone.delete("second", &DeleteParams::default()).await.expect("deleted");
     };
     let (ended, ()) = tokio::join!(wait, changes);
-    assert!(matches!(ended, Err(FleetError::Never { why, .. }) if why == "it is gone"));
+    let failed = failed_wait(ended);
+    assert_eq!(failed.end, WaitEnd::Impossible { why: "it is gone".into() });
+}
+
+fn failed_wait<T>(ended: Result<T, FleetError>) -> FailedWait {
+    match ended {
+        Err(FleetError::Wait(wait)) => *wait,
+        Err(error) => panic!("no wait failed: {error}"),
+        Ok(_) => panic!("the wait held"),
+    }
 }
 
 async fn its_time_is_up(cluster: &Cluster, observer: &Observer) {
     create(cluster, "third", "a").await;
-    let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "third");
+    let watched = WatchSelection::one("hub", CONFIG_MAP, Some("default"), "third");
     let limit = Duration::from_secs(1);
     let ended = observer.until(cluster, &watched, "it says b", limit, |objects| says(objects, "third", "b")).await;
     let error = ended.expect_err("its time is up").to_string();
@@ -92,30 +101,30 @@ async fn its_time_is_up(cluster: &Cluster, observer: &Observer) {
 
 async fn it_stays_or_does_not(cluster: &Cluster, observer: &Observer) {
     create(cluster, "held", "a").await;
-    let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "held");
-    let check = |objects: &Objects| says(objects, "held", "a");
+    let watched = WatchSelection::one("hub", CONFIG_MAP, Some("default"), "held");
+    let check = |objects: &WatchedObjects| says(objects, "held", "a");
     observer.until(cluster, &watched, "it says a", LIMIT, check).await.expect("it says a");
     observer.stays(cluster, &watched, "it says a", Duration::from_secs(1), check).await.expect("it stays");
     let stays = observer.stays(cluster, &watched, "it says a", LIMIT, check);
     let (ended, ()) = tokio::join!(stays, change(cluster, "held", json!({"data": {"says": "b"}})));
-    assert!(matches!(ended, Err(FleetError::DidNotStay { .. })));
+    assert!(matches!(failed_wait(ended).end, WaitEnd::Changed { .. }));
 
-    // A finalizer keeps it while it is being deleted, which counts as a condition.
+    // A finalizer delays the deletion, and the pending deletion counts as a condition.
     change(cluster, "held", json!({"metadata": {"finalizers": ["fleetdrill.dev/test"]}})).await;
     let api = CONFIG_MAP.api(&cluster.client, Some("default"));
     api.delete("held", &DeleteParams::default()).await.expect("deleted");
-    let deleting = |objects: &Objects| match objects.get("held").and_then(|o| o.pointer("/metadata/deletionTimestamp"))
-    {
-        Some(_) => Verdict::Holds,
-        None => Verdict::Pending("not yet".into()),
-    };
+    let deleting =
+        |objects: &WatchedObjects| match objects.get("held").and_then(|o| o.pointer("/metadata/deletionTimestamp")) {
+            Some(_) => Verdict::Holds,
+            None => Verdict::Pending("not yet".into()),
+        };
     observer.until(cluster, &watched, "it is being deleted", LIMIT, deleting).await.expect("it is being deleted");
 }
 
-/// A watch is behind a write by a moment, in which a wait would take the past for the outcome.
+/// A watch is a moment behind a write. A wait must not mistake the state before the write for the result.
 async fn what_was_written_is_not_seen_as_it_was_before(cluster: &Cluster, observer: &Observer) {
     create(cluster, "written", "0").await;
-    let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "written");
+    let watched = WatchSelection::one("hub", CONFIG_MAP, Some("default"), "written");
     observer
         .until(cluster, &watched, "it says 0", LIMIT, |objects| says(objects, "written", "0"))
         .await
@@ -135,10 +144,10 @@ async fn what_was_written_is_not_seen_as_it_was_before(cluster: &Cluster, observ
     }
 }
 
-async fn the_fleet_breaks(home: &Home, cluster: &Cluster, observer: &Observer) {
-    let processes = home.keeper().processes().await.expect("processes");
+async fn the_fleet_breaks(home: &FleetHome, cluster: &Cluster, observer: &Observer) {
+    let processes = home.supervisor().processes().await.expect("processes");
     let etcd = processes.iter().find(|p| p.name == "etcd").and_then(|p| p.pid).expect("etcd runs");
-    let watched = Watched::one("hub", CONFIG_MAP, Some("default"), "fourth");
+    let watched = WatchSelection::one("hub", CONFIG_MAP, Some("default"), "fourth");
     let wait = observer.until(cluster, &watched, "it says b", LIMIT, |objects| says(objects, "fourth", "b"));
     let kill = tokio::process::Command::new("kill").arg("-KILL").arg(etcd.to_string()).status();
     let (ended, killed) = tokio::join!(wait, kill);
@@ -146,7 +155,7 @@ async fn the_fleet_breaks(home: &Home, cluster: &Cluster, observer: &Observer) {
     assert!(matches!(ended, Err(FleetError::Broken { exit }) if exit.name == "etcd"));
 }
 
-fn says(objects: &Objects, name: &str, what: &str) -> Verdict {
+fn says(objects: &WatchedObjects, name: &str, what: &str) -> Verdict {
     match objects.get(name).and_then(|o| o.pointer("/data/says")?.as_str()) {
         Some(says) if says == what => Verdict::Holds,
         Some(says) => Verdict::Pending(format!("it says {says}")),
@@ -158,7 +167,7 @@ async fn create(cluster: &Cluster, name: &str, says: &str) {
     let api = CONFIG_MAP.api(&cluster.client, Some("default"));
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"says": says}});
     let object = serde_json::from_value(object).expect("an object");
-    // The API server makes the namespace `default` a moment after it says that it is ready.
+    // The API server creates the namespace `default` a moment after it reports that it is ready.
     for _ in 0..600 {
         match api.create(&PostParams::default(), &object).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => {

@@ -1,41 +1,40 @@
-//! The image of clusters: the toolchain's programs, and fleetdrill as what starts them.
+//! Image of the clusters' containers: the toolchain's programs, and fleetdrill, which starts them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::inside;
+use super::container_main;
 use crate::error::ClusterError;
-use crate::images::{DOCKER, SHORT};
-use crate::keeper::Program;
-use crate::local::{PodPrograms, Programs};
-use crate::outside::Outside;
+use crate::external_program::{DOCKER, ExternalProgram, SHORT};
+use crate::local::{ControlPlanePrograms, PodPrograms};
+use crate::supervisor::SupervisorProgram;
 
-/// How long Docker may take to make the image, of some 300 MB.
+/// Time limit for the build of the image, which has some 300 MB.
 const BUILD_LIMIT: Duration = Duration::from_secs(300);
 
-/// The image's name.
+/// Name of the image.
 const IMAGE: &str = "fleetdrill.dev/cluster";
 
-/// The label that says what it was made of.
+/// Label with a fingerprint of the image's contents.
 const CONTENTS_LABEL: &str = "fleetdrill.dev/contents";
 
-/// What the image of clusters is made of.
+/// Contents of the clusters' image.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Contents {
-    /// The control plane's programs.
-    pub programs: Programs,
-    /// What pods need.
+pub struct ClusterImageContents {
+    /// Programs of the control plane.
+    pub programs: ControlPlanePrograms,
+    /// Programs that pods need.
     pub pods: PodPrograms,
-    /// Kubernetes's version, which is the image's.
+    /// Version of Kubernetes, which is the image's tag.
     pub version: String,
 }
 
-impl Contents {
-    /// Sees that Docker has the image of these programs, and gives its id.
+impl ClusterImageContents {
+    /// Makes sure that Docker has the image of these programs, and returns the image's id.
     pub(super) async fn image(&self) -> Result<String, ClusterError> {
-        let this = Program::this()?.0;
+        let this = SupervisorProgram::this()?.0;
         let files = self.files(&this);
         let contents = fingerprint(&files)?;
         let name = format!("{IMAGE}:{}", self.version);
@@ -47,16 +46,16 @@ impl Contents {
         }
         let libraries = libraries(&this).await?;
         let context = tokio::task::spawn_blocking(move || context(&files, &libraries));
-        let context = context.await.map_err(|e| ClusterError::Keeper(e.to_string()))??;
+        let context = context.await.map_err(|e| ClusterError::Supervisor(e.to_string()))??;
         let (label, path) = (format!("{CONTENTS_LABEL}={contents}"), context.path().display().to_string());
         let id = DOCKER.run(["build", "--quiet", "--label", &label, "--tag", &name, &path], BUILD_LIMIT).await?;
-        // The one before is nobody's any more, unless a fleet has it.
+        // The previous image has lost its name. Remove it, unless a fleet uses it.
         let stale = format!("label={CONTENTS_LABEL}");
         let _ = DOCKER.run(["image", "prune", "--force", "--filter", &stale], SHORT).await;
         Ok(id.trim().to_owned())
     }
 
-    /// The programs, by their names in the image. The one that changes most comes last.
+    /// Returns the programs by their names in the image. The program that changes most often comes last.
     fn files(&self, this: &Path) -> Vec<(String, PathBuf)> {
         let Self { programs, pods, version: _ } = self;
         let named = [
@@ -65,13 +64,13 @@ impl Contents {
             ("kube-controller-manager", &programs.controller_manager),
             ("kube-scheduler", &pods.scheduler),
             ("kwok", &pods.kwok),
-            (inside::PROGRAM.trim_start_matches('/'), this),
+            (container_main::PROGRAM.trim_start_matches('/'), this),
         ];
         named.map(|(name, path)| (name.to_owned(), path.to_owned())).to_vec()
     }
 }
 
-/// What tells these files from others, without reading them.
+/// Returns a fingerprint of the files' names, paths, sizes and times. The files aren't read.
 fn fingerprint(files: &[(String, PathBuf)]) -> Result<String, ClusterError> {
     let mut hasher = blake3::Hasher::new();
     for (name, path) in files {
@@ -81,43 +80,47 @@ fn fingerprint(files: &[(String, PathBuf)]) -> Result<String, ClusterError> {
     Ok(hasher.finalize().to_hex()[..16].to_owned())
 }
 
-/// The shared libraries that a program needs, of which an image from scratch has none; none where it is a static one.
+/// Returns the shared libraries that a program needs, because an image from scratch has none; empty for a static
+/// program.
 async fn libraries(program: &Path) -> Result<Vec<PathBuf>, ClusterError> {
-    match Outside("ldd").run([program], SHORT).await {
+    match ExternalProgram("ldd").run([program], SHORT).await {
         Ok(listed) => Ok(parse_libraries(&listed)),
-        // It says so of what needs none.
+        // `ldd` ends with an error for a static program.
         Err(ClusterError::Outside { said, .. }) if said.contains("not a dynamic executable") => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
 
-/// The paths in what `ldd` prints: `libc.so.6 => /lib/libc.so.6 (0x1)`, `/lib64/ld-linux-x86-64.so.2 (0x1)`.
+/// Returns the paths in the output of `ldd`: `libc.so.6 => /lib/libc.so.6 (0x1)`, `/lib64/ld-linux-x86-64.so.2 (0x1)`.
 fn parse_libraries(listed: &str) -> Vec<PathBuf> {
-    let path = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().take_while(|word| !word.starts_with('(')).collect();
-        words.last().filter(|word| word.starts_with('/')).map(PathBuf::from)
-    };
-    listed.lines().filter_map(path).collect()
+    listed.lines().filter_map(library_path).collect()
 }
 
-/// The directory of which Docker makes the image.
+fn library_path(line: &str) -> Option<PathBuf> {
+    let path = line.split_whitespace().take_while(|word| !word.starts_with('(')).last()?;
+    path.starts_with('/').then(|| path.into())
+}
+
+/// Copies a file, and makes the directory that it goes to.
+fn copy_file(from: &Path, to: &Path) -> Result<(), ClusterError> {
+    to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(ClusterError::io("make", to))?;
+    std::fs::copy(from, to).map(drop).map_err(ClusterError::io("copy", from))
+}
+
+/// Creates the directory from which Docker builds the image.
 fn context(files: &[(String, PathBuf)], libraries: &[PathBuf]) -> Result<tempfile::TempDir, ClusterError> {
     let dir = tempfile::tempdir().map_err(ClusterError::io("make", &std::env::temp_dir()))?;
-    let copy = |from: &Path, to: &Path| {
-        to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(ClusterError::io("make", to))?;
-        std::fs::copy(from, to).map(drop).map_err(ClusterError::io("copy", from))
-    };
     let mut dockerfile = vec!["FROM scratch".to_owned()];
     for (name, path) in files {
-        copy(path, &dir.path().join(name))?;
+        copy_file(path, &dir.path().join(name))?;
         dockerfile.push(format!("COPY {name} /{name}"));
     }
     for library in libraries {
         let inside = Path::new("libraries").join(library.strip_prefix("/").unwrap_or(library));
-        copy(library, &dir.path().join(&inside))?;
+        copy_file(library, &dir.path().join(&inside))?;
         dockerfile.push(format!("COPY {} {}", inside.display(), library.display()));
     }
-    let (program, command) = (inside::PROGRAM, inside::COMMAND);
+    let (program, command) = (container_main::PROGRAM, container_main::COMMAND);
     dockerfile.push(format!("USER 65532:65532\nENTRYPOINT [\"{program}\", \"{command}\"]\n"));
     let file = dir.path().join("Dockerfile");
     std::fs::write(&file, dockerfile.join("\n")).map_err(ClusterError::io("write", &file))?;

@@ -1,15 +1,16 @@
-//! Clusters in Docker: each in one ordinary container without privileges, KubeFleet's agents in containers beside them.
+//! Clusters in Docker: each cluster, and each of KubeFleet's agents, runs in an ordinary container without privileges.
 //!
-//! A container runs etcd, kube-apiserver, kube-controller-manager and, for pods, kube-scheduler and KWOK: the same programs with the
-//! same flags as on this machine (`control_plane.rs`), of an image that is made of them (`image.rs`). Containers are started by
-//! testcontainers, on a network of the fleet's own; their API servers are published on 127.0.0.1. `docker logs --follow` of each is a
-//! process of the fleet's keeper: what they log and that they have ended is known as of processes here.
+//! A cluster's container runs etcd, kube-apiserver, kube-controller-manager and, for pods, kube-scheduler and KWOK: the
+//! same programs with the same flags as on this machine (`control_plane.rs`), in an image that is built from them
+//! (`image.rs`). testcontainers starts the containers on the fleet's own network; API servers are published on
+//! 127.0.0.1. The fleet's supervisor runs `docker logs --follow` as a process for each container, so that it has the
+//! log of each container and notices its end.
 //!
-//! Containers and network carry the fleet's directory as a label. The keeper removes them at its end; [`sweep`] finds what a keeper
-//! that was killed has left.
+//! Containers and networks have the fleet's directory as a label. The supervisor removes them when the fleet ends;
+//! [`sweep`] removes those that a killed supervisor has left.
 
+mod container_main;
 mod image;
-mod inside;
 
 use std::collections::HashMap;
 use std::fs::Permissions;
@@ -28,147 +29,162 @@ use testcontainers::{
 };
 use tokio::sync::{Mutex, OnceCell};
 
-pub use self::image::Contents;
-pub use self::inside::run as run_inside;
-use crate::cluster::{Cluster, Role};
-use crate::control_plane::{self, Site};
+pub use self::container_main::run as run_inside;
+pub use self::image::ClusterImageContents;
+use crate::ability::ProviderAbility;
+use crate::agents::{Agent, AgentImageSource, AgentImages};
+use crate::cluster::{Cluster, FleetRole};
+use crate::control_plane::{self, ControlPlaneLocation};
+use crate::docker_images::split;
 use crate::error::ClusterError;
-use crate::home::Home;
-use crate::images::{DOCKER, Images, Ready, SHORT, split};
-use crate::keeper::protocol::{Farewell, ProcessSpec};
+use crate::external_program::{DOCKER, SHORT};
+use crate::home::FleetHome;
 use crate::local::PodPrograms;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
-use crate::provider::{Ability, Agent, Provider};
+use crate::provider::Provider;
 use crate::state_dir;
+use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
 
-/// How long a container may take to start, without its image.
+/// Time limit for a container to start, without the time for its image.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
-/// The label with the fleet's directory, on all that is a fleet's.
+/// Label with the fleet's directory, on all objects of a fleet.
 const FLEET_LABEL: &str = "fleetdrill.dev/fleet";
 
-/// The label with a container's name in its fleet.
+/// Label with a container's name in its fleet.
 const NAME_LABEL: &str = "fleetdrill.dev/name";
 
-/// The port of an API server in its container.
+/// Port of an API server in its container.
 const API_PORT: u16 = 6443;
 
-/// etcd's port for peers in a cluster's container, and KWOK's for logs.
+/// Port of etcd for peers in a cluster's container.
 const PEER_PORT: u16 = 2380;
-/// As [`PEER_PORT`].
+/// Port of KWOK for logs in a cluster's container.
 const KUBELET_PORT: u16 = 10250;
 
-/// Where a cluster's container has its data, in memory, and where containers have their files.
-const DATA: &str = "/data";
-/// As [`DATA`].
+/// Directory of a container's files.
 const FILES: &str = "/fleet";
 
-/// What a cluster's container runs from its start on, and what is started in it later: lists of processes among its files.
+/// File in [`FILES`] with the list of processes that a cluster's container starts first.
 const CONTROL_PLANE: &str = "control-plane.json";
-/// As [`CONTROL_PLANE`].
+/// File in [`FILES`] with the list of controllers, which are started later.
 const CONTROLLERS: &str = "controllers.json";
-/// As [`CONTROL_PLANE`].
+/// File in [`FILES`] with the list of processes for pods, which are started later.
 const PODS: &str = "pods.json";
 
-/// A container's name is its host name on the network, which has 63 characters at most.
+/// Maximum length of a container's name, which is its host name on the network.
 const LONGEST: usize = 63;
 
-/// How clusters are made.
+/// Setup of a fleet's clusters in Docker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Setup {
-    /// What the clusters' image is made of.
-    pub contents: Contents,
+pub struct DockerSetup {
+    /// Contents of the clusters' image.
+    pub contents: ClusterImageContents,
     /// The agents' images.
-    pub images: Images,
+    pub images: AgentImageSource,
 }
 
-/// The clusters of one fleet.
-pub struct InDocker {
-    home: Arc<Home>,
-    setup: Setup,
-    images: Ready,
+/// Provider of clusters in Docker, for one fleet.
+pub struct DockerProvider {
+    home: Arc<FleetHome>,
+    setup: DockerSetup,
+    images: AgentImages,
     image: OnceCell<String>,
     pods: Mutex<()>,
 }
 
-/// What a fleet in Docker can do.
+/// Returns true if a fleet in Docker has this ability.
 #[must_use]
-pub fn can(ability: Ability) -> bool {
-    // Its hub's API server can't reach a webhook on this machine.
-    ability != Ability::RunArgoCd
+pub fn can(ability: ProviderAbility) -> bool {
+    // The hub's API server can't reach a webhook on this machine.
+    ability != ProviderAbility::RunArgoCd
 }
 
-/// Sees that Docker is there.
+/// Checks that Docker is there.
 ///
 /// # Errors
-/// When it isn't, or doesn't answer.
+/// Returns an error if Docker isn't there, or doesn't answer.
 pub async fn check() -> Result<(), ClusterError> {
     DOCKER.run(["version", "--format", "{{.Server.Version}}"], SHORT).await.map(drop)
 }
 
-/// Removes the containers and networks of fleets that are no more: their keepers were killed before they could. Gives the names of
-/// the containers. What fleetdrill didn't make is left alone, and so is what belongs to fleets that are up.
+/// Removes the containers and networks of fleets whose supervisor was killed, and returns the containers' names.
+/// Objects that fleetdrill didn't create are left alone, and so are those of running fleets.
 ///
 /// # Errors
-/// When Docker doesn't answer, or one can't be removed.
+/// Returns an error if Docker doesn't answer, or an object can't be removed.
 pub async fn sweep() -> Result<Vec<String>, ClusterError> {
     let root = state_dir::root()?;
-    let is_dead = |dir: &str| Path::new(dir).parent() == Some(&root) && !state_dir::is_alive(Path::new(dir));
-    let dead = async |objects: [&str; 2], name: &str| {
-        let (filter, label) = (format!("label={FLEET_LABEL}"), format!("{{{{.Label \"{FLEET_LABEL}\"}}}}"));
-        let format = format!("{{{{.{name}}}}}\t{label}");
-        let listed = DOCKER.run([objects[0], objects[1], "--filter", &filter, "--format", &format], SHORT).await?;
-        let dead = listed.lines().filter_map(|line| line.split_once('\t')).filter(|(_, dir)| is_dead(dir));
-        Ok::<_, ClusterError>(dead.map(|(name, _)| name.to_owned()).collect::<Vec<_>>())
-    };
-    let containers = dead(["ps", "--all"], "Names").await?;
+    let containers = leftovers(&root, ["ps", "--all"], "Names").await?;
     for container in &containers {
         remove(container).await?;
     }
-    for network in dead(["network", "ls"], "Name").await? {
+    for network in leftovers(&root, ["network", "ls"], "Name").await? {
         DOCKER.run(["network", "rm", &network], SHORT).await?;
     }
     Ok(containers)
+}
+
+/// Lists the containers or networks of fleets in `root` that are no more, by the field with their names.
+async fn leftovers(root: &Path, list: [&str; 2], name: &str) -> Result<Vec<String>, ClusterError> {
+    let (filter, label) = (format!("label={FLEET_LABEL}"), format!("{{{{.Label \"{FLEET_LABEL}\"}}}}"));
+    let format = format!("{{{{.{name}}}}}\t{label}");
+    let listed = DOCKER.run([list[0], list[1], "--filter", &filter, "--format", &format], SHORT).await?;
+    let named = listed.lines().filter_map(|line| line.split_once('\t'));
+    let dead = named.filter(|(_, dir)| {
+        let dir = Path::new(dir);
+        dir.parent() == Some(root) && !state_dir::is_alive(dir)
+    });
+    Ok(dead.map(|(name, _)| name.to_owned()).collect())
 }
 
 async fn remove(container: &str) -> Result<(), ClusterError> {
     DOCKER.run(["rm", "--force", "--volumes", container], SHORT).await.map(drop)
 }
 
-/// What the keeper does at its end: it removes the fleet's containers and, when none is left, their network.
-fn farewell(dir: &str, network: &str) -> Farewell {
-    // A network of somebody else's may have the name.
+/// Path of a program in a cluster's container.
+fn in_root(program: &str) -> PathBuf {
+    Path::new("/").join(program)
+}
+
+/// Returns the shutdown hook that removes the fleet's containers and, when none is left, their network.
+fn shutdown_hook(dir: &str, network: &str) -> ShutdownHook {
+    // Select by label, because somebody else's network may have the same name.
     const SCRIPT: &str = "docker ps --all --quiet --filter \"label=$1\" | xargs -r docker rm --force --volumes\n\
                           docker network ls --quiet --filter \"label=$1\" | xargs -r docker network rm";
     const LEFT: &str = "docker ps --all --quiet --filter \"label=$1\"; docker network ls --quiet --filter \"label=$1\"";
     let label = format!("{FLEET_LABEL}={dir}");
-    let shell = |script: &str| ["sh", "-c", script, "sh", &label].map(str::to_owned).to_vec();
-    Farewell { name: network.to_owned(), command: shell(SCRIPT), left: shell(LEFT) }
+    ShutdownHook { name: network.to_owned(), command: shell(SCRIPT, &label), left: shell(LEFT, &label) }
 }
 
-impl InDocker {
-    /// Makes the network of a new fleet.
+/// Command that runs a shell script with one argument.
+fn shell(script: &str, argument: &str) -> Vec<String> {
+    ["sh", "-c", script, "sh", argument].map(str::to_owned).to_vec()
+}
+
+impl DockerProvider {
+    /// Creates the network of a new fleet.
     ///
     /// # Errors
-    /// When Docker can't make it.
-    pub async fn create(home: Arc<Home>, setup: Setup) -> Result<Self, ClusterError> {
+    /// Returns an error if Docker can't create the network.
+    pub async fn create(home: Arc<FleetHome>, setup: DockerSetup) -> Result<Self, ClusterError> {
         let made = Self::open(home, setup);
         let (network, dir) = (made.network(), made.home.dir().display().to_string());
         let label = format!("{FLEET_LABEL}={dir}");
         made.remove_what_another_left(&label).await?;
-        made.home.keeper().at_end(farewell(&dir, &network)).await?;
+        made.home.supervisor().at_end(shutdown_hook(&dir, &network)).await?;
         DOCKER.run(["network", "create", "--label", &label, &network], SHORT).await?;
         Ok(made)
     }
 
-    /// The clusters of a fleet that is up.
+    /// Creates the provider for a running fleet.
     #[must_use]
-    pub fn open(home: Arc<Home>, setup: Setup) -> Self {
-        let images = Ready::new(setup.images.clone());
+    pub fn open(home: Arc<FleetHome>, setup: DockerSetup) -> Self {
+        let images = AgentImages::new(setup.images.clone());
         Self { home, setup, images, image: OnceCell::new(), pods: Mutex::default() }
     }
 
-    /// Removes what a fleet left that was in the same directory, and whose keeper was killed.
+    /// Removes what an earlier fleet in the same directory has left because its supervisor was killed.
     async fn remove_what_another_left(&self, label: &str) -> Result<(), ClusterError> {
         let filter = format!("label={label}");
         let list = ["--quiet", "--filter", &filter];
@@ -181,25 +197,30 @@ impl InDocker {
         Ok(())
     }
 
-    /// The fleet's network.
+    /// Name of the fleet's network.
     fn network(&self) -> String {
         let fleet = self.home.dir().file_name().unwrap_or_default().to_string_lossy();
         format!("fleetdrill-{fleet}")
     }
 
-    /// What Docker calls a container of the fleet's.
+    /// Name of one of the fleet's containers in Docker.
     fn container_name(&self, name: &str) -> String {
         format!("{}-{name}", self.network())
     }
 
-    /// The address of a cluster's API server on the fleet's network.
+    /// Address of a cluster's API server on the fleet's network.
     fn inner_server(&self, cluster: &str) -> String {
         format!("https://{}:{API_PORT}", self.container_name(cluster))
     }
 
-    /// A container of this image, as all of the fleet's are: without privileges, on its network, gone with the fleet and not with
-    /// whoever has started it.
-    fn request(&self, name: &str, image: &str, files: Files) -> Result<ContainerRequest<GenericImage>, ClusterError> {
+    /// Creates the request for a container of the fleet, without privileges and on the fleet's network. The container
+    /// ends with the fleet, not with the process that has started it.
+    fn request(
+        &self,
+        name: &str,
+        image: &str,
+        files: ContainerFiles,
+    ) -> Result<ContainerRequest<GenericImage>, ClusterError> {
         let container = self.container_name(name);
         if container.len() > LONGEST {
             return Err(ClusterError::BadName(container));
@@ -215,25 +236,25 @@ impl InDocker {
             .with_startup_timeout(START_LIMIT)
             .with_reuse(ReuseDirective::Always);
         for (path, contents) in files.0 {
-            // Its process is nobody's, here and there.
+            // World-readable, because the container's process runs as an unprivileged user id that owns no files.
             request =
                 request.with_copy_to(CopyTargetOptions::new(path.display().to_string()).with_mode(0o444), contents);
         }
         Ok(request)
     }
 
-    /// Starts a container and lets the keeper follow what it logs.
+    /// Starts a container and makes the supervisor follow the container's log.
     async fn start(
         &self,
         name: &str,
         request: ContainerRequest<GenericImage>,
     ) -> Result<ContainerAsync<GenericImage>, ClusterError> {
         let started = request.start().await.map_err(|error| not_started(&self.container_name(name), error))?;
-        self.home.keeper().start(self.follow(name)).await?;
+        self.home.supervisor().start(self.follow(name)).await?;
         Ok(started)
     }
 
-    /// The process that has a container's log, and ends with the container.
+    /// Specification of the process that follows a container's log and ends with the container.
     fn follow(&self, name: &str) -> ProcessSpec {
         let of_docker = std::env::vars().filter(|(key, _)| key.starts_with("DOCKER_"));
         let mut env: HashMap<String, String> = of_docker.collect();
@@ -249,33 +270,32 @@ impl InDocker {
         }
     }
 
-    /// The image of clusters.
+    /// Id of the clusters' image, which is built if Docker doesn't have it.
     async fn cluster_image(&self) -> Result<&str, ClusterError> {
         self.image.get_or_try_init(|| self.setup.contents.image()).await.map(String::as_str)
     }
 
-    /// What a cluster's container has in [`FILES`].
-    fn cluster_files(&self, name: &str, role: Role) -> Result<Files, ClusterError> {
+    /// Returns the files that a cluster's container has in [`FILES`].
+    fn cluster_files(&self, name: &str, role: FleetRole) -> Result<ContainerFiles, ClusterError> {
         let (pki, dir) = (self.home.pki(), self.home.dir());
-        let mut site = Site::container(Path::new(DATA), Path::new(FILES));
-        let inside = |program: &str| PathBuf::from("/").join(program);
+        let mut site = ControlPlaneLocation::container(Path::new(container_main::DATA), Path::new(FILES));
         let server = format!("https://127.0.0.1:{API_PORT}");
         let container = self.container_name(name);
 
         let known_as = (Some(container.as_str()), API_PORT);
         let control_plane = [
-            control_plane::etcd(&inside("etcd"), &mut site, pki, PEER_PORT)?,
-            control_plane::apiserver(&inside("kube-apiserver"), (name, role), &mut site, pki, known_as)?,
+            control_plane::etcd(&in_root("etcd"), &mut site, pki, PEER_PORT)?,
+            control_plane::apiserver(&in_root("kube-apiserver"), (name, role), &mut site, pki, known_as)?,
         ];
         let (kubeconfig, _) = self.home.manager(name, &server)?;
         let kubeconfig = site.file(&kubeconfig);
-        let manager = inside("kube-controller-manager");
+        let manager = in_root("kube-controller-manager");
         let controllers = [control_plane::controller_manager(&manager, (name, role), &kubeconfig)];
-        let mut files = Files::default();
+        let mut files = ContainerFiles::default();
         files.processes(CONTROL_PLANE, &control_plane);
         files.processes(CONTROLLERS, &controllers);
 
-        if role == Role::Member {
+        if role == FleetRole::Member {
             let pair = pki.client(&format!("{name}-scheduler"), "system:kube-scheduler", None)?;
             let (scheduler, _) = self.home.access(name, &server, "scheduler", pair)?;
             let scheduler = site.file(&scheduler);
@@ -285,8 +305,8 @@ impl InDocker {
             let kwok = site.file(&kwok);
             let serving = (KUBELET_PORT, &pki.server(&format!("{name}-kubelet"))?);
             let pods = [
-                pods::scheduler(&inside(SCHEDULER), name, &scheduler),
-                pods::kwok(&inside(KWOK), name, (&kwok, &config), &mut site, serving),
+                pods::scheduler(&in_root(SCHEDULER), name, &scheduler),
+                pods::kwok(&in_root(KWOK), name, (&kwok, &config), &mut site, serving),
             ];
             files.processes(PODS, &pods);
         }
@@ -296,15 +316,18 @@ impl InDocker {
         Ok(files)
     }
 
-    /// Starts processes in a cluster's container that runs.
+    /// Starts a list of processes in a cluster's running container.
     async fn start_inside(&self, cluster: &str, processes: &str) -> Result<(), ClusterError> {
         let (container, list) = (self.container_name(cluster), format!("{FILES}/{processes}"));
-        DOCKER.run(["exec", "--detach", &container, inside::PROGRAM, inside::COMMAND, &list], SHORT).await.map(drop)
+        DOCKER
+            .run(["exec", "--detach", &container, container_main::PROGRAM, container_main::COMMAND, &list], SHORT)
+            .await
+            .map(drop)
     }
 
     async fn run_agent(&self, agent: &Agent) -> Result<(), ClusterError> {
         let image = self.images.image(agent).await?;
-        let mut files = Files::default();
+        let mut files = ContainerFiles::default();
         let (cluster, pki) = (&agent.cluster.name, self.home.pki());
         let pair = pki.client(&format!("{}-user", agent.name), "fleetdrill", Some("system:masters"))?;
         let (kubeconfig, _) = self.home.access(cluster, &self.inner_server(cluster), "agent", pair)?;
@@ -326,11 +349,11 @@ impl InDocker {
     }
 }
 
-/// Files of a container: their paths there, and what is in them.
+/// Files for a container: path in the container, and contents.
 #[derive(Default)]
-struct Files(Vec<(PathBuf, Vec<u8>)>);
+struct ContainerFiles(Vec<(PathBuf, Vec<u8>)>);
 
-impl Files {
+impl ContainerFiles {
     fn copy(&mut self, there: PathBuf, here: &Path) -> Result<(), ClusterError> {
         let contents = std::fs::read(here).map_err(ClusterError::io("read", here))?;
         self.0.push((there, contents));
@@ -346,37 +369,39 @@ fn not_started(container: &str, error: TestcontainersError) -> ClusterError {
     ClusterError::Container { container: container.to_owned(), source: Box::new(error) }
 }
 
-/// A cluster's container gets its data in memory, its API server on loopback, and, where it is a member's, less of the processors.
-fn of_cluster(role: Role) -> impl Fn(&mut HostConfig) + Send + Sync + 'static {
+/// Returns a modifier for a cluster's container: the API server is published on loopback only, and a member gets a
+/// lower share of the processors.
+fn of_cluster(role: FleetRole) -> impl Fn(&mut HostConfig) + Send + Sync + 'static {
     move |config| {
         let loopback = PortBinding { host_ip: Some("127.0.0.1".into()), host_port: None };
         config.publish_all_ports = None;
         config.port_bindings = Some([(format!("{API_PORT}/tcp"), Some(vec![loopback]))].into());
-        config.cpu_shares = (role == Role::Member).then_some(MEMBER_SHARES);
+        config.cpu_shares = (role == FleetRole::Member).then_some(MEMBER_SHARES);
     }
 }
 
-/// A member's share of the processors, where a hub has Docker's 1024: about what its niceness gives it on this machine.
+/// CPU shares of a member's container; a hub's has Docker's default of 1024. A member's niceness gives about the same
+/// share to local processes.
 const MEMBER_SHARES: i64 = 128;
 
 #[async_trait]
-impl Provider for InDocker {
+impl Provider for DockerProvider {
     fn name(&self) -> &'static str {
         "docker"
     }
 
-    fn can(&self, ability: Ability) -> bool {
+    fn can(&self, ability: ProviderAbility) -> bool {
         can(ability)
     }
 
-    async fn start_cluster(&self, name: &str, role: Role) -> Result<Cluster, ClusterError> {
+    async fn start_cluster(&self, name: &str, role: FleetRole) -> Result<Cluster, ClusterError> {
         state_dir::check_name(name)?;
         let image = self.cluster_image().await?;
         let request = self
             .request(name, image, self.cluster_files(name, role)?)?
             .with_cmd([format!("{FILES}/{CONTROL_PLANE}")])
             .with_mapped_port(0, API_PORT.tcp())
-            .with_mount(Mount::tmpfs_mount(DATA).with_mode(0o1777))
+            .with_mount(Mount::tmpfs_mount(container_main::DATA).with_mode(0o1777))
             .with_host_config_modifier(of_cluster(role));
         let container = self.start(name, request).await?;
         let port = container.get_host_port_ipv4(API_PORT.tcp()).await;
@@ -386,7 +411,7 @@ impl Provider for InDocker {
         Ok(Cluster { inner_server: self.inner_server(name), ..cluster })
     }
 
-    async fn start_controllers(&self, cluster: &Cluster, _: Role) -> Result<(), ClusterError> {
+    async fn start_controllers(&self, cluster: &Cluster, _: FleetRole) -> Result<(), ClusterError> {
         self.start_inside(&cluster.name, CONTROLLERS).await
     }
 
@@ -395,12 +420,12 @@ impl Provider for InDocker {
     }
 
     async fn stop_cluster(&self, name: &str) -> Result<(), ClusterError> {
-        self.home.keeper().remove(name).await?;
+        self.home.supervisor().remove(name).await?;
         remove(&self.container_name(name)).await
     }
 
     async fn start_pods(&self, cluster: &Cluster, _: Option<&PodPrograms>) -> Result<(), ClusterError> {
-        // Scenarios that share a member ask for its pods at the same time.
+        // Scenarios that share a member may ask for its pods at the same time.
         let _turn = self.pods.lock().await;
         pods::prepare(cluster).await?;
         let container = self.container_name(&cluster.name);
@@ -416,19 +441,21 @@ impl Provider for InDocker {
     }
 
     async fn stop_agent(&self, name: &str) -> Result<(), ClusterError> {
-        // Before it ends: an end that nobody asked for would be the fleet's.
-        self.home.keeper().stop(name).await?;
+        // Stop following the container's log first. Otherwise the supervisor would report the end of the container as a
+        // crash, and the fleet would count as broken.
+        self.home.supervisor().stop(name).await?;
         DOCKER.run(["stop", "--time", "0", &self.container_name(name)], SHORT).await.map(drop)
     }
 
     async fn start_agent_again(&self, name: &str) -> Result<(), ClusterError> {
         let since = jiff::Timestamp::now().to_string();
         DOCKER.run(["start", &self.container_name(name)], SHORT).await?;
-        self.home.keeper().start_again_with(name, &["--since".into(), since]).await
+        self.home.supervisor().start_again_with(name, &["--since".into(), since]).await
     }
 
     async fn hand_over_token(&self, name: &str, token: &Path) -> Result<(), ClusterError> {
-        // Docker copies owner and rights as well, and the agent is nobody of this machine's.
+        // `docker cp` keeps owner and mode, and the agent runs as a user id that is unknown here, so the copy has to be
+        // world-readable.
         let readable = tempfile::NamedTempFile::new_in(self.home.dir());
         let readable = readable.map_err(ClusterError::io("make a file in", self.home.dir()))?;
         std::fs::copy(token, readable.path())
@@ -451,12 +478,12 @@ impl Provider for InDocker {
     }
 
     async fn remove_agent(&self, name: &str) -> Result<(), ClusterError> {
-        self.home.keeper().remove(name).await?;
+        self.home.supervisor().remove(name).await?;
         remove(&self.container_name(name)).await
     }
 
     async fn agent_log(&self, name: &str) -> Result<String, ClusterError> {
-        self.home.keeper().read_log(name).await
+        self.home.supervisor().read_log(name).await
     }
 }
 
@@ -466,9 +493,9 @@ mod tests {
 
     #[test]
     fn at_its_end_a_fleet_takes_its_own_containers_with_it_and_no_others() {
-        let farewell = farewell("/state/run-abcd", "fleetdrill-run-abcd");
-        assert_eq!(farewell.command[4..], ["fleetdrill.dev/fleet=/state/run-abcd"]);
-        assert!(farewell.command[2].contains("--filter \"label=$1\" | xargs -r docker rm"), "{farewell:?}");
-        assert_eq!(farewell.left[4..], farewell.command[4..]);
+        let shutdown_hook = shutdown_hook("/state/run-abcd", "fleetdrill-run-abcd");
+        assert_eq!(shutdown_hook.command[4..], ["fleetdrill.dev/fleet=/state/run-abcd"]);
+        assert!(shutdown_hook.command[2].contains("--filter \"label=$1\" | xargs -r docker rm"), "{shutdown_hook:?}");
+        assert_eq!(shutdown_hook.left[4..], shutdown_hook.command[4..]);
     }
 }

@@ -1,45 +1,50 @@
-//! Why a placement's objects aren't applied on a member: what the member's agent says of each of them.
+//! Objects of a placement that aren't applied on a member, and the reasons that the member agent reports.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use jiff::SignedDuration;
+use record::{ConditionPlace, ObjectPath};
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::draft::{Draft, Topic};
-use super::fleet::{Fleet, PlacedOn, Placement, full_name};
+use super::code::RuleCode;
+use super::draft::{AffectedPart, FindingDraft};
+use super::evidence_source::EvidenceSource;
+use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
 use super::kubectl;
-use super::quote::Quote;
+use super::pattern::pattern_of_any_case;
+use crate::object::text_field;
 use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, conditions};
 
-/// For how long applying may fail without being a failure, where the reason may pass: a namespace may come a moment later.
-const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
+/// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace may be
+/// created a moment later.
+const TRANSIENT_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
-pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
-        for on in placement.clusters() {
-            let Some(applied) = on.condition("Applied").filter(|c| c.status == "False") else { continue };
-            drafts.extend(not_applied(fleet, placement, on, &applied));
+        for status in placement.clusters() {
+            let Some(applied) = status.condition("Applied").filter(|c| c.status == "False") else { continue };
+            drafts.extend(not_applied(fleet, placement, status, &applied));
         }
     }
     drafts
 }
 
-/// An object that isn't applied, as the placement lists it.
-struct Failed<'a> {
-    /// Its entry in failedPlacements.
+/// Object that isn't applied, as the placement's status lists it.
+struct FailedObject<'a> {
+    /// Entry of the object in failedPlacements.
     value: &'a Value,
     condition: Condition,
 }
 
-impl Failed<'_> {
+impl FailedObject<'_> {
     fn text(&self, field: &str) -> &str {
-        self.value.get(field).and_then(Value::as_str).unwrap_or_default()
+        text_field(self.value, field)
     }
 
-    /// `Kind name` or `Kind namespace/name`.
+    /// Kind and name: `Kind name` or `Kind namespace/name`.
     fn object(&self) -> String {
         format!("{} {}", self.text("kind"), full_name(self.namespace(), self.text("name")))
     }
@@ -48,93 +53,107 @@ impl Failed<'_> {
         Some(self.text("namespace")).filter(|n| !n.is_empty())
     }
 
-    /// The words by which kubectl finds it.
+    /// Part of the placement that lists the object.
+    fn place(&self, member: &str) -> ConditionPlace {
+        let resource = ObjectPath::new(self.text("kind"), self.namespace(), self.text("name"));
+        ConditionPlace::FailedPlacement { member: member.to_owned(), resource, envelope: None }
+    }
+
+    /// Words by which kubectl finds the object.
     fn reference(&self) -> Vec<String> {
-        kubectl::resource(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
+        kubectl::reference_by_name(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
     }
 }
 
-/// KF-AP-002 to 009: one finding for each reason, with all the objects that it keeps away.
-fn not_applied(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, applied: &Condition) -> Vec<Draft> {
-    let mut by_code: BTreeMap<&str, Vec<Failed<'_>>> = BTreeMap::new();
-    for value in on.failed() {
+/// KF-AP-002 to 009: one finding for each reason, with all objects that fail for that reason.
+fn not_applied(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    applied: &Condition,
+) -> Vec<FindingDraft> {
+    let mut by_code: BTreeMap<RuleCode, Vec<FailedObject<'_>>> = BTreeMap::new();
+    for value in status.failed() {
         let listed = value.get("condition").cloned().map(|c| json!({"conditions": [c]}));
         let condition = conditions(listed.as_ref()).into_iter().find(|c| c.type_ == "Applied" && c.status == "False");
         let Some(condition) = condition else { continue };
-        let code = code(&condition);
+        let code = failure_code(&condition);
         let since = condition.last_transition_time.or(applied.last_transition_time);
-        let young = since.is_some_and(|s| fleet.now().duration_since(s) < TRANSIENT);
-        if young && matches!(code, "KF-AP-006" | "KF-AP-009") {
+        let young = since.is_some_and(|s| fleet.now().duration_since(s) < TRANSIENT_LIMIT);
+        if young && matches!(code, RuleCode::KF_AP_006 | RuleCode::KF_AP_009) {
             continue;
         }
-        by_code.entry(code).or_default().push(Failed { value, condition });
+        by_code.entry(code).or_default().push(FailedObject { value, condition });
     }
-    by_code.into_iter().map(|(code, failed)| draft(fleet, placement, on, applied, code, &failed)).collect()
+    by_code.into_iter().map(|(code, failed)| apply_failure(fleet, placement, status, applied, code, &failed)).collect()
 }
 
-/// The reasons are the member-agent's own; where one stands for several causes, its words tell them apart.
-fn code(condition: &Condition) -> &'static str {
+/// Returns the code for an Applied condition of the member agent. Messages tell causes apart that have the same reason.
+fn failure_code(condition: &Condition) -> RuleCode {
     static OWNED: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new("(?i)already owned by|co-?ownership is disallowed").expect("a valid pattern"));
-    static NO_NAMESPACE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"(?i)\bnamespaces? "[^"]+" not found"#).expect("a valid pattern"));
+        LazyLock::new(|| pattern_of_any_case("already owned by|co-?ownership is disallowed"));
+    static NO_NAMESPACE: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r#"\bnamespaces? "[^"]+" not found"#));
     match condition.reason.as_str() {
-        "FailedToTakeOver" if OWNED.is_match(&condition.message) => "KF-AP-003",
-        "FailedToTakeOver" | "NotTakenOver" => "KF-AP-002",
-        "FoundDrifts" | "FoundDriftsInDegradedMode" => "KF-AP-004",
-        "DecodingErred" => "KF-AP-005",
-        _ if NO_NAMESPACE.is_match(&condition.message) => "KF-AP-006",
-        _ => "KF-AP-009",
+        "FailedToTakeOver" if OWNED.is_match(&condition.message) => RuleCode::KF_AP_003,
+        "FailedToTakeOver" | "NotTakenOver" => RuleCode::KF_AP_002,
+        "FoundDrifts" | "FoundDriftsInDegradedMode" => RuleCode::KF_AP_004,
+        "DecodingErred" => RuleCode::KF_AP_005,
+        _ if NO_NAMESPACE.is_match(&condition.message) => RuleCode::KF_AP_006,
+        _ => RuleCode::KF_AP_009,
     }
 }
 
-fn draft(
-    fleet: Fleet<'_>,
-    placement: Placement<'_>,
-    on: PlacedOn<'_>,
+fn apply_failure(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
     applied: &Condition,
-    code: &str,
-    failed: &[Failed<'_>],
-) -> Draft {
+    code: RuleCode,
+    failed: &[FailedObject<'_>],
+) -> FindingDraft {
     let quote = fleet.quote();
-    let path = on.path();
-    let mut evidence = vec![quote.condition_in(placement.object, &path, applied)];
+    let mut evidence = vec![quote.condition_in(placement.object, status.place(), applied)];
     for object in failed {
-        let place = format!("{path}.failedPlacements[{}]", object.object());
-        evidence.push(quote.condition_in(placement.object, &place, &object.condition));
+        evidence.push(quote.condition_in(placement.object, object.place(status.member), &object.condition));
     }
-    if code == "KF-AP-004" {
-        evidence.extend(on.list("driftedPlacements").iter().flat_map(|object| drifts(quote, placement, &path, object)));
+    if code == RuleCode::KF_AP_004 {
+        let path = status.place().field_path();
+        evidence
+            .extend(status.list("driftedPlacements").iter().flat_map(|object| drifts(quote, placement, &path, object)));
     }
     let strategy = placement.object.at("/spec/strategy/applyStrategy");
-    if matches!(code, "KF-AP-002" | "KF-AP-003" | "KF-AP-004") && strategy.is_some() {
+    if matches!(code, RuleCode::KF_AP_002 | RuleCode::KF_AP_003 | RuleCode::KF_AP_004) && strategy.is_some() {
         evidence.push(quote.field(placement.object, "spec.strategy.applyStrategy"));
     }
-    let owners: Vec<Placement<'_>> = fleet
+    let owners: Vec<PlacementView<'_>> = fleet
         .placements()
-        .filter(|other| code == "KF-AP-003" && !same(*other, placement) && places_one_of(*other, failed))
+        .filter(|other| {
+            code == RuleCode::KF_AP_003 && !is_same_placement(*other, placement) && places_one_of(*other, failed)
+        })
         .collect();
     let namespaces_there = failed.iter().filter(|f| f.text("group").is_empty() && f.text("kind") == "Namespace");
+    let contents = namespaces_there.map(|f| namespace_contents(fleet, status.member, f.text("name")));
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
-        "member": on.member,
-        "objects": failed.iter().map(Failed::object).collect::<Vec<_>>().join(", "),
-        "refs": failed.iter().map(Failed::reference).collect::<Vec<_>>(),
+        "member": status.member,
+        "objects": failed.iter().map(FailedObject::object).collect::<Vec<_>>().join(", "),
+        "refs": failed.iter().map(FailedObject::reference).collect::<Vec<_>>(),
         "namespaces": namespaces(failed),
         "owners": owners.iter().map(|owner| owner.full_name()).collect::<Vec<_>>().join(", "),
         "owner_refs": owners.iter().map(|owner| kubectl::reference(owner.object)).collect::<Vec<_>>(),
-        "contents": namespaces_there.map(|f| contents(fleet, on.member, f.text("name"))).collect::<Vec<_>>(),
+        "contents": contents.collect::<Vec<_>>(),
         "has_definition": failed.iter().any(|f| f.text("kind") == "CustomResourceDefinition"),
         "read_kinds": MEMBER_KINDS.iter().map(|kind| kind.kind).collect::<Vec<_>>().join(", "),
         "message": failed.first().map(|f| f.condition.message.clone()).unwrap_or_default(),
     });
-    let draft = Draft::new(code, placement.subject(fleet, Some(on.member)), &names, evidence);
-    draft.about(placement.on(on.member)).follows(Topic::Member(on.member.to_owned()))
+    let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
+    draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned()))
 }
 
-/// What the snapshot has in a namespace of a member; Pods are left out, which come and go with their workloads.
-fn contents(fleet: Fleet<'_>, member: &str, namespace: &str) -> Value {
+/// Returns the objects that the snapshot has in a namespace of a member. Pods are left out, because they come and go
+/// with their workloads.
+fn namespace_contents(fleet: FleetView<'_>, member: &str, namespace: &str) -> Value {
     let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.unreachable.is_none());
     let objects = cluster.into_iter().flat_map(ClusterSnapshot::objects);
     let there = objects.filter(|o| o.namespace() == Some(namespace) && o.kind() != "Pod");
@@ -143,32 +162,36 @@ fn contents(fleet: Fleet<'_>, member: &str, namespace: &str) -> Value {
     json!({"namespace": namespace, "is_read": cluster.is_some(), "objects": names.join(", ")})
 }
 
-/// What differs in an object, field by field.
-fn drifts(quote: Quote<'_>, placement: Placement<'_>, path: &str, object: &Value) -> Vec<Evidence> {
-    let name = object.get("name").and_then(Value::as_str).unwrap_or_default();
-    let of = |drift: &Value| {
-        let text = |name: &str| drift.get(name).and_then(Value::as_str).unwrap_or("(absent)");
-        let value = format!("on the hub {}, on the member {}", text("valueInHub"), text("valueInMember"));
-        quote.text(placement.object, &format!("{path}.driftedPlacements[{name}]{}", text("path")), value, None)
-    };
-    object.get("observedDrifts").and_then(Value::as_array).into_iter().flatten().map(of).collect()
+/// Returns evidence of an object's drift, one item for each field that differs.
+fn drifts(quote: EvidenceSource<'_>, placement: PlacementView<'_>, path: &str, object: &Value) -> Vec<Evidence> {
+    let name = text_field(object, "name");
+    let mut evidence = Vec::new();
+    for drift in object.get("observedDrifts").and_then(Value::as_array).into_iter().flatten() {
+        let [field, on_hub, on_member] = ["path", "valueInHub", "valueInMember"]
+            .map(|field| drift.get(field).and_then(Value::as_str).unwrap_or("(absent)"));
+        let value = format!("on the hub {on_hub}, on the member {on_member}");
+        let path = format!("{path}.driftedPlacements[{name}]{field}");
+        evidence.push(quote.text(placement.object, &path, value, None));
+    }
+    evidence
 }
 
-fn same(a: Placement<'_>, b: Placement<'_>) -> bool {
+fn is_same_placement(a: PlacementView<'_>, b: PlacementView<'_>) -> bool {
     a.scope == b.scope && a.full_name() == b.full_name()
 }
 
-/// Whether another placement has selected one of these objects.
-fn places_one_of(other: Placement<'_>, failed: &[Failed<'_>]) -> bool {
-    other.object.list("/status/selectedResources").iter().any(|selected| {
-        let text = |name: &str| selected.get(name).and_then(Value::as_str).unwrap_or_default();
-        failed
-            .iter()
-            .any(|f| ["group", "kind", "namespace", "name"].into_iter().all(|field| text(field) == f.text(field)))
-    })
+/// True if the other placement has selected one of these objects.
+fn places_one_of(other: PlacementView<'_>, failed: &[FailedObject<'_>]) -> bool {
+    let mut selected = other.object.list("/status/selectedResources").iter();
+    selected.any(|selected| failed.iter().any(|failed| is_same_object(selected, failed.value)))
 }
 
-fn namespaces(failed: &[Failed<'_>]) -> String {
+/// True if two references name the same object.
+fn is_same_object(a: &Value, b: &Value) -> bool {
+    ["group", "kind", "namespace", "name"].into_iter().all(|field| text_field(a, field) == text_field(b, field))
+}
+
+fn namespaces(failed: &[FailedObject<'_>]) -> String {
     let mut names: Vec<&str> = failed.iter().map(|f| f.text("namespace")).filter(|n| !n.is_empty()).collect();
     names.sort_unstable();
     names.dedup();

@@ -1,14 +1,16 @@
-//! Approvals that don't take effect.
+//! Approvals that are missing or don't take effect.
 
+use record::ConditionPlace;
 use serde_json::json;
 
-use super::draft::Draft;
-use super::fleet::{Fleet, Run, Stage};
+use super::code::RuleCode;
+use super::draft::FindingDraft;
+use super::fleet::{FleetView, RunStage, UpdateRunView};
 use super::kubectl;
-use crate::command::{Command, KubectlVerb, Word};
+use crate::command::{CommandWord, KubectlVerb, RemedyCommand};
 use crate::{Condition, HUB, Object};
 
-pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for (scope, request) in fleet.requests() {
         let run = fleet.runs().find(|run| {
@@ -16,39 +18,52 @@ pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
                 && run.object.namespace() == request.namespace()
                 && request.str("/spec/parentStageRollout") == Some(run.object.name())
         });
-        let Some(run) = run.filter(|run| !run.is_over()) else { continue };
+        let Some(run) = run.filter(|run| !run.is_finished()) else { continue };
         let stage = run.stages().find(|s| request.str("/spec/targetStage") == Some(s.name));
-        let stage = stage.filter(|s| !s.has_passed(request.name()));
-        let Some((stage, waiting)) = stage.and_then(|s| Some((s, waiting(run, s)?))) else { continue };
-        let draft = stale(fleet, request, run, stage, &waiting);
-        drafts.extend(draft.or_else(|| missing(fleet, request, run, stage, &waiting)));
+        let stage = stage.filter(|s| !s.has_recorded_approval(request.name()));
+        let Some((stage, waiting)) = stage.and_then(|s| Some((s, stage_wait(run, s)?))) else { continue };
+        let draft = stale_approval(fleet, request, run, stage, &waiting);
+        drafts.extend(draft.or_else(|| missing_approval(fleet, request, run, stage, &waiting)));
     }
     drafts
 }
 
-/// The condition by which a run waits for a stage's tasks, and where it stands. v0.14.0 has it on the stage only.
-struct Waiting {
-    holder: String,
+/// Condition by which a run reports that it waits for a stage's tasks, and the part that has the condition. v0.14.0
+/// has the condition on the stage only.
+struct StageWait {
+    place: ConditionPlace,
     condition: Condition,
 }
 
-fn waiting(run: Run<'_>, stage: Stage<'_>) -> Option<Waiting> {
+fn stage_wait(run: UpdateRunView<'_>, stage: RunStage<'_>) -> Option<StageWait> {
     if stage.condition("Succeeded").is_some_and(|c| c.status == "True") {
         return None;
     }
     let of_stage = stage.condition("Progressing").filter(|c| c.status == "False" && c.reason.ends_with("Waiting"));
     let of_run = run.condition("Progressing").filter(|c| c.status == "False" && c.reason == "UpdateRunWaiting");
-    let names_stage = |c: &Condition| c.message.split(|c: char| !c.is_ascii_alphanumeric()).any(|w| w == stage.name);
     match (of_run, of_stage) {
-        (Some(condition), Some(_)) => Some(Waiting { holder: "status".to_owned(), condition }),
-        (Some(condition), None) if names_stage(&condition) => Some(Waiting { holder: "status".to_owned(), condition }),
-        (_, Some(condition)) => Some(Waiting { holder: stage.path(), condition }),
+        (Some(condition), Some(_)) => Some(StageWait { place: ConditionPlace::Object, condition }),
+        (Some(condition), None) if has_word(&condition.message, stage.name) => {
+            Some(StageWait { place: ConditionPlace::Object, condition })
+        }
+        (_, Some(condition)) => Some(StageWait { place: stage.place(), condition }),
         _ => None,
     }
 }
 
-/// KF-UR-004: the approval speaks of another generation than the request has, so it is ignored.
-fn stale(fleet: Fleet<'_>, request: Object<'_>, run: Run<'_>, stage: Stage<'_>, waiting: &Waiting) -> Option<Draft> {
+/// True if a message contains a name as a whole word.
+fn has_word(message: &str, name: &str) -> bool {
+    message.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == name)
+}
+
+/// KF-UR-004: the approval is ignored, because its observed generation isn't the request's generation.
+fn stale_approval(
+    fleet: FleetView<'_>,
+    request: Object<'_>,
+    run: UpdateRunView<'_>,
+    stage: RunStage<'_>,
+    waiting: &StageWait,
+) -> Option<FindingDraft> {
     let approved = request.condition("Approved").filter(|c| c.status == "True")?;
     if approved.observed_generation == request.generation() {
         return None;
@@ -60,7 +75,7 @@ fn stale(fleet: Fleet<'_>, request: Object<'_>, run: Run<'_>, stage: Stage<'_>, 
     let quote = fleet.quote();
     let observed = approved.observed_generation;
     let mut evidence = vec![
-        quote.condition_in(run.object, &waiting.holder, &waiting.condition),
+        quote.condition_in(run.object, waiting.place.clone(), &waiting.condition),
         quote.condition(request, &approved),
         quote.text(
             request,
@@ -82,20 +97,26 @@ fn stale(fleet: Fleet<'_>, request: Object<'_>, run: Run<'_>, stage: Stage<'_>, 
         "request_ref": kubectl::reference(request),
         "observed": observed,
         "generation": request.generation(),
-        "approve": approve(request),
+        "approve": approve_command(request),
     });
-    Some(Draft::new("KF-UR-004", run.subject(fleet, Some(stage.name), None), &names, evidence))
+    Some(FindingDraft::new(RuleCode::KF_UR_004, run.subject(fleet, Some(stage.name), None), &names, evidence))
 }
 
-/// KF-UR-040: nobody has approved.
-fn missing(fleet: Fleet<'_>, request: Object<'_>, run: Run<'_>, stage: Stage<'_>, waiting: &Waiting) -> Option<Draft> {
+/// KF-UR-040: nobody has approved the request.
+fn missing_approval(
+    fleet: FleetView<'_>,
+    request: Object<'_>,
+    run: UpdateRunView<'_>,
+    stage: RunStage<'_>,
+    waiting: &StageWait,
+) -> Option<FindingDraft> {
     let approved = request.condition("Approved");
     if approved.as_ref().is_some_and(|c| c.status == "True") {
         return None;
     }
     let quote = fleet.quote();
     let evidence = vec![
-        quote.condition_in(run.object, &waiting.holder, &waiting.condition),
+        quote.condition_in(run.object, waiting.place.clone(), &waiting.condition),
         match &approved {
             Some(approved) => quote.condition(request, approved),
             None => quote.text(request, "status.conditions[Approved]", "(absent)".to_owned(), None),
@@ -106,16 +127,16 @@ fn missing(fleet: Fleet<'_>, request: Object<'_>, run: Run<'_>, stage: Stage<'_>
         "stage": stage.name,
         "request": request.name(),
         "request_kind": request.kind(),
-        "approve": approve(request),
+        "approve": approve_command(request),
     });
-    Some(Draft::new("KF-UR-040", run.subject(fleet, Some(stage.name), None), &names, evidence))
+    Some(FindingDraft::new(RuleCode::KF_UR_040, run.subject(fleet, Some(stage.name), None), &names, evidence))
 }
 
-/// What stands for the time at which the command is run.
+/// Placeholder for the time at which the command is run.
 const PRESENT_TIME: &str = "PRESENT_TIME";
 
-/// The command that approves a request as the controller wants it.
-fn approve(request: Object<'_>) -> Command {
+/// Returns the command that approves a request in the form that the controller accepts.
+fn approve_command(request: Object<'_>) -> RemedyCommand {
     let condition = json!({
         "type": "Approved",
         "status": "True",
@@ -125,12 +146,12 @@ fn approve(request: Object<'_>) -> Command {
         "lastTransitionTime": PRESENT_TIME,
     });
     let patch = json!({"status": {"conditions": [condition]}}).to_string();
-    // Only the shell knows what time it will be.
+    // Only the shell knows the time at which the command is run.
     let patch = match patch.split_once(PRESENT_TIME) {
-        Some((before, after)) => Word::Timed { before: before.to_owned(), after: after.to_owned() },
+        Some((before, after)) => CommandWord::Timed { before: before.to_owned(), after: after.to_owned() },
         None => patch.into(),
     };
-    let reference = kubectl::reference(request).into_iter().map(Word::from);
-    let options = ["--subresource=status", "--type=merge", "-p"].map(Word::from);
-    Command::kubectl(HUB, KubectlVerb::Patch, reference.chain(options).chain([patch]))
+    let reference = kubectl::reference(request).into_iter().map(CommandWord::from);
+    let options = ["--subresource=status", "--type=merge", "-p"].map(CommandWord::from);
+    RemedyCommand::kubectl(HUB, KubectlVerb::Patch, reference.chain(options).chain([patch]))
 }

@@ -1,19 +1,24 @@
-//! Why a placement's resources aren't available on a member: from its failedPlacements to the Pods on the member.
+//! Resources of a placement that aren't available on a member. The evidence leads from failedPlacements to the Pods on
+//! the member.
 
 use jiff::SignedDuration;
+use record::{ConditionPlace, ObjectPath};
 use serde_json::{Value, json};
 
-use super::draft::{Draft, Topic};
-use super::fleet::{Fleet, PlacedOn, Placement};
+use super::code::RuleCode;
+use super::draft::{AffectedPart, FindingDraft};
+use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
 use super::kubectl;
-use super::pods::{self, Image};
+use super::pods::{self, ImageFailure};
 use super::stuck;
+use crate::object::text_field;
 use crate::{ClusterSnapshot, Evidence, conditions};
 
-/// For how long resources may be on their way before it counts as a failure: `KubeFleet`'s own limit for update runs.
+/// Time for which resources may be unavailable before the delay counts as a failure. `KubeFleet` has the same limit for
+/// update runs.
 pub const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
 
-pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
         for cluster in placement.clusters() {
@@ -23,92 +28,99 @@ pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
     drafts
 }
 
-/// KF-AV-001 to 003: applied, but not available.
-fn unavailable(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Option<Draft> {
-    let condition = on.condition("Available").filter(|c| c.status == "False")?;
-    let trail = Trail::of(fleet, placement, on.member);
+/// KF-AV-001 to 003: the resources are applied but not available.
+fn unavailable(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+) -> Option<FindingDraft> {
+    let condition = status.condition("Available").filter(|c| c.status == "False")?;
+    let trail = FailureTrail::collect(fleet, placement, status.member);
     let long = condition.last_transition_time.is_some_and(|since| fleet.now().duration_since(since) > PATIENCE);
     let code = match &trail.image {
-        Some(image) if image.reason == "InvalidImageName" => "KF-AV-001",
-        Some(_) => "KF-AV-002",
-        // Every rollout is unavailable at first, and a run that is stuck over it says the same and more.
-        None if long && !stuck::waits(fleet, placement, on.member) => "KF-AV-003",
+        Some(image) if image.reason == "InvalidImageName" => RuleCode::KF_AV_001,
+        Some(_) => RuleCode::KF_AV_002,
+        // Every rollout is unavailable at first. If an update run is stuck on the member, the run's finding says more.
+        None if long && !stuck::is_stuck_on(fleet, placement, status.member) => RuleCode::KF_AV_003,
         None => return None,
     };
     let image = trail.image.unwrap_or_default();
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
-        "member": on.member,
+        "member": status.member,
         "objects": trail.objects.join(", "),
         "pod": image.pod,
-        "pod_look": image.look,
+        "pod_look": image.describe,
         "image": image.name,
         "reason": image.reason,
     });
-    let draft = Draft::new(code, placement.subject(fleet, Some(on.member)), &names, trail.evidence);
-    Some(draft.about(placement.on(on.member)).follows(Topic::Member(on.member.to_owned())))
+    let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, trail.evidence);
+    Some(draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned())))
 }
 
-/// What leads from a placement to the reason on the member.
+/// Evidence that leads from a placement to the reason on the member.
 #[derive(Default)]
-pub(super) struct Trail {
-    /// In the order in which a person would follow it.
+pub(super) struct FailureTrail {
+    /// Evidence in the order in which a person would follow it.
     pub evidence: Vec<Evidence>,
-    /// The objects that failed, as `Kind namespace/name`.
+    /// Failed objects, as `Kind namespace/name`.
     pub objects: Vec<String>,
-    /// A Pod that can't have its image.
-    pub image: Option<Image>,
+    /// Pod whose image can't be pulled.
+    pub image: Option<ImageFailure>,
 }
 
-impl Trail {
-    /// Follows a placement's failure on a member.
-    pub fn of(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Self {
+impl FailureTrail {
+    /// Collects the evidence of a placement's failure on a member.
+    pub fn collect(fleet: FleetView<'_>, placement: PlacementView<'_>, member: &str) -> Self {
         let quote = fleet.quote();
         let mut trail = Self::default();
-        let Some(on) = placement.clusters().find(|c| c.member == member) else { return trail };
+        let Some(status) = placement.clusters().find(|c| c.member == member) else { return trail };
         for name in ["Overridden", "WorkSynchronized", "Applied", "Available"] {
-            if let Some(condition) = on.condition(name).filter(|c| c.status == "False") {
-                trail.evidence.push(quote.condition_in(placement.object, &on.path(), &condition));
+            if let Some(condition) = status.condition(name).filter(|c| c.status == "False") {
+                trail.evidence.push(quote.condition_in(placement.object, status.place(), &condition));
             }
         }
-        for failed in on.failed() {
-            let text = |name: &str| failed.get(name).and_then(Value::as_str).unwrap_or_default();
-            let holder =
-                format!("{}.failedPlacements[{} {}{}]", on.path(), text("kind"), text("name"), envelope(failed));
+        for failed in status.failed() {
+            let (kind, name) = (text_field(failed, "kind"), text_field(failed, "name"));
+            let resource = ObjectPath::new(kind, None, name);
+            let envelope = envelope_of(failed);
+            let place = ConditionPlace::FailedPlacement { member: member.to_owned(), resource, envelope };
             let verdict = json!({"conditions": [failed.get("condition")]});
             let condition = conditions(Some(&verdict)).into_iter().next();
-            trail.evidence.extend(condition.map(|c| quote.condition_in(placement.object, &holder, &c)));
-            let name = super::fleet::full_name(Some(text("namespace")).filter(|n| !n.is_empty()), text("name"));
-            trail.objects.push(format!("{} {name}", text("kind")));
+            trail.evidence.extend(condition.map(|c| quote.condition_in(placement.object, place, &c)));
+            trail.objects.push(format!("{kind} {}", full_name(namespace_of(failed), name)));
         }
         for work in placement.works(fleet, member) {
-            let failed = |c: &crate::Condition| c.status == "False" && c.observed_generation == work.generation();
-            for condition in work.conditions().iter().filter(|c| failed(c)) {
-                trail.evidence.push(quote.condition(work, condition));
-            }
+            let conditions = work.conditions();
+            let current = conditions.iter().filter(|c| c.observed_generation == work.generation());
+            trail.evidence.extend(current.filter(|c| c.status == "False").map(|c| quote.condition(work, c)));
         }
         if let Some(cluster) = fleet.snapshot.member(member) {
-            trail.follow(cluster, on.failed());
+            trail.add_workloads(cluster, status.failed());
         }
         trail
     }
 
-    fn follow(&mut self, cluster: &ClusterSnapshot, failed: &[Value]) {
+    fn add_workloads(&mut self, cluster: &ClusterSnapshot, failed: &[Value]) {
         for failed in failed {
-            let text = |name: &str| failed.get(name).and_then(Value::as_str).unwrap_or_default();
-            let namespace = Some(text("namespace")).filter(|n| !n.is_empty());
-            let Some(object) = cluster.object(text("group"), text("kind"), namespace, text("name")) else { continue };
-            let look = pods::of_workload(cluster, object);
-            self.evidence.extend(look.evidence);
-            self.image = self.image.take().or(look.image);
+            let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(failed, field));
+            let Some(object) = cluster.object(group, kind, namespace_of(failed), name) else { continue };
+            let state = pods::workload_state(cluster, object);
+            self.evidence.extend(state.evidence);
+            self.image = self.image.take().or(state.image);
         }
     }
 }
 
-/// `` in ResourceEnvelope namespace/name`` for what came in an envelope, and nothing for what didn't.
-fn envelope(failed: &Value) -> String {
-    let text = |name: &str| failed.pointer(&format!("/envelope/{name}")).and_then(Value::as_str).unwrap_or_default();
-    let name = super::fleet::full_name(Some(text("namespace")).filter(|n| !n.is_empty()), text("name"));
-    if name.is_empty() { name } else { format!(" in {} {name}", text("type")) }
+/// Returns the envelope that an object came in; `None` for an object that is wrapped by none.
+fn envelope_of(failed: &Value) -> Option<ObjectPath> {
+    let envelope = failed.get("envelope")?;
+    let name = Some(text_field(envelope, "name")).filter(|name| !name.is_empty())?;
+    Some(ObjectPath::new(text_field(envelope, "type"), namespace_of(envelope), name))
+}
+
+/// Returns the namespace in a reference to an object; `None` if it is empty or absent.
+fn namespace_of(reference: &Value) -> Option<&str> {
+    Some(text_field(reference, "namespace")).filter(|namespace| !namespace.is_empty())
 }

@@ -1,54 +1,56 @@
-//! Findings on their way: what each is about and what it may follow from, so that one root stands for all that it
-//! explains.
+//! Findings before they are arranged. Each names the parts of the fleet that it affects and the parts that may explain
+//! it, so that one root finding stands for all its consequences.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::catalogue::Plan;
+use super::code::RuleCode;
+use crate::catalogue::PlannedTexts;
 use crate::template::PlannedRemedy;
-use crate::{Access, Entry, Evidence, Finding, Severity, Subject, entry};
+use crate::{CatalogueEntry, Evidence, Finding, KubectlAccess, Severity, Subject, entry};
 
-/// Something that one finding can be about and another can follow from.
+/// Part of the fleet that a finding can affect. A finding that affects a part explains other findings that depend on
+/// the same part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Topic {
-    /// A member as a whole: its agent, its rights.
+pub(super) enum AffectedPart {
+    /// Member as a whole: its agent, its rights.
     Member(String),
-    /// A member's namespace on the hub.
+    /// Namespace of a member on the hub.
     MemberNamespace(String),
-    /// A placement as a whole.
+    /// Placement as a whole.
     Placement { namespace: Option<String>, name: String },
-    /// A placement on one member.
+    /// Placement on one member.
     PlacementOn { namespace: Option<String>, name: String, member: String },
-    /// The last sync of an Argo CD application.
+    /// Last sync of an Argo CD application.
     Sync { namespace: String, name: String },
-    /// The revision that an application's sync holds on to.
+    /// Revision that an application's running operation keeps syncing.
     Revision { namespace: String, name: String },
-    /// An admission webhook on a cluster.
+    /// Admission webhook on a cluster.
     Webhook { cluster: String, name: String },
 }
 
-/// A finding and its place among the others.
+/// Finding that isn't arranged yet, with its relations to other findings.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct FindingDraft {
     pub finding: Finding,
-    /// The finding's remedies, whose commands are printed last.
+    /// Remedies of the finding. The commands are printed when the findings are arranged.
     remedies: Vec<PlannedRemedy>,
-    /// The texts of this finding where another one explains it, if they are others.
-    if_explained: Option<Plan>,
-    /// What this finding is the cause of trouble in.
-    about: HashSet<Topic>,
-    /// What, if another finding is about it, explains this one.
-    follows: HashSet<Topic>,
-    /// Whether it says nothing by itself.
+    /// Texts that replace the finding's own if another finding explains this one.
+    texts_if_explained: Option<PlannedTexts>,
+    /// Parts that this finding affects. The finding explains every other finding that depends on one of these parts.
+    affects: HashSet<AffectedPart>,
+    /// Parts that this finding depends on. Any other finding that affects one of these parts explains this one.
+    depends_on: HashSet<AffectedPart>,
+    /// True if the finding is left out unless another finding explains it.
     only_as_consequence: bool,
 }
 
-impl Draft {
-    /// A finding with the catalogue's texts; `names` is a JSON object with a value for each placeholder.
-    pub fn new(code: &str, subject: Subject, names: &Value, evidence: Vec<Evidence>) -> Self {
-        let entry = entry(code).unwrap_or_else(|| panic!("{code} is missing in the catalogue"));
-        let Plan { cause, data_loss, remedies } = plan(entry, names);
+impl FindingDraft {
+    /// Creates a finding with the catalogue's texts. `names` is a JSON object with a value for each placeholder.
+    pub fn new(code: RuleCode, subject: Subject, names: &Value, evidence: Vec<Evidence>) -> Self {
+        let entry = code.entry();
+        let PlannedTexts { cause, data_loss, remedies } = planned_texts(entry, names);
         let finding = Finding {
             code: entry.code.clone(),
             title: entry.title.clone(),
@@ -64,72 +66,72 @@ impl Draft {
         Self {
             finding,
             remedies,
-            if_explained: None,
-            about: HashSet::new(),
-            follows: HashSet::new(),
+            texts_if_explained: None,
+            affects: HashSet::new(),
+            depends_on: HashSet::new(),
             only_as_consequence: false,
         }
     }
 
-    /// Tells of it without calling it a failure, where a code stands for both.
-    pub fn noticed(mut self) -> Self {
+    /// Lowers the severity to a notice, for codes that stand for both failures and notices.
+    pub fn into_notice(mut self) -> Self {
         self.finding.severity = Severity::Notice;
         self
     }
 
-    /// Replaces the texts where another finding explains this one: by those with `names`.
-    pub fn told_when_explained(mut self, names: &Value) -> Self {
-        self.if_explained = entry(&self.finding.code.0).map(|entry| plan(entry, names));
+    /// Sets texts, filled in with `names`, that replace the finding's own if another finding explains this one.
+    pub fn with_texts_if_explained(mut self, names: &Value) -> Self {
+        self.texts_if_explained = entry(&self.finding.code.0).map(|entry| planned_texts(entry, names));
         self
     }
 
-    /// Says what this finding is the cause of trouble in.
-    pub fn about(mut self, topic: Topic) -> Self {
-        self.about.insert(topic);
+    /// Adds a part that this finding affects.
+    pub fn affects(mut self, part: AffectedPart) -> Self {
+        self.affects.insert(part);
         self
     }
 
-    /// Says what would explain this finding.
-    pub fn follows(mut self, topic: Topic) -> Self {
-        self.follows.insert(topic);
+    /// Adds a part that this finding depends on.
+    pub fn depends_on(mut self, part: AffectedPart) -> Self {
+        self.depends_on.insert(part);
         self
     }
 
-    /// Takes back that this finding is the cause of trouble in anything.
-    pub fn about_nothing(mut self) -> Self {
-        self.about.clear();
+    /// Removes all parts that this finding affects.
+    pub fn affects_nothing(mut self) -> Self {
+        self.affects.clear();
         self
     }
 
-    /// Says that this finding is left out where no other one explains it.
+    /// Leaves the finding out unless another finding explains it.
     pub fn only_as_consequence(mut self) -> Self {
         self.only_as_consequence = true;
         self
     }
 
-    fn explains(&self, other: &Draft) -> bool {
-        // Two that are each other's explanation would hang in the air.
-        !self.about.is_disjoint(&other.follows) && other.about.is_disjoint(&self.follows)
+    fn explains(&self, other: &FindingDraft) -> bool {
+        // Neither of two findings that explain each other would be a root, and both would be lost.
+        !self.affects.is_disjoint(&other.depends_on) && other.affects.is_disjoint(&self.depends_on)
     }
 }
 
-/// The texts of an entry with these names.
-fn plan(entry: &Entry, names: &Value) -> Plan {
-    let planned = names.as_object().map(|names| entry.plan(names));
+/// Fills the names into an entry's texts.
+fn planned_texts(entry: &CatalogueEntry, names: &Value) -> PlannedTexts {
+    let planned = names.as_object().map(|names| entry.planned_texts(names));
     match planned {
-        Some(Ok(plan)) => plan,
+        Some(Ok(texts)) => texts,
         failed => {
-            // A diagnosis with a gap in its text is worth more than none, but a test must not pass with it.
+            // Users are better off with the title alone than without a diagnosis, but tests must fail.
             debug_assert!(false, "{failed:?}");
-            Plan { cause: entry.title.clone(), data_loss: None, remedies: Vec::new() }
+            PlannedTexts { cause: entry.title.clone(), data_loss: None, remedies: Vec::new() }
         }
     }
 }
 
-/// Drops doubles, hangs what is explained under what explains it, and sorts: losses of data first, then failures, then
-/// by code and subject. Prints the commands for a reader with this access.
-pub(super) fn arrange(mut drafts: Vec<Draft>, access: &Access) -> Vec<Finding> {
-    drafts.sort_by_cached_key(|d| key(&d.finding));
+/// Drops duplicate findings, puts each explained finding under the finding that explains it, and sorts: data loss
+/// first, then failures, then notices, each by code and subject. Prints the commands for a reader with this access.
+pub(super) fn arrange(mut drafts: Vec<FindingDraft>, access: &KubectlAccess) -> Vec<Finding> {
+    drafts.sort_by_cached_key(|d| sort_key(&d.finding));
     let mut seen = HashSet::new();
     drafts.retain(|d| seen.insert((d.finding.code.clone(), d.finding.subject.clone())));
 
@@ -144,7 +146,7 @@ pub(super) fn arrange(mut drafts: Vec<Draft>, access: &Access) -> Vec<Finding> {
         .collect();
     for (at, draft) in drafts.iter_mut().enumerate() {
         if root(&parents, at) != at
-            && let Some(Plan { cause, data_loss, remedies }) = draft.if_explained.take()
+            && let Some(PlannedTexts { cause, data_loss, remedies }) = draft.texts_if_explained.take()
         {
             (draft.finding.cause, draft.finding.data_loss, draft.remedies) = (cause, data_loss, remedies);
         }
@@ -152,11 +154,11 @@ pub(super) fn arrange(mut drafts: Vec<Draft>, access: &Access) -> Vec<Finding> {
     }
     let mut roots: Vec<Finding> =
         (0..drafts.len()).filter(|i| root(&parents, *i) == *i).map(|i| tree(&drafts, &parents, i)).collect();
-    roots.sort_by_cached_key(key);
+    roots.sort_by_cached_key(sort_key);
     roots
 }
 
-/// The topmost finding above `start`; in a circle, its smallest member is taken for the top.
+/// Returns the index of the topmost finding above `start`. In a circle, the smallest index counts as the top.
 fn root(parents: &[Option<usize>], start: usize) -> usize {
     let mut path = vec![start];
     let mut at = start;
@@ -170,34 +172,33 @@ fn root(parents: &[Option<usize>], start: usize) -> usize {
     at
 }
 
-fn tree(drafts: &[Draft], parents: &[Option<usize>], at: usize) -> Finding {
+fn tree(drafts: &[FindingDraft], parents: &[Option<usize>], at: usize) -> Finding {
     let mut finding = drafts[at].finding.clone();
     finding.consequences = (0..drafts.len())
         .filter(|child| parents[*child] == Some(at) && root(parents, *child) != *child)
         .map(|child| tree(drafts, parents, child))
         .collect();
-    finding.consequences.sort_by_cached_key(key);
+    finding.consequences.sort_by_cached_key(sort_key);
     finding
 }
 
-type Key = (bool, bool, String, [String; 6]);
+type SortKey = (bool, bool, String, [String; 6]);
 
-fn key(finding: &Finding) -> Key {
-    let s = &finding.subject;
-    let option = |o: &Option<String>| o.clone().unwrap_or_default();
+fn sort_key(finding: &Finding) -> SortKey {
+    let Subject { cluster, kind, namespace, name, stage, member } = finding.subject.clone();
     let subject =
-        [s.cluster.clone(), s.kind.clone(), option(&s.namespace), s.name.clone(), option(&s.stage), option(&s.member)];
+        [cluster, kind, namespace.unwrap_or_default(), name, stage.unwrap_or_default(), member.unwrap_or_default()];
     (!finding.loses_data(), !finding.is_failure(), finding.code.0.clone(), subject)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Code;
+    use crate::FailureCode;
 
-    fn draft(code: &str, name: &str) -> Draft {
+    fn draft(code: &str, name: &str) -> FindingDraft {
         let finding = Finding {
-            code: Code(code.to_owned()),
+            code: FailureCode(code.to_owned()),
             title: String::new(),
             severity: Severity::Failure,
             subject: Subject {
@@ -215,18 +216,18 @@ mod tests {
             guide: None,
             consequences: Vec::new(),
         };
-        Draft {
+        FindingDraft {
             finding,
             remedies: Vec::new(),
-            if_explained: None,
-            about: HashSet::new(),
-            follows: HashSet::new(),
+            texts_if_explained: None,
+            affects: HashSet::new(),
+            depends_on: HashSet::new(),
             only_as_consequence: false,
         }
     }
 
-    fn member(name: &str) -> Topic {
-        Topic::Member(name.to_owned())
+    fn member(name: &str) -> AffectedPart {
+        AffectedPart::Member(name.to_owned())
     }
 
     fn shape(findings: &[Finding]) -> String {
@@ -243,12 +244,12 @@ mod tests {
     #[test]
     fn what_is_explained_hangs_under_its_root() {
         let drafts = vec![
-            draft("B", "x").follows(member("m")),
-            draft("Z", "m").about(member("m")).follows(member("n")),
-            draft("Y", "n").about(member("n")),
-            draft("A", "other").follows(member("elsewhere")),
+            draft("B", "x").depends_on(member("m")),
+            draft("Z", "m").affects(member("m")).depends_on(member("n")),
+            draft("Y", "n").affects(member("n")),
+            draft("A", "other").depends_on(member("elsewhere")),
         ];
-        assert_eq!(shape(&arrange(drafts, &Access::same_names())), "A/other Y/n(Z/m(B/x))");
+        assert_eq!(shape(&arrange(drafts, &KubectlAccess::same_names())), "A/other Y/n(Z/m(B/x))");
     }
 
     #[test]
@@ -258,15 +259,15 @@ mod tests {
         let mut loss = draft("Z", "l");
         loss.finding.data_loss = Some("all of it".to_owned());
         let drafts = vec![notice, draft("B", "x"), draft("B", "x"), loss];
-        assert_eq!(shape(&arrange(drafts, &Access::same_names())), "Z/l B/x A/n");
+        assert_eq!(shape(&arrange(drafts, &KubectlAccess::same_names())), "Z/l B/x A/n");
     }
 
     #[test]
     fn what_says_nothing_by_itself_needs_a_root() {
-        let aside = || draft("B", "x").follows(member("m")).only_as_consequence();
-        assert_eq!(shape(&arrange(vec![aside(), draft("A", "other")], &Access::same_names())), "A/other");
+        let aside = || draft("B", "x").depends_on(member("m")).only_as_consequence();
+        assert_eq!(shape(&arrange(vec![aside(), draft("A", "other")], &KubectlAccess::same_names())), "A/other");
         assert_eq!(
-            shape(&arrange(vec![aside(), draft("A", "m").about(member("m"))], &Access::same_names())),
+            shape(&arrange(vec![aside(), draft("A", "m").affects(member("m"))], &KubectlAccess::same_names())),
             "A/m(B/x)"
         );
     }
@@ -274,10 +275,10 @@ mod tests {
     #[test]
     fn a_circle_loses_nothing() {
         let drafts = vec![
-            draft("A", "a").about(member("1")).follows(member("3")),
-            draft("B", "b").about(member("2")).follows(member("1")),
-            draft("C", "c").about(member("3")).follows(member("2")),
+            draft("A", "a").affects(member("1")).depends_on(member("3")),
+            draft("B", "b").affects(member("2")).depends_on(member("1")),
+            draft("C", "c").affects(member("3")).depends_on(member("2")),
         ];
-        assert_eq!(shape(&arrange(drafts, &Access::same_names())), "A/a(B/b(C/c))");
+        assert_eq!(shape(&arrange(drafts, &KubectlAccess::same_names())), "A/a(B/b(C/c))");
     }
 }

@@ -1,65 +1,57 @@
-//! The snapshot as the rules see it: placements, runs and what belongs to them, in both scopes.
+//! Views of the snapshot's objects for the rules: placements, update runs and the objects that belong to them, in both
+//! scopes.
 
 use jiff::Timestamp;
+use record::ConditionPlace;
 use serde_json::Value;
 
-use super::draft::Topic;
+use super::draft::AffectedPart;
+use super::evidence_source::EvidenceSource;
 use super::kubectl;
-use super::quote::Quote;
-use super::scope::Scope;
+use super::scope::KindScope;
+use crate::kubefleet::{
+    IS_LATEST_SNAPSHOT, PARENT_PLACEMENT, PARENT_PLACEMENT_NAMESPACE, PLACEMENT_GROUP, RESOURCE_INDEX, member_namespace,
+};
 use crate::{ClusterSnapshot, Condition, Evidence, Object, Snapshot, Subject, conditions};
 
-/// The group of placements, runs, bindings, snapshots and Works.
-pub(super) const PLACEMENT: &str = "placement.kubernetes-fleet.io";
-/// The group of `MemberClusters`.
-pub(super) const CLUSTER: &str = "cluster.kubernetes-fleet.io";
-/// On a snapshot, binding and Work: the placement's name, for namespaced placements too.
-const PARENT: &str = "kubernetes-fleet.io/parent-CRP";
-/// On a Work: the namespace of a namespaced placement.
-const PARENT_NAMESPACE: &str = "kubernetes-fleet.io/parent-placement-namespace";
-/// On a snapshot: whether it is the latest.
-const IS_LATEST: &str = "kubernetes-fleet.io/is-latest-snapshot";
-/// On a resource snapshot: its index.
-const RESOURCE_INDEX: &str = "kubernetes-fleet.io/resource-index";
-
-/// A snapshot with a hub.
+/// Snapshot whose hub could be read.
 #[derive(Clone, Copy)]
-pub(super) struct Fleet<'a> {
+pub(super) struct FleetView<'a> {
     pub snapshot: &'a Snapshot,
     pub hub: &'a ClusterSnapshot,
 }
 
-/// A `ClusterResourcePlacement` or a `ResourcePlacement`.
+/// Placement: a `ClusterResourcePlacement` or a `ResourcePlacement`.
 #[derive(Clone, Copy)]
-pub(super) struct Placement<'a> {
-    pub scope: Scope,
+pub(super) struct PlacementView<'a> {
+    pub scope: KindScope,
     pub object: Object<'a>,
 }
 
-/// What a placement says of one member that it has chosen.
+/// Entry in a placement's status for a member that the placement has chosen.
 #[derive(Clone, Copy)]
-pub(super) struct PlacedOn<'a> {
+pub(super) struct MemberPlacement<'a> {
     pub member: &'a str,
     value: &'a Value,
     generation: i64,
 }
 
-/// A `ClusterStagedUpdateRun` or a `StagedUpdateRun`.
+/// Update run: a `ClusterStagedUpdateRun` or a `StagedUpdateRun`.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
-    pub scope: Scope,
+pub(super) struct UpdateRunView<'a> {
+    pub scope: KindScope,
     pub object: Object<'a>,
 }
 
-/// A stage in a run's status.
+/// Stage in a run's status.
 #[derive(Clone, Copy)]
-pub(super) struct Stage<'a> {
+pub(super) struct RunStage<'a> {
     pub name: &'a str,
     value: &'a Value,
     generation: i64,
 }
 
-/// A cluster in a stage of a run's status.
+/// Cluster in a stage of a run's status.
 #[derive(Clone, Copy)]
 pub(super) struct StageCluster<'a> {
     pub stage: &'a str,
@@ -68,103 +60,109 @@ pub(super) struct StageCluster<'a> {
     generation: i64,
 }
 
-impl<'a> Fleet<'a> {
-    /// None when the snapshot has no hub or the hub couldn't be read.
-    pub fn of(snapshot: &'a Snapshot) -> Option<Self> {
+impl<'a> FleetView<'a> {
+    /// Creates the view. Returns `None` if the snapshot has no hub or the hub couldn't be read.
+    pub fn new(snapshot: &'a Snapshot) -> Option<Self> {
         let hub = snapshot.hub().filter(|hub| hub.unreachable.is_none())?;
         Some(Self { snapshot, hub })
     }
 
-    /// Now, as the snapshot has it.
+    /// Present time: the time at which the snapshot was taken.
     pub fn now(self) -> Timestamp {
         self.snapshot.taken_at
     }
 
-    /// Quotes the hub.
-    pub fn quote(self) -> Quote<'a> {
-        Quote::from(&self.hub.name)
+    /// Returns a quote of the hub's objects.
+    pub fn quote(self) -> EvidenceSource<'a> {
+        EvidenceSource::from(&self.hub.name)
     }
 
-    /// Placements that aren't being deleted.
-    pub fn placements(self) -> impl Iterator<Item = Placement<'a>> {
-        self.both(Scope::placement)
-            .map(|(scope, object)| Placement { scope, object })
+    /// Returns the placements that aren't being deleted.
+    pub fn placements(self) -> impl Iterator<Item = PlacementView<'a>> {
+        self.in_both_scopes(KindScope::placement)
+            .map(|(scope, object)| PlacementView { scope, object })
             .filter(|p| p.object.deleted_at().is_none())
     }
 
-    /// Runs that aren't being deleted.
-    pub fn runs(self) -> impl Iterator<Item = Run<'a>> {
-        self.both(Scope::run).map(|(scope, object)| Run { scope, object }).filter(|r| r.object.deleted_at().is_none())
+    /// Returns the runs that aren't being deleted.
+    pub fn runs(self) -> impl Iterator<Item = UpdateRunView<'a>> {
+        self.in_both_scopes(KindScope::run)
+            .map(|(scope, object)| UpdateRunView { scope, object })
+            .filter(|r| r.object.deleted_at().is_none())
     }
 
-    /// Approval requests that aren't being deleted, with the scope that they are of.
-    pub fn requests(self) -> impl Iterator<Item = (Scope, Object<'a>)> {
-        self.both(Scope::request).filter(|(_, o)| o.deleted_at().is_none())
+    /// Returns the approval requests that aren't being deleted, each with its scope.
+    pub fn requests(self) -> impl Iterator<Item = (KindScope, Object<'a>)> {
+        self.in_both_scopes(KindScope::request).filter(|(_, o)| o.deleted_at().is_none())
     }
 
-    /// An object of the placement group on the hub.
+    /// Returns an object of the placement group on the hub.
     pub fn placement_object(self, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'a>> {
-        self.hub.object(PLACEMENT, kind, namespace, name)
+        self.hub.object(PLACEMENT_GROUP, kind, namespace, name)
     }
 
-    /// A member's namespace on the hub.
+    /// Returns a member's namespace on the hub.
     pub fn member_namespace(self, member: &str) -> Option<Object<'a>> {
         self.hub.object("", "Namespace", None, &member_namespace(member))
     }
 
-    /// The Works for a member.
+    /// Returns the Works for a member, sorted by name.
     pub fn works(self, member: &str) -> Vec<Object<'a>> {
         let namespace = member_namespace(member);
         let mut works: Vec<_> =
-            self.hub.of_kind(PLACEMENT, "Work").filter(|w| w.namespace() == Some(namespace.as_str())).collect();
+            self.hub.of_kind(PLACEMENT_GROUP, "Work").filter(|w| w.namespace() == Some(namespace.as_str())).collect();
         works.sort_by_key(super::super::object::Object::name);
         works
     }
 
-    fn both(self, kind: fn(Scope) -> &'static str) -> impl Iterator<Item = (Scope, Object<'a>)> {
-        Scope::BOTH
+    fn in_both_scopes(self, kind: fn(KindScope) -> &'static str) -> impl Iterator<Item = (KindScope, Object<'a>)> {
+        KindScope::BOTH
             .into_iter()
-            .flat_map(move |scope| self.hub.of_kind(PLACEMENT, kind(scope)).map(move |object| (scope, object)))
+            .flat_map(move |scope| self.hub.of_kind(PLACEMENT_GROUP, kind(scope)).map(move |object| (scope, object)))
     }
 }
 
-impl<'a> Placement<'a> {
-    /// A condition of the present generation, by its name without the kind's prefix, e.g. `WorkSynchronized`.
+impl<'a> PlacementView<'a> {
+    /// Returns a condition of the present generation, by its type without the kind's prefix, e.g. `WorkSynchronized`.
     pub fn condition(self, name: &str) -> Option<Condition> {
         self.object.current_condition(&format!("{}{name}", self.scope.placement()))
     }
 
-    /// How it rolls out; `RollingUpdate` where it doesn't say.
+    /// Returns the placement's rollout strategy; `RollingUpdate` if the placement sets none.
     pub fn rollout(self) -> &'a str {
         self.object.str("/spec/strategy/type").unwrap_or("RollingUpdate")
     }
 
-    /// Whether its rollout is left to update runs.
+    /// True if the placement is rolled out by update runs only.
     pub fn is_external(self) -> bool {
         self.rollout() == "External"
     }
 
-    /// The placement as a whole, as a topic.
-    pub fn topic(self) -> Topic {
-        Topic::Placement { namespace: self.object.namespace().map(str::to_owned), name: self.object.name().to_owned() }
+    /// Returns the placement as a part that findings affect.
+    pub fn part(self) -> AffectedPart {
+        AffectedPart::Placement {
+            namespace: self.object.namespace().map(str::to_owned),
+            name: self.object.name().to_owned(),
+        }
     }
 
-    /// `name` or `namespace/name`.
+    /// Returns `name` or `namespace/name`.
     pub fn full_name(self) -> String {
         full_name(self.object.namespace(), self.object.name())
     }
 
-    /// What a person sees first of a condition that is False on a member: the placement's own, then the member's.
-    pub fn symptom(self, fleet: Fleet<'a>, on: PlacedOn<'a>, failed: &Condition) -> Vec<Evidence> {
+    /// Returns the first evidence of a condition that is False on a member: the placement's own condition, then the
+    /// member's.
+    pub fn symptom(self, fleet: FleetView<'a>, status: MemberPlacement<'a>, failed: &Condition) -> Vec<Evidence> {
         let quote = fleet.quote();
         let top = self.condition(&failed.type_).filter(|c| c.status == "False");
         let mut evidence: Vec<_> = top.iter().map(|c| quote.condition(self.object, c)).collect();
-        evidence.push(quote.condition_in(self.object, &on.path(), failed));
+        evidence.push(quote.condition_in(self.object, status.place(), failed));
         evidence
     }
 
-    /// Its runs, in whatever state.
-    pub fn runs(self, fleet: Fleet<'a>) -> impl Iterator<Item = Run<'a>> {
+    /// Returns the placement's update runs, in any state.
+    pub fn runs(self, fleet: FleetView<'a>) -> impl Iterator<Item = UpdateRunView<'a>> {
         fleet.runs().filter(move |run| {
             run.scope == self.scope
                 && run.object.namespace() == self.object.namespace()
@@ -172,122 +170,124 @@ impl<'a> Placement<'a> {
         })
     }
 
-    /// Its Works for a member.
-    pub fn works(self, fleet: Fleet<'a>, member: &str) -> Vec<Object<'a>> {
+    /// Returns the placement's Works for a member.
+    pub fn works(self, fleet: FleetView<'a>, member: &str) -> Vec<Object<'a>> {
         fleet.works(member).into_iter().filter(|w| self.owns(*w)).collect()
     }
 
-    /// What it says of each member that it has chosen.
-    pub fn clusters(self) -> impl Iterator<Item = PlacedOn<'a>> {
+    /// Returns the status entry of each member that the placement has chosen.
+    pub fn clusters(self) -> impl Iterator<Item = MemberPlacement<'a>> {
         let generation = self.object.generation();
         self.object.list("/status/placementStatuses").iter().filter_map(move |value| {
             let member = value.get("clusterName").and_then(Value::as_str).filter(|n| !n.is_empty())?;
-            Some(PlacedOn { member, value, generation })
+            Some(MemberPlacement { member, value, generation })
         })
     }
 
-    /// The placement, and the member that it is about.
-    pub fn subject(self, fleet: Fleet<'_>, member: Option<&str>) -> Subject {
+    /// Returns the placement as a finding's subject, with the member that the finding is about.
+    pub fn subject(self, fleet: FleetView<'_>, member: Option<&str>) -> Subject {
         subject(fleet, self.object, None, member)
     }
 
-    /// The placement on one member, as a topic.
-    pub fn on(self, member: &str) -> Topic {
-        Topic::PlacementOn {
+    /// Returns the placement on one member as a part that findings affect.
+    pub fn part_on(self, member: &str) -> AffectedPart {
+        AffectedPart::PlacementOn {
             namespace: self.object.namespace().map(str::to_owned),
             name: self.object.name().to_owned(),
             member: member.to_owned(),
         }
     }
 
-    /// Whether `other` is a binding, snapshot or Work of this placement.
+    /// True if `other` is a binding, a snapshot or a Work of this placement.
     pub fn owns(self, other: Object<'_>) -> bool {
         owns(self.object.namespace(), self.object.name(), other)
     }
 }
 
-impl<'a> PlacedOn<'a> {
-    /// The objects that failed there.
+impl<'a> MemberPlacement<'a> {
+    /// Returns the objects that failed on the member.
     pub fn failed(&self) -> &'a [Value] {
         self.list("failedPlacements")
     }
 
-    /// A list in what it says, e.g. `driftedPlacements`; empty where there is none.
+    /// Returns a list of the entry, e.g. `driftedPlacements`; empty if there is none.
     pub fn list(&self, field: &str) -> &'a [Value] {
         self.value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// A condition of the placement's present generation.
+    /// Returns a condition of the placement's present generation.
     pub fn condition(&self, name: &str) -> Option<Condition> {
-        current(self.value, name, self.generation)
+        current_condition(self.value, name, self.generation)
     }
 
-    /// Where it stands in the placement.
-    pub fn path(&self) -> String {
-        format!("status.placementStatuses[{}]", self.member)
+    /// Returns the part of the placement that the entry is.
+    pub fn place(&self) -> ConditionPlace {
+        ConditionPlace::Member { member: self.member.to_owned() }
     }
 }
 
-impl<'a> Run<'a> {
-    /// A condition of the generation that the controller has looked at last.
+impl<'a> UpdateRunView<'a> {
+    /// Returns a condition of the generation that the controller has reconciled last.
     pub fn condition(self, name: &str) -> Option<Condition> {
-        self.object.condition(name).filter(|c| c.observed_generation == self.seen_generation())
+        self.object.condition(name).filter(|c| c.observed_generation == self.reconciled_generation())
     }
 
-    /// The generation that the controller has looked at last. v0.1.2 keeps conditions of older generations beside those of
-    /// the present one; v0.3.1 leaves all of a run that has ended as they are when its `spec.state` changes.
-    fn seen_generation(self) -> i64 {
+    /// Returns the generation that the controller has reconciled last. v0.1.2 keeps conditions of older generations
+    /// beside conditions of the present one. v0.3.1 leaves all conditions of a finished run unchanged when `spec.state`
+    /// changes.
+    fn reconciled_generation(self) -> i64 {
         self.object.conditions().iter().map(|c| c.observed_generation).max().unwrap_or_default()
     }
 
-    /// The name of its placement, which is in the same namespace.
+    /// Returns the name of the run's placement, which is in the same namespace.
     pub fn placement_name(self) -> &'a str {
         self.object.str("/spec/placementName").unwrap_or_default()
     }
 
-    /// Its placement, when there is one.
-    pub fn placement(self, fleet: Fleet<'a>) -> Option<Placement<'a>> {
+    /// Returns the run's placement, if it exists.
+    pub fn placement(self, fleet: FleetView<'a>) -> Option<PlacementView<'a>> {
         let object = fleet.placement_object(self.scope.placement(), self.object.namespace(), self.placement_name())?;
-        Some(Placement { scope: self.scope, object })
+        Some(PlacementView { scope: self.scope, object })
     }
 
-    /// The index that it asks for; none when it leaves the choice to the controller.
-    pub fn index_asked(self) -> Option<&'a str> {
+    /// Returns the resource snapshot index that the run asks for; `None` if the run leaves the choice to the
+    /// controller.
+    pub fn requested_index(self) -> Option<&'a str> {
         self.object.str("/spec/resourceSnapshotIndex").filter(|i| !i.is_empty())
     }
 
-    /// The index that it rolls out. v0.14.0 doesn't write it into the status.
+    /// Returns the resource snapshot index that the run rolls out. v0.14.0 doesn't write the index into the status.
     pub fn index(self) -> Option<&'a str> {
-        self.object.str("/status/resourceSnapshotIndexUsed").filter(|i| !i.is_empty()).or(self.index_asked())
+        self.object.str("/status/resourceSnapshotIndexUsed").filter(|i| !i.is_empty()).or(self.requested_index())
     }
 
-    /// The name of the resource snapshot that it rolls out.
+    /// Returns the name of the resource snapshot that the run rolls out.
     pub fn resource_snapshot(self) -> Option<String> {
         self.index().map(|index| format!("{}-{index}-snapshot", self.placement_name()))
     }
 
-    /// The stages of its status, without the deletion stage.
-    pub fn stages(self) -> impl Iterator<Item = Stage<'a>> {
-        let generation = self.seen_generation();
+    /// Returns the stages in the run's status, without the deletion stage.
+    pub fn stages(self) -> impl Iterator<Item = RunStage<'a>> {
+        let generation = self.reconciled_generation();
         self.object.list("/status/stagesStatus").iter().filter_map(move |value| {
             let name = value.get("stageName").and_then(Value::as_str)?;
-            Some(Stage { name, value, generation })
+            Some(RunStage { name, value, generation })
         })
     }
 
-    /// A member in its stages.
+    /// Returns a member's entry in the run's stages.
     pub fn cluster(self, member: &str) -> Option<StageCluster<'a>> {
         self.stages().flat_map(|s| s.clusters().collect::<Vec<_>>()).find(|c| c.member == member)
     }
 
-    /// Whether it has ended, well or badly, or failed to begin.
-    pub fn is_over(self) -> bool {
+    /// True if the run has succeeded, has failed, or couldn't be initialized.
+    pub fn is_finished(self) -> bool {
         let failed_to_begin = self.condition("Initialized").is_some_and(|c| c.status == "False");
         failed_to_begin || self.condition("Succeeded").is_some_and(|c| c.status != "Unknown")
     }
 
-    /// Runs of the same placement, without this one.
-    pub fn siblings(self, fleet: Fleet<'a>) -> impl Iterator<Item = Run<'a>> {
+    /// Returns the other runs of the same placement.
+    pub fn siblings(self, fleet: FleetView<'a>) -> impl Iterator<Item = UpdateRunView<'a>> {
         fleet.runs().filter(move |other| {
             other.scope == self.scope
                 && other.object.namespace() == self.object.namespace()
@@ -296,21 +296,21 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The binding of its placement on a member.
-    pub fn binding(self, fleet: Fleet<'a>, member: &str) -> Option<Object<'a>> {
+    /// Returns the binding of the run's placement for a member.
+    pub fn binding(self, fleet: FleetView<'a>, member: &str) -> Option<Object<'a>> {
         fleet
             .hub
-            .of_kind(PLACEMENT, self.scope.binding())
+            .of_kind(PLACEMENT_GROUP, self.scope.binding())
             .filter(|b| self.owns(*b) && b.str("/spec/targetCluster") == Some(member))
-            // One that is being deleted may stand beside its successor.
+            // A binding that is being deleted may exist beside its successor.
             .min_by_key(|b| b.deleted_at().is_some())
     }
 
-    /// The indices of the resource snapshots that its placement has, in ascending order.
-    pub fn indices(self, fleet: Fleet<'a>) -> Vec<&'a str> {
+    /// Returns the indices of the placement's resource snapshots in ascending order.
+    pub fn indices(self, fleet: FleetView<'a>) -> Vec<&'a str> {
         let mut indices: Vec<_> = fleet
             .hub
-            .of_kind(PLACEMENT, self.scope.resource_snapshot())
+            .of_kind(PLACEMENT_GROUP, self.scope.resource_snapshot())
             .filter(|s| self.owns(*s))
             .filter_map(|s| s.label(RESOURCE_INDEX))
             .collect();
@@ -319,54 +319,54 @@ impl<'a> Run<'a> {
         indices
     }
 
-    /// The latest policy snapshot of its placement.
-    pub fn policy_snapshot(self, fleet: Fleet<'a>) -> Option<Object<'a>> {
+    /// Returns the latest policy snapshot of the run's placement.
+    pub fn policy_snapshot(self, fleet: FleetView<'a>) -> Option<Object<'a>> {
         fleet
             .hub
-            .of_kind(PLACEMENT, self.scope.policy_snapshot())
+            .of_kind(PLACEMENT_GROUP, self.scope.policy_snapshot())
             .filter(|s| self.owns(*s))
-            .find(|s| s.label(IS_LATEST) == Some("true"))
+            .find(|s| s.label(IS_LATEST_SNAPSHOT) == Some("true"))
     }
 
-    /// The name of its strategy, which is in the same namespace.
+    /// Returns the name of the run's strategy, which is in the same namespace.
     pub fn strategy_name(self) -> &'a str {
         self.object.str("/spec/stagedRolloutStrategyName").unwrap_or_default()
     }
 
-    /// Its strategy, when there is one.
-    pub fn strategy(self, fleet: Fleet<'a>) -> Option<Object<'a>> {
+    /// Returns the run's strategy, if it exists.
+    pub fn strategy(self, fleet: FleetView<'a>) -> Option<Object<'a>> {
         fleet.placement_object(self.scope.strategy(), self.object.namespace(), self.strategy_name())
     }
 
-    /// The stages' configuration: what the run has taken over, or else what its strategy says now.
-    pub fn stage_specs(self, fleet: Fleet<'a>) -> &'a [Value] {
+    /// Returns the stages' configuration: the copy in the run's status, or else the strategy's present stages.
+    pub fn stage_specs(self, fleet: FleetView<'a>) -> &'a [Value] {
         let own = self.object.list("/status/stagedUpdateStrategySnapshot/stages");
         if own.is_empty() { self.strategy(fleet).map_or(&[], |s| s.list("/spec/stages")) } else { own }
     }
 
-    /// The run, and the stage and member that it is about.
-    pub fn subject(self, fleet: Fleet<'_>, stage: Option<&str>, member: Option<&str>) -> Subject {
+    /// Returns the run as a finding's subject, with the stage and the member that the finding is about.
+    pub fn subject(self, fleet: FleetView<'_>, stage: Option<&str>, member: Option<&str>) -> Subject {
         subject(fleet, self.object, stage, member)
     }
 
-    /// How kubectl is told of it.
+    /// Returns the words by which kubectl finds the run.
     pub fn reference(self) -> Vec<String> {
         kubectl::reference(self.object)
     }
 
-    /// Whether `other` is a binding or snapshot of its placement.
+    /// True if `other` is a binding or a snapshot of the run's placement.
     pub fn owns(self, other: Object<'_>) -> bool {
         owns(self.object.namespace(), self.placement_name(), other)
     }
 }
 
-impl<'a> Stage<'a> {
-    /// A condition of the generation of the run that the controller has looked at last.
+impl<'a> RunStage<'a> {
+    /// Returns a condition of the run's generation that the controller has reconciled last.
     pub fn condition(&self, name: &str) -> Option<Condition> {
-        current(self.value, name, self.generation)
+        current_condition(self.value, name, self.generation)
     }
 
-    /// Its clusters.
+    /// Returns the stage's clusters.
     pub fn clusters(&self) -> impl Iterator<Item = StageCluster<'a>> + use<'a> {
         let (stage, generation) = (self.name, self.generation);
         let clusters = self.value.get("clusters").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -376,16 +376,16 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// The names of the approval requests that it wants.
+    /// Returns the names of the approval requests that the stage needs.
     pub fn requests(&self) -> impl Iterator<Item = &'a str> {
         self.tasks().filter_map(|t| t.get("approvalRequestName")?.as_str()).filter(|n| !n.is_empty())
     }
 
-    /// Whether the run has taken note of a request's approval: what happens to the request later is of no effect.
-    pub fn has_passed(&self, request: &str) -> bool {
-        self.tasks()
-            .filter(|t| t.get("approvalRequestName").and_then(Value::as_str) == Some(request))
-            .any(|t| current(t, "ApprovalRequestApproved", self.generation).is_some_and(|c| c.status == "True"))
+    /// True if the run has recorded a request's approval. A later change of the request has no effect.
+    pub fn has_recorded_approval(&self, request: &str) -> bool {
+        self.tasks().filter(|t| t.get("approvalRequestName").and_then(Value::as_str) == Some(request)).any(|t| {
+            current_condition(t, "ApprovalRequestApproved", self.generation).is_some_and(|c| c.status == "True")
+        })
     }
 
     fn tasks(&self) -> impl Iterator<Item = &'a Value> + use<'a> {
@@ -394,41 +394,36 @@ impl<'a> Stage<'a> {
         lists.filter_map(|name| value.get(name)?.as_array()).flatten()
     }
 
-    /// Where it stands in the run.
-    pub fn path(&self) -> String {
-        format!("status.stagesStatus[{}]", self.name)
+    /// Returns the part of the run that the entry is.
+    pub fn place(&self) -> ConditionPlace {
+        ConditionPlace::Stage { stage: self.name.to_owned() }
     }
 }
 
 impl StageCluster<'_> {
-    /// A condition of the generation of the run that the controller has looked at last.
+    /// Returns a condition of the run's generation that the controller has reconciled last.
     pub fn condition(&self, name: &str) -> Option<Condition> {
-        current(self.value, name, self.generation)
+        current_condition(self.value, name, self.generation)
     }
 
-    /// Since when it is being updated, or was.
+    /// Returns the time at which the update of the cluster started.
     pub fn started_at(&self) -> Option<Timestamp> {
         self.condition("Started").filter(|c| c.status == "True").and_then(|c| c.last_transition_time)
     }
 
-    /// Where it stands in the run.
-    pub fn path(&self) -> String {
-        format!("status.stagesStatus[{}].clusters[{}]", self.stage, self.member)
+    /// Returns the part of the run that the entry is.
+    pub fn place(&self) -> ConditionPlace {
+        ConditionPlace::StageMember { stage: self.stage.to_owned(), member: self.member.to_owned() }
     }
 }
 
-/// The name of a member's namespace on the hub.
-pub(super) fn member_namespace(member: &str) -> String {
-    format!("fleet-member-{member}")
-}
-
-/// The placement that a Work belongs to: namespace and name.
+/// Returns namespace and name of the placement that a Work belongs to.
 pub(super) fn placement_of_work(work: Object<'_>) -> Option<(Option<&str>, &str)> {
-    Some((work.label(PARENT_NAMESPACE).filter(|n| !n.is_empty()), work.label(PARENT)?))
+    Some((work.label(PARENT_PLACEMENT_NAMESPACE).filter(|n| !n.is_empty()), work.label(PARENT_PLACEMENT)?))
 }
 
-/// A subject on the hub.
-pub(super) fn subject(fleet: Fleet<'_>, object: Object<'_>, stage: Option<&str>, member: Option<&str>) -> Subject {
+/// Returns an object on the hub as a finding's subject.
+pub(super) fn subject(fleet: FleetView<'_>, object: Object<'_>, stage: Option<&str>, member: Option<&str>) -> Subject {
     Subject {
         cluster: fleet.hub.name.clone(),
         kind: object.kind().to_owned(),
@@ -439,16 +434,16 @@ pub(super) fn subject(fleet: Fleet<'_>, object: Object<'_>, stage: Option<&str>,
     }
 }
 
-/// `name` or `namespace/name`.
+/// Returns `name` or `namespace/name`.
 pub(super) fn full_name(namespace: Option<&str>, name: &str) -> String {
     namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
 
 fn owns(namespace: Option<&str>, placement: &str, other: Object<'_>) -> bool {
-    let parent = if other.kind() == "Work" { other.label(PARENT_NAMESPACE) } else { other.namespace() };
-    other.label(PARENT) == Some(placement) && parent.filter(|n| !n.is_empty()) == namespace
+    let parent = if other.kind() == "Work" { other.label(PARENT_PLACEMENT_NAMESPACE) } else { other.namespace() };
+    other.label(PARENT_PLACEMENT) == Some(placement) && parent.filter(|n| !n.is_empty()) == namespace
 }
 
-fn current(holder: &Value, name: &str, generation: i64) -> Option<Condition> {
+fn current_condition(holder: &Value, name: &str, generation: i64) -> Option<Condition> {
     conditions(Some(holder)).into_iter().find(|c| c.type_ == name && c.observed_generation == generation)
 }

@@ -1,48 +1,49 @@
-//! Words and commands of kubectl that several rules need.
+//! Arguments and commands of kubectl that several rules need.
 
 use serde_json::{Value, json};
 
-use super::fleet::{Fleet, Run};
-use crate::command::{Command, KubectlVerb};
-use crate::template::before_positional;
+use super::fleet::{FleetView, UpdateRunView};
+use crate::command::{KubectlVerb, RemedyCommand};
+use crate::template::option_terminator;
 use crate::{HUB, Object};
 
-/// The words by which kubectl finds an object: `kind.group/name -n namespace`. The group is always there, because kind names
-/// repeat across groups in v0.14.0.
+/// Returns the words by which kubectl finds an object: `kind.group/name -n namespace`. The group is always given,
+/// because in v0.14.0 several groups have kinds of the same name.
 pub(super) fn reference(object: Object<'_>) -> Vec<String> {
-    resource(object.group(), object.kind(), object.namespace(), object.name())
+    reference_by_name(object.group(), object.kind(), object.namespace(), object.name())
 }
 
-/// As [`reference`], for an object that need not exist.
-pub(super) fn resource(group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Vec<String> {
+/// Returns the same words as [`reference()`], for an object that may not exist.
+pub(super) fn reference_by_name(group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Vec<String> {
     let kind = kind.to_lowercase();
     let plural = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"));
     let dot = if group.is_empty() { "" } else { "." };
-    named(format!("{plural}{dot}{group}/{name}"), namespace)
+    reference_words(format!("{plural}{dot}{group}/{name}"), namespace)
 }
 
-/// The words for an object that is called `resource` in a namespace, where it has one.
-pub(super) fn named(resource: String, namespace: Option<&str>) -> Vec<String> {
-    let before = before_positional(&resource).map(str::to_owned);
+/// Returns the words for `resource`, e.g. `pods/web`, with a namespace if there is one.
+pub(super) fn reference_words(resource: String, namespace: Option<&str>) -> Vec<String> {
+    let before = option_terminator(&resource).map(str::to_owned);
     let mut words: Vec<_> = before.into_iter().chain([resource]).collect();
     words.extend(namespace.into_iter().flat_map(|namespace| ["-n".to_owned(), namespace.to_owned()]));
     words
 }
 
-/// The command that changes an object on the hub by a merge patch.
-pub(super) fn patch(reference: Vec<String>, patch: &Value) -> Command {
+/// Returns the command that changes an object on the hub by a merge patch.
+pub(super) fn patch_command(reference: Vec<String>, patch: &Value) -> RemedyCommand {
     let options = ["--type=merge".to_owned(), "-p".to_owned(), patch.to_string()];
-    Command::kubectl(HUB, KubectlVerb::Patch, reference.into_iter().chain(options))
+    RemedyCommand::kubectl(HUB, KubectlVerb::Patch, reference.into_iter().chain(options))
 }
 
-/// The command that creates an object on the hub.
-pub(super) fn create(object: Value) -> Command {
+/// Returns the command that creates an object on the hub.
+pub(super) fn create_command(object: Value) -> RemedyCommand {
     let words = ["-f".into(), "-".into()].into();
-    Command::Kubectl { cluster: Some(HUB.to_owned()), kubectl: KubectlVerb::Create, words, input: Some(object) }
+    RemedyCommand::Kubectl { cluster: Some(HUB.to_owned()), kubectl: KubectlVerb::Create, words, input: Some(object) }
 }
 
-/// The command that makes a new run like this one; `index` replaces the index, an empty one leaves it out.
-pub(super) fn again(fleet: Fleet<'_>, run: Run<'_>, index: Option<&str>) -> Command {
+/// Returns the command that creates a new run with the spec of this one. `index` replaces the resource snapshot index;
+/// an empty index leaves the field out.
+pub(super) fn rerun_command(fleet: FleetView<'_>, run: UpdateRunView<'_>, index: Option<&str>) -> RemedyCommand {
     let mut spec = run.object.at("/spec").cloned().unwrap_or_else(|| json!({}));
     if let (Some(index), Some(spec)) = (index, spec.as_object_mut()) {
         spec.remove("resourceSnapshotIndex");
@@ -50,11 +51,11 @@ pub(super) fn again(fleet: Fleet<'_>, run: Run<'_>, index: Option<&str>) -> Comm
             spec.insert("resourceSnapshotIndex".to_owned(), Value::from(index));
         }
     }
-    let mut metadata = json!({"name": fresh_name(fleet, run)});
+    let mut metadata = json!({"name": unused_run_name(fleet, run)});
     if let (Some(namespace), Some(metadata)) = (run.object.namespace(), metadata.as_object_mut()) {
         metadata.insert("namespace".to_owned(), Value::from(namespace));
     }
-    create(json!({
+    create_command(json!({
         "apiVersion": run.object.at("/apiVersion"),
         "kind": run.object.kind(),
         "metadata": metadata,
@@ -62,12 +63,15 @@ pub(super) fn again(fleet: Fleet<'_>, run: Run<'_>, index: Option<&str>) -> Comm
     }))
 }
 
-/// A name that no run has yet, short enough for v0.2 and later, which want less than 64 characters.
-fn fresh_name(fleet: Fleet<'_>, run: Run<'_>) -> String {
+/// Returns a name that no run has yet. v0.2 and later need fewer than 64 characters.
+fn unused_run_name(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> String {
     let name = run.object.name();
     let stem: String = name.chars().take(58).collect();
-    let taken = |n: &str| fleet.runs().any(|r| r.object.namespace() == run.object.namespace() && r.object.name() == n);
-    (2..u32::MAX).map(|i| format!("{stem}-{i}")).find(|n| !taken(n)).unwrap_or_default()
+    let mut names = (2..u32::MAX).map(|i| format!("{stem}-{i}"));
+    let unused = names.find(|name| {
+        !fleet.runs().any(|r| r.object.namespace() == run.object.namespace() && r.object.name() == name.as_str())
+    });
+    unused.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -76,13 +80,14 @@ mod tests {
 
     #[test]
     fn references_name_the_group_and_the_namespace() {
-        let strategy = resource("placement.kubernetes-fleet.io", "StagedUpdateStrategy", Some("apps"), "canary");
+        let strategy =
+            reference_by_name("placement.kubernetes-fleet.io", "StagedUpdateStrategy", Some("apps"), "canary");
         assert_eq!(strategy, ["stagedupdatestrategies.placement.kubernetes-fleet.io/canary", "-n", "apps"]);
-        assert_eq!(resource("", "Namespace", None, "x"), ["namespaces/x"]);
+        assert_eq!(reference_by_name("", "Namespace", None, "x"), ["namespaces/x"]);
     }
 
     #[test]
     fn a_kind_is_never_an_option() {
-        assert_eq!(resource("", "--Server", None, "x"), ["--", "--servers/x"]);
+        assert_eq!(reference_by_name("", "--Server", None, "x"), ["--", "--servers/x"]);
     }
 }

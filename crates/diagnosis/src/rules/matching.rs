@@ -1,25 +1,25 @@
-//! Label selectors, as the controllers apply them to `MemberClusters`.
+//! Label selectors, matched as the controllers match `MemberClusters`.
 
 use serde_json::Value;
 
 use crate::Object;
+use crate::object::text_field;
 
-/// Whether a selector chooses an object. No selector chooses nothing, an empty one everything; one with an operator
-/// that doesn't exist is invalid and chooses nothing.
+/// True if a selector matches an object. A missing selector matches nothing, an empty one everything. A selector with
+/// an unknown operator is invalid and matches nothing.
 pub(super) fn selects(selector: Option<&Value>, object: Object<'_>) -> bool {
     let Some(selector) = selector.filter(|s| s.is_object()) else { return false };
     let labels = selector.get("matchLabels").and_then(Value::as_object);
     let equal = labels.into_iter().flatten().all(|(key, value)| object.label(key) == value.as_str());
     let expressions = selector.get("matchExpressions").and_then(Value::as_array);
-    equal && expressions.into_iter().flatten().all(|e| holds(e, object))
+    equal && expressions.into_iter().flatten().all(|e| matches_expression(e, object))
 }
 
-fn holds(expression: &Value, object: Object<'_>) -> bool {
-    let text = |name| expression.get(name).and_then(Value::as_str).unwrap_or_default();
-    let label = object.label(text("key"));
+fn matches_expression(expression: &Value, object: Object<'_>) -> bool {
+    let label = object.label(text_field(expression, "key"));
     let values = expression.get("values").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let among = label.is_some_and(|label| values.iter().any(|v| v.as_str() == Some(label)));
-    match text("operator") {
+    match text_field(expression, "operator") {
         "In" => among,
         "NotIn" => !among,
         "Exists" => label.is_some(),

@@ -1,43 +1,45 @@
-//! The rules: one file per family, each a function from the fleet to findings.
+//! Rules: one file per family, each with a function from the fleet to findings.
 //!
-//! A rule judges by types, statuses, reasons and generations and by the state of other objects. A message is read only
-//! for what stands nowhere else, and in a way that the wording of another version doesn't break.
+//! A rule decides by types, statuses, reasons and generations, and by the state of other objects. It reads a message
+//! only for facts that no other field has, by a pattern that fits the wording of all versions.
 
 mod apply;
 mod approval;
 mod argocd;
 mod availability;
+mod code;
 mod draft;
 mod envelope;
+mod evidence_source;
 mod execution;
 mod fleet;
 mod initialization;
 mod kubectl;
 mod matching;
 mod member;
+mod pattern;
 mod pods;
 mod preemption;
-mod quote;
 mod rollout;
 mod scheduling;
 mod scope;
-mod state;
 mod stuck;
+mod waiting;
 mod work_synchronized;
 
 pub use argocd::{WantedLog, hub_is_destination, wanted_logs};
 pub use availability::PATIENCE;
 
-use draft::{Draft, arrange};
-use fleet::Fleet;
+use draft::{FindingDraft, arrange};
+use fleet::FleetView;
 
-use crate::{Access, Finding, Snapshot};
+use crate::{Finding, KubectlAccess, Snapshot};
 
-/// Names what has failed and why.
+/// Diagnoses a snapshot: names each failure and its cause.
 ///
-/// The order is the same for the same snapshot: what loses data first, then failures, then notices, each by code and
-/// subject. What one finding explains hangs under it as its consequence. A snapshot without a readable hub gives
-/// nothing.
+/// The same snapshot always gives the same order: data loss first, then failures, then notices, each by code and
+/// subject. Findings that another finding explains are that finding's consequences. A snapshot without a readable hub
+/// gives no findings.
 ///
 /// ```
 /// let snapshot = diagnosis::Snapshot { taken_at: "2026-01-08T00:00:00Z".parse().unwrap(), clusters: Vec::new() };
@@ -45,14 +47,14 @@ use crate::{Access, Finding, Snapshot};
 /// ```
 #[must_use]
 pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
-    diagnose_with(snapshot, &Access::same_names())
+    diagnose_with(snapshot, &KubectlAccess::same_names())
 }
 
-/// As [`diagnose`], with commands for the contexts that the reader has.
+/// Diagnoses a snapshot like [`diagnose`], with commands for the contexts that the reader has.
 #[must_use]
-pub fn diagnose_with(snapshot: &Snapshot, access: &Access) -> Vec<Finding> {
-    let Some(fleet) = Fleet::of(snapshot) else { return Vec::new() };
-    let rules: [fn(Fleet<'_>) -> Vec<Draft>; 12] = [
+pub fn diagnose_with(snapshot: &Snapshot, access: &KubectlAccess) -> Vec<Finding> {
+    let Some(fleet) = FleetView::new(snapshot) else { return Vec::new() };
+    let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 12] = [
         work_synchronized::rule,
         scheduling::rule,
         rollout::rule,
@@ -63,7 +65,7 @@ pub fn diagnose_with(snapshot: &Snapshot, access: &Access) -> Vec<Finding> {
         execution::rule,
         stuck::rule,
         approval::rule,
-        state::rule,
+        waiting::rule,
         argocd::rule,
     ];
     arrange(rules.into_iter().flat_map(|rule| rule(fleet)).collect(), access)

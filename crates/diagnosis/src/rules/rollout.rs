@@ -1,4 +1,5 @@
-//! Rollouts that don't get to a member's Works: overrides that fail, and limits of the placement itself.
+//! Rollouts that don't reach a member's Works, because an override fails or the placement's own limits hold the rollout
+//! back.
 
 use std::cell::LazyCell;
 
@@ -6,25 +7,29 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::availability::PATIENCE;
-use super::draft::{Draft, Topic};
-use super::fleet::{Fleet, PLACEMENT, PlacedOn, Placement};
+use super::code::RuleCode;
+use super::draft::{AffectedPart, FindingDraft};
+use super::fleet::{FleetView, MemberPlacement, PlacementView};
 use super::kubectl;
 use crate::Condition;
+use crate::kubefleet::PLACEMENT_GROUP;
+use crate::object::text_field;
 
-/// For how long a rollout may be held back: members are updated one after the other, and each takes a moment.
-const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
+/// Time for which a rollout may be held back without counting as a failure. Members are updated one after the other,
+/// and each takes a moment.
+const HOLD_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
-/// How many of the members that use up the limit are named and quoted.
-const NAMED: usize = 3;
+/// Number of unavailable members that a finding names and quotes.
+const MAX_NAMED_MEMBERS: usize = 3;
 
-pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
-        let unavailable = LazyCell::new(|| placement.clusters().filter_map(Unavailable::of).collect::<Vec<_>>());
-        for on in placement.clusters() {
-            drafts.extend(override_failed(fleet, placement, on));
-            if let Some(held) = on.condition("RolloutStarted").filter(|c| c.status == "False") {
-                drafts.extend(held_back(fleet, placement, on, &held, &unavailable));
+        let unavailable = LazyCell::new(|| placement.clusters().filter_map(UnavailableMember::new).collect::<Vec<_>>());
+        for status in placement.clusters() {
+            drafts.extend(override_failed(fleet, placement, status));
+            if let Some(held) = status.condition("RolloutStarted").filter(|c| c.status == "False") {
+                drafts.extend(held_back(fleet, placement, status, &held, &unavailable));
             }
         }
     }
@@ -32,120 +37,123 @@ pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
 }
 
 /// KF-OV-001: an override can't be applied.
-fn override_failed(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>) -> Option<Draft> {
-    let failed = on.condition("Overridden").filter(|c| c.status == "False")?;
-    let mut evidence = placement.symptom(fleet, on, &failed);
+fn override_failed(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+) -> Option<FindingDraft> {
+    let failed = status.condition("Overridden").filter(|c| c.status == "False")?;
+    let mut evidence = placement.symptom(fleet, status, &failed);
     let mut refs = Vec::new();
     for field in ["applicableResourceOverrides", "applicableClusterResourceOverrides"] {
-        for named in on.list(field) {
-            // Placements name the snapshots of overrides: NAME-INDEX.
+        for named in status.list(field) {
+            // A placement's status has the names of override snapshots: NAME-INDEX.
             let (namespace, snapshot) = match named {
                 Value::String(name) => (None, name.as_str()),
-                other => {
-                    let text = |f: &str| other.get(f).and_then(Value::as_str);
-                    (text("namespace"), text("name").unwrap_or_default())
-                }
+                other => (other.get("namespace").and_then(Value::as_str), text_field(other, "name")),
             };
             let name = snapshot.rsplit_once('-').map_or(snapshot, |(name, _)| name);
             let kind = if namespace.is_some() { "ResourceOverride" } else { "ClusterResourceOverride" };
             evidence.push(fleet.quote().text(
                 placement.object,
-                &format!("{}.{field}", on.path()),
+                &format!("{}.{field}", status.place().field_path()),
                 snapshot.to_owned(),
                 None,
             ));
-            refs.push(kubectl::resource(PLACEMENT, kind, namespace, name));
+            refs.push(kubectl::reference_by_name(PLACEMENT_GROUP, kind, namespace, name));
         }
     }
     let names = json!({
         "placement": placement.full_name(),
-        "member": on.member,
+        "member": status.member,
         "message": failed.message,
         "overrides": refs,
     });
-    let draft = Draft::new("KF-OV-001", placement.subject(fleet, Some(on.member)), &names, evidence);
-    Some(draft.about(placement.on(on.member)))
+    let draft = FindingDraft::new(RuleCode::KF_OV_001, placement.subject(fleet, Some(status.member)), &names, evidence);
+    Some(draft.affects(placement.part_on(status.member)))
 }
 
 /// KF-RO-002: the placement's own limits keep the rollout from the member.
 fn held_back(
-    fleet: Fleet<'_>,
-    placement: Placement<'_>,
-    on: PlacedOn<'_>,
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
     held: &Condition,
-    unavailable: &[Unavailable<'_>],
-) -> Option<Draft> {
+    unavailable: &[UnavailableMember<'_>],
+) -> Option<FindingDraft> {
     let since = held.last_transition_time?;
-    if fleet.now().duration_since(since) < TRANSIENT {
+    if fleet.now().duration_since(since) < HOLD_LIMIT {
         return None;
     }
-    let others: Vec<&Unavailable<'_>> = unavailable.iter().filter(|other| other.on.member != on.member).collect();
-    let mut named: Vec<String> = others.iter().take(NAMED).map(|other| other.on.member.to_owned()).collect();
-    if others.len() > NAMED {
-        named.push(format!("{} more", others.len() - NAMED));
+    let others: Vec<&UnavailableMember<'_>> =
+        unavailable.iter().filter(|other| other.status.member != status.member).collect();
+    let mut named: Vec<String> =
+        others.iter().take(MAX_NAMED_MEMBERS).map(|other| other.status.member.to_owned()).collect();
+    if others.len() > MAX_NAMED_MEMBERS {
+        named.push(format!("{} more", others.len() - MAX_NAMED_MEMBERS));
     }
     let quote = fleet.quote();
-    let mut evidence = placement.symptom(fleet, on, held);
-    evidence.extend(
-        others.iter().take(NAMED).filter_map(|other| {
-            Some(quote.condition_in(placement.object, &other.on.path(), other.condition.as_ref()?))
-        }),
-    );
+    let mut evidence = placement.symptom(fleet, status, held);
+    evidence.extend(others.iter().take(MAX_NAMED_MEMBERS).filter_map(|other| {
+        Some(quote.condition_in(placement.object, other.status.place(), other.condition.as_ref()?))
+    }));
     evidence.push(quote.field(placement.object, "spec.strategy.rollingUpdate"));
     evidence.push(quote.field(placement.object, "spec.policy"));
     let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(Value::as_u64);
-    let names = |is_explained: bool| {
-        json!({
-            "placement": placement.full_name(),
-            "placement_ref": kubectl::reference(placement.object),
-            "member": on.member,
-            "wanted": wanted.map(|n| n.to_string()).unwrap_or_default(),
-            "found": placement.clusters().count(),
-            "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), shown),
-            "unavailable": named,
-            "is_short": wanted.is_some_and(|wanted| wanted > placement.clusters().count() as u64),
-            "is_explained": is_explained,
-        })
-    };
-    let draft = Draft::new("KF-RO-002", placement.subject(fleet, Some(on.member)), &names(false), evidence)
-        .told_when_explained(&names(true))
-        // Members that can't be found count as unavailable.
-        .follows(placement.topic());
-    let draft = others.iter().fold(draft, |draft, other| {
-        draft.follows(placement.on(other.on.member)).follows(Topic::Member(other.on.member.to_owned()))
+    let names = json!({
+        "placement": placement.full_name(),
+        "placement_ref": kubectl::reference(placement.object),
+        "member": status.member,
+        "wanted": wanted.map(|n| n.to_string()).unwrap_or_default(),
+        "found": placement.clusters().count(),
+        "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), text_of),
+        "unavailable": named,
+        "is_short": wanted.is_some_and(|wanted| wanted > placement.clusters().count() as u64),
+        "is_explained": false,
     });
-    // A rollout that is on its way elsewhere goes on by itself.
+    let mut names_if_explained = names.clone();
+    names_if_explained["is_explained"] = true.into();
+    let draft = FindingDraft::new(RuleCode::KF_RO_002, placement.subject(fleet, Some(status.member)), &names, evidence)
+        .with_texts_if_explained(&names_if_explained)
+        // Members that the scheduler can't find count as unavailable.
+        .depends_on(placement.part());
+    let draft = others.iter().fold(draft, |draft, other| {
+        draft
+            .depends_on(placement.part_on(other.status.member))
+            .depends_on(AffectedPart::Member(other.status.member.to_owned()))
+    });
+    // While the rollout to another member is still in progress, this one will go on by itself.
     let is_on_its_way = others.iter().any(|other| other.is_young(fleet));
     Some(if is_on_its_way { draft.only_as_consequence() } else { draft })
 }
 
-/// A member to which the placement is rolled out and on which it isn't available.
-struct Unavailable<'a> {
-    on: PlacedOn<'a>,
-    /// The first condition behind the rollout that isn't True; none where there is none yet.
+/// Member to which the placement is rolled out, but on which it isn't available.
+struct UnavailableMember<'a> {
+    status: MemberPlacement<'a>,
+    /// First condition after the rollout's start that isn't True; `None` if no such condition exists yet.
     condition: Option<Condition>,
-    /// When the rollout or that condition came to be.
+    /// Time of the last transition of `condition`, or of the rollout's start if there is no `condition`.
     since: Option<Timestamp>,
 }
 
-impl<'a> Unavailable<'a> {
-    fn of(on: PlacedOn<'a>) -> Option<Self> {
-        let started = on.condition("RolloutStarted").filter(|c| c.status == "True")?;
-        if on.condition("Available").is_some_and(|c| c.status == "True") {
+impl<'a> UnavailableMember<'a> {
+    fn new(status: MemberPlacement<'a>) -> Option<Self> {
+        let started = status.condition("RolloutStarted").filter(|c| c.status == "True")?;
+        if status.condition("Available").is_some_and(|c| c.status == "True") {
             return None;
         }
         let behind = ["Overridden", "WorkSynchronized", "Applied", "Available"];
-        let condition = behind.into_iter().filter_map(|type_| on.condition(type_)).find(|c| c.status != "True");
+        let condition = behind.into_iter().filter_map(|type_| status.condition(type_)).find(|c| c.status != "True");
         let since = condition.as_ref().map_or(started.last_transition_time, |c| c.last_transition_time);
-        Some(Self { on, condition, since })
+        Some(Self { status, condition, since })
     }
 
-    /// Whether it may still become available without anybody's help.
-    fn is_young(&self, fleet: Fleet<'_>) -> bool {
+    /// True if the placement may still become available on the member without anybody's help.
+    fn is_young(&self, fleet: FleetView<'_>) -> bool {
         self.since.is_some_and(|since| fleet.now().duration_since(since) <= PATIENCE)
     }
 }
 
-fn shown(value: &Value) -> String {
+fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,14 +1,14 @@
-//! `KubeFleet` has each of its kinds twice: for whole clusters and for one namespace.
+//! Names of `KubeFleet`'s kinds, each of which exists twice: for the whole cluster and for one namespace.
 
-/// Which of the two.
+/// Scope of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum KindScope {
     Cluster,
     Namespaced,
 }
 
-impl Scope {
-    pub const BOTH: [Scope; 2] = [Scope::Cluster, Scope::Namespaced];
+impl KindScope {
+    pub const BOTH: [KindScope; 2] = [KindScope::Cluster, KindScope::Namespaced];
 
     pub fn placement(self) -> &'static str {
         self.choose("ClusterResourcePlacement", "ResourcePlacement")
@@ -40,8 +40,8 @@ impl Scope {
 
     fn choose(self, cluster: &'static str, namespaced: &'static str) -> &'static str {
         match self {
-            Scope::Cluster => cluster,
-            Scope::Namespaced => namespaced,
+            KindScope::Cluster => cluster,
+            KindScope::Namespaced => namespaced,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `WorkSynchronized` False: a placement's Work can't be created for a member.
+//! Works that can't be created for a member (`WorkSynchronized` is False), and Works that are being deleted.
 
 use std::sync::LazyLock;
 
@@ -6,180 +6,193 @@ use jiff::SignedDuration;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::draft::{Draft, Topic};
-use super::fleet::{CLUSTER, Fleet, PlacedOn, Placement, member_namespace, placement_of_work};
+use super::code::RuleCode;
+use super::draft::{AffectedPart, FindingDraft};
+use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name, placement_of_work};
+use super::pattern::pattern_of_any_case;
 use super::{envelope, kubectl};
-use crate::command::{Command, KubectlVerb};
+use crate::command::{KubectlVerb, RemedyCommand};
+use crate::kubefleet::{CLUSTER_GROUP, WORK_CLEANUP_FINALIZER, member_namespace};
 use crate::{Condition, Evidence, HUB, Object};
 
-/// What keeps a Work in a namespace that is being deleted.
-const WORK_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
-/// For how long the making of a Work may fail without being a failure.
-const TRANSIENT: SignedDuration = SignedDuration::from_secs(15);
-/// For how long a namespace may be terminating before it counts as one that nobody works on.
-const UNATTENDED: SignedDuration = SignedDuration::from_secs(30);
+/// Time for which creating a Work may fail without counting as a failure.
+const TRANSIENT_LIMIT: SignedDuration = SignedDuration::from_secs(15);
+/// Time after which a terminating namespace without conditions counts as unattended by the namespace controller.
+const UNATTENDED_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
-pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
         for cluster in placement.clusters() {
             let Some(failed) = cluster.condition("WorkSynchronized").filter(|c| c.status == "False") else { continue };
-            // What the manifests themselves lack is named even while something else is wrong with the member.
+            // An error in the manifests is reported even while something else is wrong with the member.
             let draft = envelope::finding(fleet, placement, cluster, &failed)
-                .or_else(|| terminating(fleet, placement, cluster, &failed))
-                .or_else(|| other(fleet, placement, cluster, &failed));
+                .or_else(|| terminating_namespace(fleet, placement, cluster, &failed))
+                .or_else(|| other_failure(fleet, placement, cluster, &failed));
             drafts.extend(draft);
         }
     }
-    drafts.extend(fleet.placements().flat_map(|p| losing(fleet, p)));
+    drafts.extend(fleet.placements().flat_map(|p| deleted_while_available(fleet, p)));
     drafts
 }
 
-/// KF-WS-008: the placement says that all is well on a member, while its Work there is being deleted.
-fn losing(fleet: Fleet<'_>, placement: Placement<'_>) -> Vec<Draft> {
+/// KF-WS-008: the placement reports that it is available on a member, while its Work there is being deleted.
+fn deleted_while_available(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Vec<FindingDraft> {
     let quote = fleet.quote();
     let mut drafts = Vec::new();
-    for on in placement.clusters() {
-        let Some(namespace) = fleet.member_namespace(on.member).filter(|n| n.deleted_at().is_some()) else { continue };
-        let Some(available) = on.condition("Available").filter(|c| c.status == "True") else { continue };
-        let mut works = placement.works(fleet, on.member);
+    for status in placement.clusters() {
+        let Some(namespace) = fleet.member_namespace(status.member).filter(|n| n.deleted_at().is_some()) else {
+            continue;
+        };
+        let Some(available) = status.condition("Available").filter(|c| c.status == "True") else { continue };
+        let mut works = placement.works(fleet, status.member);
         works.retain(|w| w.deleted_at().is_some());
         if works.is_empty() {
             continue;
         }
-        let mut evidence = vec![quote.condition_in(placement.object, &on.path(), &available)];
+        let mut evidence = vec![quote.condition_in(placement.object, status.place(), &available)];
         evidence.extend(works.iter().map(|w| quote.deletion(*w)));
         evidence.push(quote.deletion(namespace));
         let names = json!({
             "placement": placement.full_name(),
             "placement_ref": kubectl::reference(placement.object),
-            "member": on.member,
+            "member": status.member,
             "namespace": namespace.name(),
             "held": works.iter().map(|w| kubectl::reference(*w)).collect::<Vec<_>>(),
         });
-        let draft = Draft::new("KF-WS-008", placement.subject(fleet, Some(on.member)), &names, evidence);
-        let namespace = Topic::MemberNamespace(on.member.to_owned());
-        drafts.push(draft.about(namespace.clone()).follows(namespace));
+        let draft =
+            FindingDraft::new(RuleCode::KF_WS_008, placement.subject(fleet, Some(status.member)), &names, evidence);
+        let namespace = AffectedPart::MemberNamespace(status.member.to_owned());
+        drafts.push(draft.affects(namespace.clone()).depends_on(namespace));
     }
     drafts
 }
 
-/// KF-WS-006, 007, 009 and 010: whatever else keeps a Work from being made.
-fn other(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, failed: &Condition) -> Option<Draft> {
-    static REFUSED: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?i)\bis invalid: spec\.workload").expect("a valid pattern"));
+/// KF-WS-006, 007, 009 and 010: other reasons why a Work can't be created.
+fn other_failure(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    failed: &Condition,
+) -> Option<FindingDraft> {
+    static REFUSED: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r"\bis invalid: spec\.workload"));
     static NO_NAMESPACE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"(?i)namespaces? "?fleet-member-\S+ not found"#).expect("a valid pattern"));
-    static DUPLICATE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\bwork objects found for the same envelope (?<envelope>[^\s,]+)").expect("a valid pattern")
-    });
-    let mut evidence = placement.symptom(fleet, on, failed);
-    let namespace = member_namespace(on.member);
-    let mut twins = Vec::new();
-    let member = fleet.hub.object(CLUSTER, "MemberCluster", None, on.member);
+        LazyLock::new(|| pattern_of_any_case(r#"namespaces? "?fleet-member-\S+ not found"#));
+    static DUPLICATE: LazyLock<Regex> =
+        LazyLock::new(|| pattern_of_any_case(r"\bwork objects found for the same envelope (?<envelope>[^\s,]+)"));
+    let mut evidence = placement.symptom(fleet, status, failed);
+    let namespace = member_namespace(status.member);
+    let mut duplicates = Vec::new();
+    let member = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, status.member);
     let code = if REFUSED.is_match(&failed.message) {
-        "KF-WS-006"
-    } else if NO_NAMESPACE.is_match(&failed.message) && fleet.member_namespace(on.member).is_none() {
+        RuleCode::KF_WS_006
+    } else if NO_NAMESPACE.is_match(&failed.message) && fleet.member_namespace(status.member).is_none() {
         evidence.push(fleet.quote().absent("Namespace", None, &namespace));
-        "KF-WS-007"
-    } else if let Some(said) = DUPLICATE.captures(&failed.message) {
-        twins = envelope::works(fleet, placement, on, &said["envelope"]);
-        evidence.extend(twins.iter().map(|w| match w.condition("Applied") {
+        RuleCode::KF_WS_007
+    } else if let Some(captures) = DUPLICATE.captures(&failed.message) {
+        duplicates = envelope::works_of_envelope(fleet, placement, status, &captures["envelope"]);
+        evidence.extend(duplicates.iter().map(|w| match w.condition("Applied") {
             Some(applied) => fleet.quote().condition(*w, &applied),
             None => fleet.quote().field(*w, "metadata.creationTimestamp"),
         }));
-        "KF-WS-010"
+        RuleCode::KF_WS_010
     } else {
-        // The controller tries again, and conflicts and short outages pass.
+        // The controller retries; conflicts and short outages pass.
         let since = failed.last_transition_time?;
-        if fleet.now().duration_since(since) < TRANSIENT {
+        if fleet.now().duration_since(since) < TRANSIENT_LIMIT {
             return None;
         }
-        "KF-WS-009"
+        RuleCode::KF_WS_009
     };
     let period = member.and_then(|m| m.at("/spec/heartbeatPeriodSeconds")?.as_i64()).unwrap_or(60);
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
-        "member": on.member,
+        "member": status.member,
         "namespace": namespace,
         "message": failed.message,
-        "surplus": twins.iter().skip(1).map(|w| kubectl::reference(*w)).collect::<Vec<_>>(),
+        "surplus": duplicates.iter().skip(1).map(|w| kubectl::reference(*w)).collect::<Vec<_>>(),
         "other_period": if period < 600 { period + 1 } else { period - 1 },
     });
-    let draft = Draft::new(code, placement.subject(fleet, Some(on.member)), &names, evidence);
-    Some(draft.about(placement.on(on.member)).follows(Topic::Member(on.member.to_owned())))
+    let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
+    Some(draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned())))
 }
 
 /// KF-WS-001: the member's namespace on the hub is being deleted.
-fn terminating(fleet: Fleet<'_>, placement: Placement<'_>, on: PlacedOn<'_>, failed: &Condition) -> Option<Draft> {
-    let namespace = fleet.member_namespace(on.member)?;
+fn terminating_namespace(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    failed: &Condition,
+) -> Option<FindingDraft> {
+    let namespace = fleet.member_namespace(status.member)?;
     let since = namespace.deleted_at()?;
-    let works = fleet.works(on.member);
-    let mine = |w: &&Object<'_>| placement.owns(**w);
-    let others = |deleted: bool| {
-        let mut names: Vec<_> = works
-            .iter()
-            .filter(|w| !mine(w) && w.deleted_at().is_some() == deleted)
-            .filter_map(|w| placement_of_work(*w))
-            .map(|(namespace, name)| namespace.map_or_else(|| name.to_owned(), |n| format!("{n}/{name}")))
-            .collect();
-        names.sort();
-        names.dedup();
-        names
-    };
+    let works = fleet.works(status.member);
+    let (lost, at_risk): (Vec<_>, Vec<_>) =
+        works.iter().copied().filter(|w| !placement.owns(*w)).partition(|w| w.deleted_at().is_some());
     let held: Vec<_> = works.iter().filter(|w| !w.list("/metadata/finalizers").is_empty()).collect();
     let held_refs: Vec<_> = held.iter().map(|w| kubectl::reference(**w)).collect();
-    let unattended = namespace.conditions().is_empty() && fleet.now().duration_since(since) > UNATTENDED;
-    let member = fleet.hub.object(CLUSTER, "MemberCluster", None, on.member);
+    let unattended = namespace.conditions().is_empty() && fleet.now().duration_since(since) > UNATTENDED_LIMIT;
+    let member = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, status.member);
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
-        "member": on.member,
-        "namespace": member_namespace(on.member),
-        "lost": others(true).join(", "),
-        "at_risk": others(false).join(", "),
+        "member": status.member,
+        "namespace": member_namespace(status.member),
+        "lost": placement_names(&lost),
+        "at_risk": placement_names(&at_risk),
         "held": held_refs,
         "unattended": unattended,
-        "elsewhere": elsewhere(fleet, placement, on.member),
-        "member_copy": member.map(|m| kubectl::create(copy_of_member(m))),
+        "elsewhere": leave_member_out(fleet, placement, status.member),
+        "member_copy": member.map(|m| kubectl::create_command(copy_of_member(m))),
     });
-    let draft = Draft::new(
-        "KF-WS-001",
-        placement.subject(fleet, Some(on.member)),
+    let draft = FindingDraft::new(
+        RuleCode::KF_WS_001,
+        placement.subject(fleet, Some(status.member)),
         &names,
-        evidence(fleet, placement, on, failed, namespace, &works),
+        evidence(fleet, placement, status, failed, namespace, &works),
     );
-    Some(draft.about(placement.on(on.member)).about(Topic::MemberNamespace(on.member.to_owned())))
+    Some(
+        draft
+            .affects(placement.part_on(status.member))
+            .affects(AffectedPart::MemberNamespace(status.member.to_owned())),
+    )
+}
+
+/// Returns the sorted names of the placements that Works belong to.
+fn placement_names(works: &[Object<'_>]) -> String {
+    let placements = works.iter().filter_map(|work| placement_of_work(*work));
+    let mut names: Vec<_> = placements.map(|(namespace, name)| full_name(namespace, name)).collect();
+    names.sort();
+    names.dedup();
+    names.join(", ")
 }
 
 fn evidence(
-    fleet: Fleet<'_>,
-    placement: Placement<'_>,
-    on: PlacedOn<'_>,
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
     failed: &Condition,
     namespace: Object<'_>,
     works: &[Object<'_>],
 ) -> Vec<Evidence> {
     let quote = fleet.quote();
-    let mut evidence = placement.symptom(fleet, on, failed);
+    let mut evidence = placement.symptom(fleet, status, failed);
     evidence.push(quote.deletion(namespace));
     for type_ in ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"] {
         if let Some(condition) = namespace.condition(type_).filter(|c| c.status == "True") {
             evidence.push(quote.condition(namespace, &condition));
         }
     }
-    for work in works.iter().filter(|w| w.list("/metadata/finalizers").iter().any(|f| f == WORK_FINALIZER)) {
+    for work in works.iter().filter(|w| w.list("/metadata/finalizers").iter().any(|f| f == WORK_CLEANUP_FINALIZER)) {
         let finalizers = quote.field(*work, "metadata.finalizers");
         evidence.push(Evidence { at: work.deleted_at(), ..finalizers });
     }
     evidence
 }
 
-/// How the placement is told to leave the member out; empty where its policy has to be edited by hand.
-fn elsewhere(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Vec<Command> {
-    let patch =
-        |policy: &Value| kubectl::patch(kubectl::reference(placement.object), &json!({"spec": {"policy": policy}}));
+/// Returns the commands that make the placement leave the member out; empty if the policy has to be edited by hand.
+fn leave_member_out(fleet: FleetView<'_>, placement: PlacementView<'_>, member: &str) -> Vec<RemedyCommand> {
     let policy = placement.object.at("/spec/policy");
     let type_ = placement.object.str("/spec/policy/placementType").unwrap_or("PickAll");
     if type_ == "PickFixed" {
@@ -193,18 +206,21 @@ fn elsewhere(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Vec<Co
         if names.is_empty() {
             let other = fleet
                 .hub
-                .of_kind(CLUSTER, "MemberCluster")
+                .of_kind(CLUSTER_GROUP, "MemberCluster")
                 .filter(|m| m.name() != member && m.deleted_at().is_none())
                 .filter(|m| fleet.member_namespace(m.name()).is_none_or(|n| n.deleted_at().is_none()))
                 .map(|m| m.name())
                 .min();
             names.extend(other);
         }
-        return if names.is_empty() { Vec::new() } else { vec![patch(&json!({"clusterNames": names}))] };
+        if names.is_empty() {
+            return Vec::new();
+        }
+        return vec![patch_policy(placement, &json!({"clusterNames": names}))];
     }
     if policy.is_some_and(|p| p.get("affinity").is_some()) {
-        // A merge patch would throw away the terms that are there.
-        return vec![Command::kubectl(HUB, KubectlVerb::Edit, kubectl::reference(placement.object))];
+        // A merge patch would remove the policy's other terms.
+        return vec![RemedyCommand::kubectl(HUB, KubectlVerb::Edit, kubectl::reference(placement.object))];
     }
     let key = "unavailable";
     let terms = json!([{"labelSelector": {"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}}]);
@@ -215,12 +231,17 @@ fn elsewhere(fleet: Fleet<'_>, placement: Placement<'_>, member: &str) -> Vec<Co
     if policy.is_some_and(|p| p.get("placementType").is_some()) {
         wanted.as_object_mut().map(|w| w.remove("placementType"));
     }
-    let mut label = kubectl::resource(CLUSTER, "MemberCluster", None, member);
+    let mut label = kubectl::reference_by_name(CLUSTER_GROUP, "MemberCluster", None, member);
     label.push(format!("{key}=true"));
-    vec![Command::kubectl(HUB, KubectlVerb::Label, label), patch(&wanted)]
+    vec![RemedyCommand::kubectl(HUB, KubectlVerb::Label, label), patch_policy(placement, &wanted)]
 }
 
-/// What of a `MemberCluster` is needed to make it again.
+/// Returns the command that changes a placement's policy by a merge patch.
+fn patch_policy(placement: PlacementView<'_>, policy: &Value) -> RemedyCommand {
+    kubectl::patch_command(kubectl::reference(placement.object), &json!({"spec": {"policy": policy}}))
+}
+
+/// Returns the parts of a `MemberCluster` that are needed to create it again.
 fn copy_of_member(member: Object<'_>) -> Value {
     let mut metadata = json!({"name": member.name()});
     if let (Some(labels), Some(metadata)) = (member.at("/metadata/labels"), metadata.as_object_mut()) {

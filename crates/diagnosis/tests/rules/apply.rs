@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::shapes::{NOW, at, condition, found, green, hub, hub_and_member, in_both_scopes, with};
 
-/// An object that isn't applied, as placements list it.
+/// Object that isn't applied, as placements list it.
 fn failed(kind: &str, reason: &str, message: &str) -> Value {
     json!({
         "version": "v1", "kind": kind, "namespace": "web-app", "name": "settings",
@@ -10,7 +10,7 @@ fn failed(kind: &str, reason: &str, message: &str) -> Value {
     })
 }
 
-/// A placement with objects that aren't applied on member-1.
+/// Placement with objects that aren't applied on member-1.
 fn not_applied(name: &str, failed: Value) -> Value {
     let mut placement = green(name, &["member-1"]);
     placement["status"]["conditions"][3] = condition("ClusterResourcePlacementApplied", "False", "ApplyFailed", "");
@@ -140,7 +140,7 @@ fn a_healthy_placement_and_an_older_generation_say_nothing() {
     in_both_scopes(&[old], &[]);
 }
 
-/// A placement whose namespace exists on member-1 already.
+/// Placement whose namespace exists on member-1 already.
 fn namespace_not_taken_over() -> Value {
     let mut object = failed("Namespace", "NotTakenOver", "m");
     object["name"] = "inv".into();
@@ -148,7 +148,7 @@ fn namespace_not_taken_over() -> Value {
     not_applied("web", json!([object]))
 }
 
-/// The remedy that deletes.
+/// Returns the remedy that deletes.
 fn deletion(snapshot: &diagnosis::Snapshot) -> diagnosis::Remedy {
     let remedies = diagnosis::diagnose(snapshot)[0].remedies.clone();
     let deletes = |remedy: &&diagnosis::Remedy| remedy.commands.iter().any(|command| command.contains(" delete "));

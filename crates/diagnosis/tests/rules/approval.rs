@@ -44,7 +44,7 @@ const STALE: &str = "KF-UR-004 {c}StagedUpdateRun/{ns}r (stage staging)";
 
 #[test]
 fn a_stale_approval_is_found_in_every_version_and_scope() {
-    // v0.14.0 says that it waits on the stage only, and names the request without the kind of task.
+    // v0.14.0 reports the wait on the stage only, and names the request without the kind of task.
     for (on_run, name) in [(false, "r-staging"), (true, "r-after-staging")] {
         let request = request(name, "r", "staging", json!([approved(0)]));
         in_both_scopes(&fleet(waiting_run(on_run), request), &[STALE]);

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::shapes::{at, condition, found, green, hub, hub_and_member, with, work};
 
-/// A placement whose Deployment isn't available on member-1, since a time.
+/// Placement whose Deployment isn't available on member-1 since the given time.
 pub fn unavailable(since: &str) -> Value {
     let mut placement = green("web", &["member-1"]);
     let not_yet = "Manifest is not yet available; Fleet will check again later";
@@ -20,7 +20,7 @@ pub fn unavailable(since: &str) -> Value {
     with(placement, "/status/placementStatuses/0/failedPlacements", failed)
 }
 
-/// What is on member-1: the Deployment and one Pod that waits for a reason.
+/// Objects on member-1: the Deployment and one Pod that waits for the given reason.
 pub fn pods(reason: &str) -> Vec<Value> {
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "apps", "name": "web", "generation": 1},
@@ -67,7 +67,8 @@ fn the_trail_leads_to_the_pod_on_the_member() {
          Pod/apps/web-578cf755cd-rz2f4 is invalid: nginx:::no."
     );
     let trail: Vec<_> =
-        findings[0].evidence.iter().map(|e| (e.cluster.as_str(), e.object.as_str(), e.path.as_str())).collect();
+        findings[0].evidence.iter().map(|e| (e.cluster.as_str(), e.object.to_string(), e.path.as_str())).collect();
+    let trail: Vec<_> = trail.iter().map(|(cluster, object, path)| (*cluster, object.as_str(), *path)).collect();
     let placement = "ClusterResourcePlacement/web";
     let pod = "Pod/apps/web-578cf755cd-rz2f4";
     assert_eq!(

@@ -1,8 +1,9 @@
-//! Commands of findings run where the reader stands, and nothing else runs, whatever objects are called.
+//! Tests that a finding's commands reach the reader's clusters, and that no object's name can make a shell run anything
+//! else.
 
 use std::process::Command;
 
-use diagnosis::{Access, Finding, Snapshot, diagnose_with};
+use diagnosis::{Finding, KubectlAccess, Snapshot, diagnose_with};
 use serde_json::{Value, json};
 
 use crate::argocd;
@@ -10,7 +11,7 @@ use crate::availability::pods;
 use crate::robustness::troubled;
 use crate::shapes::{condition, green, hub, hub_and_member, with};
 
-/// Names that would do harm if a shell took them for more than a word.
+/// Names that would do harm if a shell took them for more than one word.
 const HOSTILE: [&str; 7] = [
     "inv; touch pwned #$(touch pwned)",
     "it's `touch pwned`",
@@ -21,14 +22,15 @@ const HOSTILE: [&str; 7] = [
     "a\u{1b}]0;it's; touch pwned #",
 ];
 
-/// Stands for the two command lines: each call becomes its arguments, each ended by a NUL byte, and an end of the call.
+/// Stub for kubectl and argocd: prints each call as its arguments, each ended by a NUL byte, and a mark for the end of
+/// the call.
 const STUBS: &str = r#"
 kubectl() { printf 'kubectl\000'; printf '%s\000' ${1+"$@"}; printf '\001'; }
 argocd() { printf 'argocd\000'; printf '%s\000' ${1+"$@"}; printf '\001'; }
 date() { printf 2026-01-08T12:00:00Z; }
 "#;
 
-/// The object, with what stands for a name in all of its values replaced; keys and kinds stay.
+/// Returns the object with a text replaced in all of its values; keys and kinds stay.
 fn renamed(value: &Value, from: &str, to: &str) -> Value {
     match value {
         Value::String(text) => text.replace(from, to).into(),
@@ -38,7 +40,7 @@ fn renamed(value: &Value, from: &str, to: &str) -> Value {
     }
 }
 
-/// A placement for each reason for which objects aren't applied.
+/// Placements with objects that aren't applied, one for each reason.
 fn not_applied() -> Vec<Value> {
     let reasons = ["NotTakenOver", "FailedToTakeOver", "FoundDrifts", "DecodingErred", "ManifestApplyFailed"];
     let of = |reason: &&str| {
@@ -56,7 +58,7 @@ fn not_applied() -> Vec<Value> {
     reasons.iter().map(of).collect()
 }
 
-/// A fleet in which much has failed, with a name in place of all names of placements, applications and members.
+/// Fleet with many failures, with `name` in place of all names of placements, applications and members.
 fn fleet(name: &str) -> Snapshot {
     let objects = [troubled(), not_applied(), argocd::troubled()].concat();
     let rename = |object: &Value| renamed(&renamed(object, "web", name), "member-1", name);
@@ -69,7 +71,8 @@ fn commands(findings: &[Finding]) -> Vec<String> {
     all.flat_map(|remedy| remedy.commands.clone()).collect()
 }
 
-/// The calls that a shell makes of a script in which kubectl and argocd are stubs and no other program can be found.
+/// Returns the calls that a shell makes when it runs a script. kubectl and argocd are stubs, and no other program can
+/// be found.
 fn calls(commands: &[String]) -> Vec<Vec<String>> {
     let script = format!("{STUBS}{}", commands.join("\n"));
     let output = Command::new("/bin/sh").args(["-c", &script]).env_clear().env("PATH", "").output().unwrap();
@@ -83,7 +86,7 @@ fn calls(commands: &[String]) -> Vec<Vec<String>> {
 #[test]
 fn a_shell_runs_the_commands_and_nothing_else() {
     for name in HOSTILE {
-        let commands = commands(&diagnose_with(&fleet(name), &Access::same_names()));
+        let commands = commands(&diagnose_with(&fleet(name), &KubectlAccess::same_names()));
         assert!(commands.len() > 50, "{}", commands.len());
         let calls = calls(&commands);
         assert_eq!(calls.len(), commands.len(), "{name}");
@@ -100,7 +103,7 @@ fn a_shell_runs_the_commands_and_nothing_else() {
 #[test]
 fn commands_name_the_contexts_and_the_kubeconfig_of_the_reader() {
     let contexts = [("hub", "prod-hub"), ("member-1", "prod member")].map(|(a, b)| (a.to_owned(), b.to_owned()));
-    let access = Access::named(Some("a b.yaml".to_owned()), contexts.into());
+    let access = KubectlAccess::named(Some("a b.yaml".to_owned()), contexts.into());
     let commands = commands(&diagnose_with(&fleet("member-1"), &access));
     let mut seen = std::collections::BTreeSet::new();
     for call in calls(&commands).iter().filter(|call| call[0] == "kubectl") {
@@ -112,7 +115,7 @@ fn commands_name_the_contexts_and_the_kubeconfig_of_the_reader() {
 
 #[test]
 fn commands_for_unknown_contexts_are_refused_by_the_shell() {
-    for command in commands(&diagnose_with(&fleet("member-1"), &Access::unknown())) {
+    for command in commands(&diagnose_with(&fleet("member-1"), &KubectlAccess::unknown())) {
         if command.starts_with("argocd ") {
             continue;
         }
@@ -127,6 +130,6 @@ fn commands_for_unknown_contexts_are_refused_by_the_shell() {
 fn a_destination_outside_of_the_fleet_has_no_context_that_could_exist() {
     let application = argocd::troubled().remove(0);
     let elsewhere = with(application, "/spec/destination", json!({"server": "https://192.0.2.1"}));
-    let commands = commands(&diagnose_with(&hub(vec![elsewhere]), &Access::same_names()));
+    let commands = commands(&diagnose_with(&hub(vec![elsewhere]), &KubectlAccess::same_names()));
     assert!(commands.iter().all(|c| !c.contains("--context DESTINATION")), "{commands:?}");
 }

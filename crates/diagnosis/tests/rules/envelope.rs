@@ -6,7 +6,7 @@ use crate::work_synchronized::{terminating, unsynchronized};
 const PREFIX: &str = "Failed to synchronize the work to the latest: ";
 const USER: &str = "failed to process the request due to a client error: ";
 
-/// Each way to fill an envelope wrongly, in the controllers' words.
+/// Controllers' messages for each way to fill an envelope wrongly.
 const REFUSED: [(&str, &str); 10] = [
     (
         "KF-WS-002",
@@ -22,7 +22,7 @@ const REFUSED: [(&str, &str); 10] = [
         "KF-WS-002",
         "the object with manifest key `x.yaml` in envelope config `e5/r1` is malformatted, err: yaml: line 2",
     ),
-    // v0.14.0: text that is no YAML in a ConfigMap, and an object without a kind there.
+    // v0.14.0: a ConfigMap with text that isn't YAML, and a ConfigMap with an object without a kind.
     ("KF-WS-002", "yaml: line 1: did not find expected node content"),
     (
         "KF-WS-002",

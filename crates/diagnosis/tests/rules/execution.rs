@@ -5,7 +5,7 @@ use crate::shapes::{
     request, resource_snapshot, run, stage, with,
 };
 
-/// How each version says that a run was preempted.
+/// Messages with which each version reports that a run was preempted.
 const PREEMPTED: [&str; 3] = [
     "cannot continue the ClusterStagedUpdateRun: unexpected behavior which cannot be handled by the controller: the updating \
      cluster `member-1` in the stage staging does not match the cluster status: {...}, binding: {...}, condition: {...}",
@@ -58,7 +58,7 @@ fn preempted(message: &str) -> Value {
     failed_run(message, json!([started(STARTED), lost]))
 }
 
-/// The other run, with one that has `succeeded` at a time or is still updating.
+/// Other run, which has succeeded at the given time or is still updating.
 fn other(started_at: &str, succeeded: Option<&str>) -> Value {
     let (conditions, cluster) = match succeeded {
         Some(time) => (
@@ -94,7 +94,7 @@ fn a_preempted_run_is_found_in_every_version_and_scope() {
     for (message, word) in PREEMPTED.into_iter().zip(["clusterStagedUpdateRun", "updateRun", "updateRun"]) {
         let objects = fleet(&[preempted(message), other(OTHER_STARTED, None)], taken_binding(word));
         in_both_scopes(&objects, &[PREEMPTION]);
-        // However the controller puts it, what the objects say is enough.
+        // The objects are enough to find the cause, in any wording of the message.
         let objects = fleet(
             &[failed_run("changed words", json!([started(STARTED)])), other(OTHER_STARTED, None)],
             taken_binding(word),
@@ -148,7 +148,7 @@ fn the_healthy_twin_is_silent() {
 
 #[test]
 fn a_failure_before_a_new_beginning_says_nothing() {
-    // v0.1.2: a change of spec.state makes the run begin anew, and leaves its old conditions where they are.
+    // v0.1.2: a change of spec.state makes the run begin again, and leaves the run's old conditions in place.
     let first = with(preempted(PREEMPTED[1]), "/metadata/generation", 2);
     let first = with(first, "/status/conditions/0/observedGeneration", 2);
     in_both_scopes(&fleet(&[first, other(OTHER_STARTED, None)], taken_binding("updateRun")), &[]);
@@ -156,7 +156,7 @@ fn a_failure_before_a_new_beginning_says_nothing() {
 
 #[test]
 fn a_failure_stays_one_when_the_controller_does_not_look_again() {
-    // v0.3.1: a run that has ended is left as it is, whatever its spec.state.
+    // v0.3.1: a finished run doesn't change, in any spec.state.
     let first = with(preempted(PREEMPTED[2]), "/metadata/generation", 2);
     let objects = fleet(&[first, other(OTHER_STARTED, None)], taken_binding("updateRun"));
     in_both_scopes(&objects, &["KF-UR-003 {c}StagedUpdateRun/{ns}first (stage staging, member-1)"]);
@@ -222,7 +222,7 @@ fn a_run_of_an_older_version_that_recorded_no_apply_strategy_is_told_from_a_chan
     let unrecorded = with(run.clone(), "/status/appliedStrategy", Value::Null);
     assert!(cause(&unrecorded, Value::Null).contains("started by an older KubeFleet"));
     assert!(cause(&unrecorded, json!({"type": "ClientSideApply"})).contains("started by an older KubeFleet"));
-    // On the older version itself: one that recorded nothing, because there was nothing then.
+    // On the older version: a run that recorded nothing, because the placement had no apply strategy then.
     assert!(cause(&unrecorded, json!({"whenToApply": "IfNotDrifted"})).contains("was changed while"));
     let recorded = with(run, "/status/appliedStrategy", json!({"type": "ClientSideApply"}));
     assert!(cause(&recorded, Value::Null).contains("was changed while"));
@@ -286,8 +286,8 @@ fn a_request_that_was_there_before_is_found_with_and_without_it() {
     assert!(findings[0].cause.ends_with("for run other and stage canary."), "{}", findings[0].cause);
 }
 
-/// Asked for more members than there are, the run says what one says that can't begin, and the placement's own failure is
-/// the root.
+/// If the placement asks for more members than exist, the run has the same message as a run that can't begin, and the
+/// placement's own failure is the root.
 #[test]
 fn more_clusters_than_there_are_abort_a_run_over_their_number() {
     let message = "cannot continue the updateRun: failed to initialize the updateRun: policy snapshot `web-0` not fully \

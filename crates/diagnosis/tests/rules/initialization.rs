@@ -5,7 +5,7 @@ use crate::shapes::{
     resource_snapshot, run, stage, strategy, with,
 };
 
-/// How each version says that a snapshot index doesn't exist.
+/// Messages with which each version reports that a snapshot index doesn't exist.
 const MISSING: [&str; 3] = [
     "cannot continue the ClusterStagedUpdateRun: failed to initialize the clusterStagedUpdateRun: failed to process the \
      request due to a client error: no clusterResourceSnapshots with index `7` found for clusterResourcePlacement `web`",
@@ -102,14 +102,14 @@ fn the_healthy_twin_is_silent() {
 
 #[test]
 fn a_failure_stays_one_when_the_controller_does_not_look_again() {
-    // v0.3.1: whatever its spec.state. v0.1.2 looks again within a second and says the same, or begins.
+    // v0.3.1 does so in any spec.state. v0.1.2 reconciles again within a second and reports the same, or begins.
     let run = with(failed("7", MISSING[2]), "/metadata/generation", 2);
     in_both_scopes(&fleet(run), &["KF-UR-001 {c}StagedUpdateRun/{ns}r"]);
     let begun = condition("Initialized", "True", "UpdateRunInitializedSuccessfully", "");
     in_both_scopes(&fleet(with(failed("7", MISSING[1]), "/status/conditions/0", begun)), &[]);
 }
 
-/// Each cause with its words: of v0.14.0 where they differ much, of v0.1.2, and of v0.3.1.
+/// Messages for each cause: of v0.14.0 if its wording differs much, of v0.1.2, and of v0.3.1.
 #[test]
 fn each_cause_is_found_in_every_wording_and_scope() {
     let old = "cannot continue the ClusterStagedUpdateRun: failed to initialize the clusterStagedUpdateRun: ";

@@ -1,4 +1,5 @@
-//! The rules on snapshots in the shapes that real controllers write, each rule on its failure and on its healthy twin.
+//! Tests of the rules on snapshots in the shapes that real controllers write. Each rule is tested on its failure and on
+//! a healthy counterpart.
 
 #![expect(clippy::needless_pass_by_value, reason = "json!(...) is passed as it stands, without an ampersand each time")]
 

@@ -11,7 +11,7 @@ fn silent(name: &str) -> Value {
     with(member_cluster(name), "/status/agentStatus/0/lastReceivedHeartbeat", LONG_AGO)
 }
 
-/// The placement of a member that doesn't answer: being applied, with nothing failed.
+/// Placement on a member that doesn't answer: being applied, with nothing failed.
 fn being_applied() -> Value {
     let mut placement = green("web", &["member-1"]);
     let text = "Failed to apply resources to 1 cluster(s), please check the `failedPlacements` status";
@@ -35,7 +35,7 @@ fn account(member: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
 }
 
-/// A fleet of two, the first of which is silent, without one of the things that it needs.
+/// Fleet of two members. The first is silent and lacks one of the things that it needs.
 fn fleet(without: &str) -> Vec<Value> {
     let mut objects = vec![
         silent("member-1"),
@@ -65,7 +65,8 @@ fn the_reasons_of_silence_are_told_apart() {
     }
 }
 
-/// On a busy machine heartbeats come late: one that is 90 s old, with a period of 15 s, says nothing by itself.
+/// Heartbeats come late on a busy machine: a heartbeat that is 90 s old, with a period of 15 s, is no failure by
+/// itself.
 #[test]
 fn a_late_heartbeat_alone_is_no_silence() {
     let mut objects = fleet("");

@@ -1,4 +1,4 @@
-//! What a finding looks like to those who read it as JSON.
+//! Tests of findings as JSON.
 
 use serde_json::json;
 

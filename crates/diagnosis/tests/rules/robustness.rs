@@ -1,4 +1,4 @@
-//! Whatever a saved bundle contains, a diagnosis comes out of it.
+//! Tests that a diagnosis succeeds on any content of a saved bundle.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::shapes::{
 };
 use crate::work_synchronized::{terminating, unsynchronized};
 
-/// One object of each kind, most of them in trouble.
+/// Returns objects of each kind, most of them with a failure.
 pub fn troubled() -> Vec<Value> {
     let started = json!([condition("Started", "True", "ClusterUpdatingStarted", "")]);
     let waiting = json!([condition("Progressing", "False", "StageUpdatingWaiting", "")]);
@@ -37,7 +37,7 @@ pub fn troubled() -> Vec<Value> {
     ]
 }
 
-/// The JSON pointers of everything in a value.
+/// Returns the JSON pointers of all values in a value.
 fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(map) => map.iter().map(|(k, v)| (k.replace('~', "~0").replace('/', "~1"), v)).collect(),
@@ -51,7 +51,8 @@ fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Diagnoses the objects with each value of each of them missing or of another type, beside `member`'s.
+/// Diagnoses the objects, together with `member`'s objects, once for each value in them that is missing or has another
+/// type.
 fn take_apart(objects: &[Value], member: &[Value]) {
     for (index, object) in objects.iter().enumerate() {
         let mut all = Vec::new();

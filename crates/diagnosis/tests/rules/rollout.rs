@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::shapes::{NOW, at, condition, found, green, hub, in_both_scopes, member_cluster, with};
 
-/// A placement on member-1 with this condition there instead of the healthy ones.
+/// Placement on member-1 with this condition in place of the healthy ones.
 fn saying(top: &str, condition_there: Value) -> Value {
     let mut placement = green("web", &["member-1"]);
     let reason = condition_there["reason"].clone();
@@ -69,7 +69,7 @@ fn a_healthy_placement_and_an_older_generation_say_nothing() {
     in_both_scopes(&[with(held_back(), "/metadata/generation", 2)], &[]);
 }
 
-/// A placement on both members, held back on member-1; on member-2 it is rolled out and has these conditions as well.
+/// Placement on both members, held back on member-1. On member-2 it is rolled out and has these conditions as well.
 fn held_back_by(there: Vec<Value>, failed: Value) -> Value {
     let mut placement = green("web", &["member-1", "member-2"]);
     let reason = "RolloutNotStartedYet";
@@ -94,7 +94,7 @@ fn not_applied(reason: &str, message: &str) -> Value {
     held_back_by(vec![condition("WorkSynchronized", "True", "AllWorkSynced", ""), there], failed)
 }
 
-/// All commands and actions of the consequence.
+/// Returns all commands and actions of the consequence.
 fn advice(snapshot: &diagnosis::Snapshot) -> String {
     let findings = diagnosis::diagnose(snapshot);
     let held = findings.iter().flat_map(diagnosis::Finding::flatten).find(|f| f.code.0 == "KF-RO-002").unwrap();
@@ -133,7 +133,7 @@ fn an_object_that_another_member_refuses_holds_the_rollout_back() {
     assert_limits_stay(&hub(vec![placement]));
 }
 
-/// What is applied on member-2 and unavailable since a time.
+/// Conditions of resources that are applied on member-2 but unavailable since the given time.
 fn unavailable(since: &str) -> Value {
     let there = at(since, condition("Available", "False", "NotAllWorkAreAvailable", ""));
     held_back_by(vec![condition("Applied", "True", "AllWorkHaveBeenApplied", ""), there], json!([]))

@@ -1,16 +1,16 @@
-//! Objects as the controllers write them, cut down to what the rules read; and the fleet around them.
+//! Objects as the controllers write them, reduced to what the rules read, and the fleet around them.
 
 use diagnosis::{Finding, Snapshot, diagnose};
 use serde_json::{Value, json};
 
-/// When all snapshots of these tests were taken.
+/// Time at which all snapshots of these tests were taken.
 pub const NOW: &str = "2026-01-08T12:00:00Z";
-/// When all conditions of these tests came to be, unless a test says otherwise.
+/// Transition time of all conditions of these tests, unless a test sets another.
 pub const BEFORE: &str = "2026-01-08T11:59:00Z";
-/// The namespace of namespaced twins.
+/// Namespace of namespaced objects.
 pub const NAMESPACE: &str = "apps";
 
-/// A condition of generation 1.
+/// Condition of generation 1.
 pub fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
     json!({
         "type": type_, "status": status, "reason": reason, "message": message,
@@ -18,19 +18,19 @@ pub fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Valu
     })
 }
 
-/// The same condition, come to be at another time.
+/// Returns the condition with another transition time.
 pub fn at(time: &str, mut condition: Value) -> Value {
     condition["lastTransitionTime"] = time.into();
     condition
 }
 
-/// The same condition, of another generation.
+/// Returns the condition with another observed generation.
 pub fn of(generation: i64, mut condition: Value) -> Value {
     condition["observedGeneration"] = generation.into();
     condition
 }
 
-/// The same object, with a field at a JSON pointer set; parents are made.
+/// Returns the object with a field set at a JSON pointer. Missing parents are created.
 pub fn with(mut object: Value, pointer: &str, value: impl Into<Value>) -> Value {
     let mut at = &mut object;
     for name in pointer.split('/').skip(1) {
@@ -43,12 +43,12 @@ pub fn with(mut object: Value, pointer: &str, value: impl Into<Value>) -> Value 
     object
 }
 
-/// The same object, being deleted.
+/// Returns the object while it is being deleted.
 pub fn deleted(object: Value) -> Value {
     with(object, "/metadata/deletionTimestamp", BEFORE)
 }
 
-/// An object of the placement group.
+/// Object of the placement group.
 fn object(kind: &str, name: &str) -> Value {
     json!({
         "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
@@ -57,7 +57,7 @@ fn object(kind: &str, name: &str) -> Value {
     })
 }
 
-/// A placement with its conditions and, per member, theirs.
+/// Placement with conditions of its own and for each member.
 pub fn placement(name: &str, conditions: Value, clusters: &[(&str, Value)]) -> Value {
     let clusters: Vec<_> =
         clusters.iter().map(|(member, conditions)| json!({"clusterName": member, "conditions": conditions})).collect();
@@ -65,7 +65,7 @@ pub fn placement(name: &str, conditions: Value, clusters: &[(&str, Value)]) -> V
     with(object("ClusterResourcePlacement", name), "/status", status)
 }
 
-/// A placement that has put everything on these members.
+/// Placement whose resources are available on all of these members.
 pub fn green(name: &str, members: &[&str]) -> Value {
     let prefixed = |t: &str| format!("ClusterResourcePlacement{t}");
     let top = json!([
@@ -86,7 +86,7 @@ pub fn green(name: &str, members: &[&str]) -> Value {
     placement(name, top, &clusters)
 }
 
-/// An update run.
+/// Update run.
 pub fn run(name: &str, placement: &str, index: &str, conditions: Value, stages: Value) -> Value {
     let spec = json!({
         "placementName": placement, "resourceSnapshotIndex": index, "stagedRolloutStrategyName": "strategy",
@@ -95,14 +95,14 @@ pub fn run(name: &str, placement: &str, index: &str, conditions: Value, stages: 
     with(with(object("ClusterStagedUpdateRun", name), "/spec", spec), "/status", status)
 }
 
-/// A stage of a run's status.
+/// Stage of a run's status.
 pub fn stage(name: &str, conditions: Value, clusters: &[(&str, Value)]) -> Value {
     let clusters: Vec<_> =
         clusters.iter().map(|(member, conditions)| json!({"clusterName": member, "conditions": conditions})).collect();
     json!({"stageName": name, "conditions": conditions, "clusters": clusters})
 }
 
-/// A binding of a placement on a member, at a resource snapshot.
+/// Binding of a placement on a member, at a resource snapshot.
 pub fn binding(placement: &str, member: &str, snapshot: &str, conditions: Value) -> Value {
     let binding = object("ClusterResourceBinding", &format!("{placement}-{member}-2afc7d7f"));
     let binding = with(binding, "/metadata/labels", json!({"kubernetes-fleet.io/parent-CRP": placement}));
@@ -110,7 +110,7 @@ pub fn binding(placement: &str, member: &str, snapshot: &str, conditions: Value)
     with(with(binding, "/spec", spec), "/status", json!({"conditions": conditions}))
 }
 
-/// A resource snapshot of a placement.
+/// Resource snapshot of a placement.
 pub fn resource_snapshot(placement: &str, index: u32) -> Value {
     let labels = json!({
         "kubernetes-fleet.io/parent-CRP": placement, "kubernetes-fleet.io/resource-index": index.to_string(),
@@ -118,7 +118,7 @@ pub fn resource_snapshot(placement: &str, index: u32) -> Value {
     with(object("ClusterResourceSnapshot", &format!("{placement}-{index}-snapshot")), "/metadata/labels", labels)
 }
 
-/// The latest policy snapshot of a placement.
+/// Latest policy snapshot of a placement.
 pub fn policy_snapshot(placement: &str, index: u32, conditions: Value) -> Value {
     let labels = json!({
         "kubernetes-fleet.io/parent-CRP": placement, "kubernetes-fleet.io/policy-index": index.to_string(),
@@ -129,23 +129,23 @@ pub fn policy_snapshot(placement: &str, index: u32, conditions: Value) -> Value 
     with(snapshot, "/status", json!({"conditions": conditions}))
 }
 
-/// The strategy of all runs here.
+/// Strategy of all runs in these tests.
 pub fn strategy(stages: Value) -> Value {
     with(object("ClusterStagedUpdateStrategy", "strategy"), "/spec", json!({"stages": stages}))
 }
 
-/// The same placement, left to update runs.
+/// Returns the placement with the External strategy, which leaves the rollout to update runs.
 pub fn external(placement: Value) -> Value {
     with(placement, "/spec/strategy/type", "External")
 }
 
-/// A request to approve a stage of a run.
+/// Request to approve a stage of a run.
 pub fn request(name: &str, run: &str, stage: &str, conditions: Value) -> Value {
     let spec = json!({"parentStageRollout": run, "targetStage": stage});
     with(with(object("ClusterApprovalRequest", name), "/spec", spec), "/status", json!({"conditions": conditions}))
 }
 
-/// A Work of a placement for a member.
+/// Work of a placement for a member.
 pub fn work(member: &str, placement: &str) -> Value {
     let mut work = object("Work", &format!("{placement}-work"));
     work["metadata"]["namespace"] = format!("fleet-member-{member}").into();
@@ -154,7 +154,7 @@ pub fn work(member: &str, placement: &str) -> Value {
     work
 }
 
-/// A member's namespace on the hub.
+/// Namespace of a member on the hub.
 pub fn member_namespace(member: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Namespace",
@@ -163,7 +163,7 @@ pub fn member_namespace(member: &str) -> Value {
     })
 }
 
-/// A joined member.
+/// Member that has joined.
 pub fn member_cluster(name: &str) -> Value {
     json!({
         "apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster",
@@ -179,7 +179,7 @@ pub fn member_cluster(name: &str) -> Value {
     })
 }
 
-/// A snapshot with a member's objects beside the hub's.
+/// Returns a snapshot with a member's objects added to the hub's.
 pub fn hub_and_member(objects: Vec<Value>, member: &str, member_objects: Vec<Value>) -> Snapshot {
     let mut snapshot = hub(objects);
     let member = json!({"name": member, "role": "member", "objects": member_objects});
@@ -187,7 +187,7 @@ pub fn hub_and_member(objects: Vec<Value>, member: &str, member_objects: Vec<Val
     snapshot
 }
 
-/// The same objects, those of cluster scope that have a namespaced twin turned into it.
+/// Returns the objects with those of cluster scope turned into their namespaced counterparts, if their kinds have one.
 pub fn namespaced(objects: &[Value]) -> Vec<Value> {
     const TWINS: [&str; 7] = [
         "ClusterResourcePlacement",
@@ -219,7 +219,7 @@ pub fn namespaced(objects: &[Value]) -> Vec<Value> {
     objects.iter().map(twin).collect()
 }
 
-/// A fleet's snapshot with these objects on the hub.
+/// Snapshot of a fleet with these objects on the hub.
 pub fn hub(objects: Vec<Value>) -> Snapshot {
     serde_json::from_value(json!({
         "taken_at": NOW,
@@ -228,7 +228,7 @@ pub fn hub(objects: Vec<Value>) -> Snapshot {
     .expect("a well-formed snapshot")
 }
 
-/// All findings, roots first, as `CODE subject`, consequences indented.
+/// Returns all findings as `CODE subject`, roots first and consequences indented.
 pub fn found(snapshot: &Snapshot) -> Vec<String> {
     fn lines(findings: &[Finding], depth: usize, all: &mut Vec<String>) {
         for finding in findings {
@@ -241,7 +241,7 @@ pub fn found(snapshot: &Snapshot) -> Vec<String> {
     all
 }
 
-/// Both scopes give the same findings: `{c}` stands for the kinds' prefix, `{ns}` for the namespace.
+/// Asserts that both scopes give the same findings. `{c}` stands for the kinds' prefix, `{ns}` for the namespace.
 pub fn in_both_scopes(objects: &[Value], expected: &[&str]) {
     let fill = |prefix: &str, namespace: &str| -> Vec<String> {
         expected.iter().map(|e| e.replace("{c}", prefix).replace("{ns}", namespace)).collect()

@@ -8,7 +8,7 @@ fn initialized(state: &str, more: Option<Value>) -> Value {
     with(run("r", "web", "0", conditions.into(), json!([])), "/spec/state", state)
 }
 
-/// How each version says that nothing has been rolled out.
+/// Conditions with which each version reports that nothing has been rolled out.
 const WAITING: [(&str, &str); 3] = [
     (
         "RolloutStartedUnknown",
@@ -44,7 +44,7 @@ fn a_run_left_at_initialize_is_noticed() {
 
 #[test]
 fn a_run_that_ignores_its_state_or_just_began_is_not() {
-    // v0.1.2 goes on whatever the state says.
+    // v0.1.2 goes on in any `spec.state`.
     let going = condition("Progressing", "True", "UpdateRunProgressing", "The update run is making progress");
     in_both_scopes(&[external(green("web", &["member-1"])), initialized("Initialize", Some(going))], &[]);
     let fresh =

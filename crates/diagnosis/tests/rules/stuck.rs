@@ -9,7 +9,7 @@ use crate::shapes::{
 const LONG_AGO: &str = "2026-01-08T11:54:00Z";
 const JUST_NOW: &str = "2026-01-08T11:59:50Z";
 
-/// What each version says of a stuck run; v0.14.0 says nothing.
+/// Conditions with which each version reports a stuck run; v0.14.0 reports none.
 const STUCK: [&str; 3] = [
     "The updateRun is stuck waiting for cluster member-1 in stage staging to finish updating, please check crp status for \
      potential errors",
@@ -48,7 +48,7 @@ fn a_stuck_run_is_found_in_every_version_and_scope() {
 
 #[test]
 fn a_start_that_was_not_recorded_is_told_from_one_that_is_to_come() {
-    // The words of v0.14.0, and of those after it.
+    // The message of v0.14.0, and that of later versions.
     for (reason, named) in [("UpdateRunStarted", "clusterStagedUpdateRun"), ("UpdateRunProgressing", "updateRun")] {
         let run_of = |since: &str| {
             let progressing = at(since, condition("Progressing", "True", reason, ""));

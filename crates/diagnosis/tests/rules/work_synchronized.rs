@@ -5,7 +5,7 @@ use crate::shapes::{
 };
 
 const NOT_YET: &str = "There are 1 cluster(s) which have not finished creating or updating work(s) yet";
-/// As all versions write it, and as Azure's guide has it.
+/// Message of all versions, and the message in Azure's guide.
 const TERMINATING: [&str; 2] = [
     "Failed to synchronize the work to the latest: works.placement.kubernetes-fleet.io \"web-work\" is forbidden: unable to \
      create new content in namespace fleet-member-member-1 because it is being terminated",
@@ -13,7 +13,7 @@ const TERMINATING: [&str; 2] = [
      create new content in namespace fleet-member-member-1 because it is terminating",
 ];
 
-/// A placement whose Work can't be made for member-1.
+/// Placement whose Work can't be created for member-1.
 pub fn unsynchronized(message: &str) -> Value {
     placement(
         "web",
@@ -31,7 +31,7 @@ pub fn unsynchronized(message: &str) -> Value {
     )
 }
 
-/// The member's namespace while it is being deleted, as the namespace controller describes it.
+/// Member's namespace while it is being deleted, with the namespace controller's conditions.
 pub fn terminating(member: &str) -> Value {
     let conditions = json!([
         {"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "reason": "ResourcesDiscovered"},
@@ -154,7 +154,8 @@ fn what_loses_data_comes_first() {
     assert!(found(&hub(older))[0].starts_with("KF-WS-008"));
 }
 
-/// With the namespace go the member's rights: its silence hangs under whatever tells of the namespace.
+/// The member's rights are deleted with its namespace, so the finding about its silence is a consequence of every
+/// finding about the namespace.
 #[test]
 fn the_silence_of_a_member_whose_namespace_is_being_deleted_has_one_root() {
     let silent =

@@ -1,4 +1,4 @@
-//! Members as Argo CD's destinations, by cluster Secrets with a token each.
+//! Members as Argo CD's destinations: one cluster Secret on the hub for each member, with a token.
 
 use clusters::cluster::Cluster;
 use clusters::kubeconfig::base64;
@@ -11,16 +11,16 @@ use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, SECRET, SERVICE_ACCOUNT};
 use crate::member::account_token;
 use crate::objects::{create, delete};
 
-/// What Argo CD is on a member, as `argocd cluster add` makes it.
+/// ServiceAccount of Argo CD on a member, with the name that `argocd cluster add` gives it.
 const MANAGER: &str = "argocd-manager";
 
-/// What it is there when its rights are limited.
+/// ServiceAccount of Argo CD on a member while its rights are limited.
 const LIMITED: &str = "argocd-limited";
 
-/// The namespace of both.
+/// Namespace of both accounts.
 const SYSTEM: &str = "kube-system";
 
-/// Gives Argo CD an identity on the member that may do everything, and the hub a Secret with a token for it.
+/// Creates a ServiceAccount with all rights on the member, and a Secret on the hub with a token for the ServiceAccount.
 pub(super) async fn add(hub: &Cluster, member: &Cluster) -> Result<(), FleetError> {
     account(member, MANAGER, "cluster-admin").await?;
     let secret = json!({
@@ -31,16 +31,16 @@ pub(super) async fn add(hub: &Cluster, member: &Cluster) -> Result<(), FleetErro
     create(hub, SECRET, Some(NAMESPACE), secret).await
 }
 
-/// Takes the Secret away; the member's cluster ends with its identity.
+/// Deletes the member's Secret. The ServiceAccount ends with the member's cluster.
 pub(super) async fn remove(hub: &Cluster, member: &str) -> Result<(), FleetError> {
     delete(hub, SECRET, Some(NAMESPACE), &secret(member)).await
 }
 
-/// Lets Argo CD do on a member only what these rules of a ClusterRole allow. May be called again with others, which count
-/// at once.
+/// Limits Argo CD's rights on a member to these rules of a ClusterRole. Another call with other rules replaces the
+/// rules, with effect at once.
 ///
 /// # Errors
-/// When the member or the hub refuses.
+/// Returns an error if the member or the hub refuses the request.
 pub async fn limit_rights(hub: &Cluster, member: &Cluster, rules: &Value) -> Result<(), FleetError> {
     let role = json!({
         "apiVersion": CLUSTER_ROLE.api_version(), "kind": CLUSTER_ROLE.kind,
@@ -55,15 +55,15 @@ pub async fn limit_rights(hub: &Cluster, member: &Cluster, rules: &Value) -> Res
     use_account(hub, member, LIMITED).await
 }
 
-/// Lets Argo CD do everything on a member again.
+/// Gives Argo CD all rights on a member again.
 ///
 /// # Errors
-/// When the member or the hub refuses.
+/// Returns an error if the member or the hub refuses the request.
 pub async fn restore_rights(hub: &Cluster, member: &Cluster) -> Result<(), FleetError> {
     use_account(hub, member, MANAGER).await
 }
 
-/// A ServiceAccount on the member, bound to a ClusterRole.
+/// Creates a ServiceAccount on the member and binds it to a ClusterRole.
 async fn account(member: &Cluster, name: &str, role: &str) -> Result<(), FleetError> {
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
     create(member, SERVICE_ACCOUNT, Some(SYSTEM), account).await?;
@@ -84,7 +84,7 @@ async fn use_account(hub: &Cluster, member: &Cluster, name: &str) -> Result<(), 
     patched.map(drop).map_err(FleetError::api(&hub.name, format!("change Secret/{NAMESPACE}/{secret}")))
 }
 
-/// How Argo CD reaches the member.
+/// Settings by which Argo CD connects to the member, as JSON.
 async fn config(member: &Cluster, account: &str) -> Result<String, FleetError> {
     let token = account_token(member, SYSTEM, account).await?;
     Ok(json!({"bearerToken": token, "tlsClientConfig": {"caData": base64(&member.ca)}}).to_string())

@@ -1,4 +1,4 @@
-//! What Argo CD needs on the hub before it can start.
+//! Objects that Argo CD needs on the hub before it can start.
 
 use clusters::cluster::Cluster;
 use futures::future::try_join_all;
@@ -6,7 +6,7 @@ use kube::api::{DynamicObject, PostParams};
 use rand::distr::{Alphanumeric, SampleString as _};
 use serde_json::{Value, json};
 
-use super::Programs;
+use super::ArgoCdPrograms;
 use crate::error::FleetError;
 use crate::install::{apply_crds, name, read_crds};
 use crate::kinds::{
@@ -21,10 +21,10 @@ pub const NAMESPACE: &str = "argocd";
 /// The application-controller's ServiceAccount, and the name of its ClusterRole.
 const CONTROLLER: &str = "argocd-application-controller";
 
-/// What fleetdrill's own Argo CD is known by.
+/// Label of the namespace that marks fleetdrill's own Argo CD.
 const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "fleetdrill");
 
-/// Settings that Argo CD wants to find, all at their defaults.
+/// Settings that Argo CD expects to exist, as a `ConfigMap` each, all at their defaults.
 const CONFIG_MAPS: [&str; 6] = [
     "argocd-cm",
     "argocd-rbac-cm",
@@ -34,10 +34,10 @@ const CONFIG_MAPS: [&str; 6] = [
     "argocd-gpg-keys-cm",
 ];
 
-/// The CRDs without which the controller doesn't start. ApplicationSets are another controller's.
+/// CRDs without which the controller doesn't start. ApplicationSets belong to another controller.
 const CRDS: [&str; 2] = ["applications.argoproj.io", "appprojects.argoproj.io"];
 
-/// Makes the namespace, which must be new or fleetdrill's own: in another's Argo CD nothing is touched.
+/// Creates the namespace. An existing namespace must be fleetdrill's own: the Argo CD of somebody else isn't touched.
 pub(super) async fn namespace(hub: &Cluster) -> Result<(), FleetError> {
     let object = json!({
         "apiVersion": "v1", "kind": "Namespace",
@@ -57,7 +57,7 @@ pub(super) async fn namespace(hub: &Cluster) -> Result<(), FleetError> {
 }
 
 /// Applies CRDs, settings and rights.
-pub(super) async fn install(hub: &Cluster, programs: &Programs) -> Result<(), FleetError> {
+pub(super) async fn install(hub: &Cluster, programs: &ArgoCdPrograms) -> Result<(), FleetError> {
     let crds = read_crds(programs.crds.clone()).await?;
     let crds: Vec<&Value> = crds.iter().filter(|crd| CRDS.contains(&name(crd))).collect();
     if let Some(missing) = CRDS.iter().find(|wanted| !crds.iter().any(|crd| name(crd) == **wanted)) {
@@ -75,12 +75,12 @@ pub(super) async fn install(hub: &Cluster, programs: &Programs) -> Result<(), Fl
     create(hub, APP_PROJECT, Some(NAMESPACE), project()).await
 }
 
-/// A token for the application-controller, which acts on the hub with it.
+/// Requests a token with which the application-controller acts on the hub.
 pub(super) async fn token(hub: &Cluster) -> Result<String, FleetError> {
     account_token(hub, NAMESPACE, CONTROLLER).await
 }
 
-/// A text that nobody guesses.
+/// Random text that nobody can guess.
 pub(super) fn random() -> String {
     Alphanumeric.sample_string(&mut rand::rng(), 43)
 }
@@ -102,8 +102,8 @@ fn account() -> Value {
     json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": CONTROLLER}})
 }
 
-/// The version's own ClusterRole and its binding; an own build that was added comes without, and gets the same.
-async fn rights(programs: &Programs) -> Result<Vec<Value>, FleetError> {
+/// The version's own ClusterRole and binding. An own build comes without them, and gets `cluster-admin` instead.
+async fn rights(programs: &ArgoCdPrograms) -> Result<Vec<Value>, FleetError> {
     let of_module = read_crds(programs.rights.clone()).await?;
     let of_module: Vec<Value> = of_module.into_iter().filter(|o| is_role(o) || is_binding(o)).collect();
     if of_module.iter().any(is_role) && of_module.iter().any(is_binding) {
@@ -125,7 +125,7 @@ fn is_binding(object: &Value) -> bool {
     object["kind"] == CLUSTER_ROLE_BINDING.kind
 }
 
-/// Every source and destination is allowed, as in a new installation.
+/// Default AppProject: every source and destination is allowed, as in a new installation.
 fn project() -> Value {
     json!({
         "apiVersion": APP_PROJECT.api_version(), "kind": "AppProject", "metadata": {"name": "default"},

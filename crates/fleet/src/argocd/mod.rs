@@ -1,66 +1,49 @@
-//! Argo CD on a fleet: its components as processes on the hub, the members as its destinations, git repositories on disk,
-//! and what a user asks of an Application.
+//! Argo CD on a fleet: components as processes for the hub, the members as destinations, git repositories on disk, and
+//! the syncs and refreshes that users request for an Application.
 //!
-//! It runs in core mode: redis, repo-server and application-controller, in the namespace [`NAMESPACE`] of the hub. The API
-//! server comes only for those who want the `argocd` command. All of it was measured with Argo CD v3.2.
+//! Argo CD runs in core mode: redis, repo-server and application-controller, with the namespace [`NAMESPACE`] of the
+//! hub. The API server is only started for users of the `argocd` command. All facts about Argo CD in this module were
+//! measured with v3.2.
+//!
+//! Nothing here imports [`crate::Fleet`], which imports this module. The methods of the fleet for Argo CD are in
+//! `fleet_argocd.rs`; only [`crate::Fleet::start_argocd`] is in `fleet.rs`.
 
 mod destinations;
 mod install;
-mod on_fleet;
 mod processes;
+mod programs;
 mod repository;
 mod server;
 mod sync;
 
-use std::path::PathBuf;
-
 use clusters::cluster::Cluster;
-use clusters::home::Home;
+use clusters::home::FleetHome;
 use futures::future::{try_join, try_join_all};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub use self::destinations::{limit_rights, restore_rights};
 pub use self::install::NAMESPACE;
-pub use self::processes::Component;
+pub use self::processes::ArgoCdComponent;
+pub(crate) use self::processes::{ArgoCdPaths, tools};
+pub use self::programs::ArgoCdPrograms;
 pub use self::repository::Repository;
-pub use self::server::Cli;
-pub use self::sync::{REFRESH, Request, refresh, sync, sync_again, terminate, unask};
+pub use self::server::ArgoCdCli;
+pub(crate) use self::server::start as start_server;
+pub use self::sync::{REFRESH, SyncRequest, refresh, sync, sync_again, terminate, unask};
+pub use crate::application_conditions::conditions;
 use crate::error::FleetError;
-
-/// The programs that Argo CD is made of and renders with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Programs {
-    /// Argo CD's version, e.g. `v3.2.11`.
-    pub version: String,
-    /// Argo CD's one program, which takes its role from its environment.
-    pub argocd: PathBuf,
-    /// `redis-server`.
-    pub redis: PathBuf,
-    /// `kustomize`.
-    pub kustomize: PathBuf,
-    /// `helm`.
-    pub helm: PathBuf,
-    /// `git`, for the repo-server and for the repositories of scenarios.
-    pub git: PathBuf,
-    /// The version's CRDs, one a file.
-    pub crds: Vec<PathBuf>,
-    /// The version's rights for the application-controller, one object a file; none for somebody's own build.
-    pub rights: Vec<PathBuf>,
-}
 
 /// Installs Argo CD on the hub, starts it, and makes the members its destinations.
 ///
 /// # Errors
-/// When the hub has an Argo CD already, a component doesn't start, or a cluster refuses.
+/// Returns an error if the hub has an Argo CD already, a component doesn't start, or a cluster refuses the request.
 pub(crate) async fn start(
-    home: &Home,
+    home: &FleetHome,
     hub: &Cluster,
     members: impl IntoIterator<Item = &Cluster>,
-    programs: &Programs,
+    programs: &ArgoCdPrograms,
 ) -> Result<(), FleetError> {
     install::namespace(hub).await?;
-    let place = processes::Place::prepare(home, programs)?;
+    let place = processes::ArgoCdPaths::prepare(home, programs)?;
     let installed = async {
         install::install(hub, programs).await?;
         let token = install::token(hub).await?;
@@ -72,25 +55,18 @@ pub(crate) async fn start(
     processes::start(home, &place, programs).await
 }
 
-/// Makes a member a destination.
+/// Makes a member a destination of Argo CD.
 ///
 /// # Errors
-/// When the member or the hub refuses.
+/// Returns an error if the member or the hub refuses the request.
 pub(crate) async fn add_destination(hub: &Cluster, member: &Cluster) -> Result<(), FleetError> {
     destinations::add(hub, member).await
 }
 
-/// Takes a member from the destinations.
+/// Removes a member from Argo CD's destinations.
 ///
 /// # Errors
-/// When the hub refuses.
+/// Returns an error if the hub refuses the request.
 pub(crate) async fn remove_destination(hub: &Cluster, member: &str) -> Result<(), FleetError> {
     destinations::remove(hub, member).await
-}
-
-/// The conditions of an Application: type and message. They have no status: one that is there holds.
-#[must_use]
-pub fn conditions<'a>(application: &diagnosis::Object<'a>) -> Vec<(&'a str, &'a str)> {
-    let text = |condition: &'a Value, key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
-    application.list("/status/conditions").iter().map(|c| (text(c, "type"), text(c, "message"))).collect()
 }

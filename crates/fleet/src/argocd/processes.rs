@@ -1,4 +1,4 @@
-//! Argo CD's components as processes: their command lines and where they keep things.
+//! Argo CD's components as processes: their command lines, environment and files.
 
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 
 use clusters::cluster::Cluster;
 use clusters::error::ClusterError;
-use clusters::home::Home;
-use clusters::keeper::protocol::ProcessSpec;
+use clusters::home::FleetHome;
 use clusters::state_dir;
 use clusters::state_dir::write_private;
+use clusters::supervisor::protocol::ProcessSpec;
 use serde_json::json;
 
-use super::{NAMESPACE, Programs};
+use super::{ArgoCdPrograms, NAMESPACE};
 use crate::error::FleetError;
 use crate::port::{self, listens};
 
-/// A component of Argo CD that is always there.
+/// A component of Argo CD that always runs, unlike the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Component {
-    /// The cache that the others share.
+pub enum ArgoCdComponent {
+    /// Redis, the cache that the other components share.
     Redis,
-    /// Renders manifests.
+    /// The repo-server, which renders manifests.
     RepoServer,
-    /// Compares and syncs.
+    /// The application-controller, which compares and syncs Applications.
     Controller,
 }
 
-impl Component {
-    /// The name of its process.
+impl ArgoCdComponent {
+    /// Name of the component's process.
     #[must_use]
     pub fn process(self) -> &'static str {
         match self {
@@ -39,33 +39,33 @@ impl Component {
     }
 }
 
-/// Argo CD's own directory in the fleet's.
+/// Name of Argo CD's directory in the fleet's directory.
 const ROOT: &str = "argocd";
 
-/// The file with the repo-server's port, for what is started later.
+/// File with the repo-server's port, for processes that are started later.
 const REPO_SERVER_PORT: &str = "repo-server.port";
 
-/// Where the repo-server's tools are, in the fleet's directory.
-pub(super) fn tools(fleet: &Path) -> PathBuf {
+/// Path of the directory with the repo-server's tools, in the fleet's directory.
+pub(crate) fn tools(fleet: &Path) -> PathBuf {
     fleet.join(ROOT).join("bin")
 }
 
-/// Argo CD's own directory.
-pub(super) struct Place {
+/// Argo CD's directory and its redis socket.
+pub(crate) struct ArgoCdPaths {
     root: PathBuf,
     redis: PathBuf,
 }
 
-impl Place {
-    /// The directory of a fleet, whether it is made already or not.
-    pub fn of(home: &Home) -> Self {
+impl ArgoCdPaths {
+    /// Paths for a fleet, whether the directory exists already or not.
+    pub fn of(home: &FleetHome) -> Self {
         let fleet = home.dir();
-        // Beside the keeper's own socket: a socket's path can't be long.
+        // In the fleet's own directory, like the supervisor's socket: the path of a socket can't be long.
         Self { root: fleet.join(ROOT), redis: fleet.join("redis.sock") }
     }
 
-    /// Makes the directory with all that the components look for in it.
-    pub fn prepare(home: &Home, programs: &Programs) -> Result<Self, FleetError> {
+    /// Creates the directory with all files that the components need.
+    pub fn prepare(home: &FleetHome, programs: &ArgoCdPrograms) -> Result<Self, FleetError> {
         let place = Self::of(home);
         for dir in ["", "bin", "conf", "conf/reposerver", "conf/reposerver/tls", "conf/controller"] {
             state_dir::make_private(&place.root.join(dir))?;
@@ -105,19 +105,23 @@ impl Place {
         Ok(write_private(&self.kubeconfig(), &config.to_string())?)
     }
 
-    /// A file or directory of Argo CD's.
+    /// Path of a file or directory in Argo CD's directory.
     pub fn dir(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// The cache's socket.
+    /// Path of the redis socket.
     pub fn redis(&self) -> &Path {
         &self.redis
     }
 
-    /// Where the repo-server that runs listens.
+    /// Port of the repo-server, as written when it was started.
     pub fn repo_server_port(&self) -> Result<u16, FleetError> {
         port::read(&self.root.join(REPO_SERVER_PORT))
+    }
+
+    fn display(&self, path: &str) -> String {
+        self.root.join(path).display().to_string()
     }
 
     fn kubeconfig(&self) -> PathBuf {
@@ -125,57 +129,59 @@ impl Place {
     }
 
     pub fn env(&self, role: &str) -> Vec<(String, String)> {
-        let at = |path: &str| self.root.join(path).display().to_string();
         let env = [
             ("ARGOCD_BINARY_NAME", role.to_owned()),
-            // The hub is then `https://kubernetes.default.svc`, although nothing here runs in a pod.
+            // The hub is called `https://kubernetes.default.svc` then, although nothing here runs in a pod.
             ("ARGOCD_FAKE_IN_CLUSTER", "true".into()),
             ("KUBECONFIG", self.kubeconfig().display().to_string()),
-            ("ARGOCD_APP_CONF_PATH", at("conf")),
-            ("ARGOCD_TLS_DATA_PATH", at("tls")),
-            ("ARGOCD_SSH_DATA_PATH", at("ssh")),
+            ("ARGOCD_APP_CONF_PATH", self.display("conf")),
+            ("ARGOCD_TLS_DATA_PATH", self.display("tls")),
+            ("ARGOCD_SSH_DATA_PATH", self.display("ssh")),
             ("ARGOCD_GPG_ENABLED", "false".into()),
-            ("ARGOCD_GPG_DATA_PATH", at("gpg")),
-            ("ARGOCD_GNUPGHOME", at("gnupg")),
-            ("ARGOCD_PLUGINSOCKFILEPATH", at("plugins")),
-            // By default in /tmp, where a second fleet's, or another user's, may be.
-            ("ARGOCD_ASK_PASS_SOCK", at("tmp/ask-pass.sock")),
+            ("ARGOCD_GPG_DATA_PATH", self.display("gpg")),
+            ("ARGOCD_GNUPGHOME", self.display("gnupg")),
+            ("ARGOCD_PLUGINSOCKFILEPATH", self.display("plugins")),
+            // The default is in /tmp, where the socket of a second fleet, or of another user, may be.
+            ("ARGOCD_ASK_PASS_SOCK", self.display("tmp/ask-pass.sock")),
             ("HOSTNAME", format!("{role}-0")),
-            ("HOME", at("home")),
-            ("TMPDIR", at("tmp")),
+            ("HOME", self.display("home")),
+            ("TMPDIR", self.display("tmp")),
         ];
         env.map(|(key, value)| (key.to_owned(), value)).to_vec()
     }
 }
 
-/// Starts all components and waits until they listen.
-pub(super) async fn start(home: &Home, place: &Place, programs: &Programs) -> Result<(), FleetError> {
-    let keeper = home.keeper();
-    let [repo_server, repo_server_metrics, controller_metrics] = keeper.reserve().await?;
+/// Starts all components, and waits until the repo-server and the controller listen.
+pub(super) async fn start(home: &FleetHome, place: &ArgoCdPaths, programs: &ArgoCdPrograms) -> Result<(), FleetError> {
+    let supervisor = home.supervisor();
+    let [repo_server, repo_server_metrics, controller_metrics] = supervisor.reserve().await?;
     port::write(&place.root.join(REPO_SERVER_PORT), repo_server)?;
-    keeper.start(redis(place, programs)).await?;
-    keeper.start(self::repo_server(place, programs, repo_server, repo_server_metrics)).await?;
-    keeper.start(controller(place, programs, repo_server, controller_metrics)).await?;
-    for (component, port) in [(Component::RepoServer, repo_server), (Component::Controller, controller_metrics)] {
+    supervisor.start(redis(place, programs)).await?;
+    supervisor.start(self::repo_server(place, programs, repo_server, repo_server_metrics)).await?;
+    supervisor.start(controller(place, programs, repo_server, controller_metrics)).await?;
+    for (component, port) in
+        [(ArgoCdComponent::RepoServer, repo_server), (ArgoCdComponent::Controller, controller_metrics)]
+    {
         listens(home, component.process(), port).await?;
     }
     Ok(())
 }
 
-/// The cache keeps nothing and is reached by a socket in the fleet's directory, which other users can't enter.
-fn redis(place: &Place, programs: &Programs) -> ProcessSpec {
+/// Process of redis. It stores nothing on disk, and listens on a socket in the fleet's directory, which other users
+/// can't enter.
+fn redis(place: &ArgoCdPaths, programs: &ArgoCdPrograms) -> ProcessSpec {
     let args = ["--port", "0", "--unixsocketperm", "700", "--save", "", "--appendonly", "no", "--unixsocket"];
     let mut args: Vec<String> = args.map(ToOwned::to_owned).to_vec();
     args.push(place.redis.display().to_string());
     ProcessSpec {
-        name: Component::Redis.process().into(),
+        name: ArgoCdComponent::Redis.process().into(),
         program: programs.redis.clone(),
         args,
         ..ProcessSpec::default()
     }
 }
 
-fn repo_server(place: &Place, programs: &Programs, port: u16, metrics: u16) -> ProcessSpec {
+fn repo_server(place: &ArgoCdPaths, programs: &ArgoCdPrograms, port: u16, metrics: u16) -> ProcessSpec {
     let args = [
         "--address=127.0.0.1".to_owned(),
         format!("--port={port}"),
@@ -186,7 +192,7 @@ fn repo_server(place: &Place, programs: &Programs, port: u16, metrics: u16) -> P
     let mut env = place.env("argocd-repo-server");
     env.push(("PATH".into(), path(place, &programs.git).to_string_lossy().into_owned()));
     ProcessSpec {
-        name: Component::RepoServer.process().into(),
+        name: ArgoCdComponent::RepoServer.process().into(),
         program: programs.argocd.clone(),
         args: args.to_vec(),
         env,
@@ -194,20 +200,20 @@ fn repo_server(place: &Place, programs: &Programs, port: u16, metrics: u16) -> P
     }
 }
 
-/// The controller serves its metrics on all interfaces, and no flag changes that (v3.2.11); they name Applications, and
-/// hold no secrets.
-fn controller(place: &Place, programs: &Programs, repo_server: u16, metrics: u16) -> ProcessSpec {
+/// Process of the application-controller. It serves metrics on all interfaces, and no flag changes that (v3.2.11); the
+/// metrics name Applications and hold no secrets.
+fn controller(place: &ArgoCdPaths, programs: &ArgoCdPrograms, repo_server: u16, metrics: u16) -> ProcessSpec {
     let args = [
         format!("--kubeconfig={}", place.kubeconfig().display()),
         format!("--namespace={NAMESPACE}"),
         format!("--redis={}", place.redis.display()),
         format!("--repo-server=127.0.0.1:{repo_server}"),
-        // Without it, the repo-server's certificate isn't verified.
+        // Without this flag the repo-server's certificate isn't verified.
         "--repo-server-strict-tls=true".to_owned(),
         format!("--metrics-port={metrics}"),
     ];
     ProcessSpec {
-        name: Component::Controller.process().into(),
+        name: ArgoCdComponent::Controller.process().into(),
         program: programs.argocd.clone(),
         args: args.to_vec(),
         env: place.env("argocd-application-controller"),
@@ -215,8 +221,9 @@ fn controller(place: &Place, programs: &Programs, repo_server: u16, metrics: u16
     }
 }
 
-/// The repo-server finds the programs that it renders with, and what git itself calls; not the user's own.
-fn path(place: &Place, git: &Path) -> OsString {
+/// `PATH` of the repo-server: the programs that it renders with, and the programs that git calls, but not the user's
+/// own.
+fn path(place: &ArgoCdPaths, git: &Path) -> OsString {
     let mut dirs = vec![place.root.join("bin"), "/usr/bin".into(), "/bin".into()];
     dirs.extend(git.parent().map(Path::to_owned));
     std::env::join_paths(dirs).unwrap_or_default()

@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::error::FleetError;
 
-/// The branch that all commits go to.
+/// Branch of all commits.
 const BRANCH: &str = "main";
 
 /// A git repository in the fleet's directory.
@@ -18,11 +18,15 @@ pub struct Repository {
     dir: PathBuf,
 }
 
+fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> FleetError {
+    clusters::error::ClusterError::Io { action, path: path.to_owned(), source }.into()
+}
+
 impl Repository {
-    /// Makes an empty one.
+    /// Creates an empty repository.
     ///
     /// # Errors
-    /// When git can't make it.
+    /// Returns an error if git fails.
     pub(crate) async fn create(git: &Path, dir: PathBuf) -> Result<Self, FleetError> {
         let repository = Self { git: git.to_owned(), dir };
         clusters::state_dir::make_private(&repository.dir)?;
@@ -30,37 +34,34 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Its directory.
+    /// Directory of the repository.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Its URL, as an Application's `repoURL`.
+    /// URL of the repository, for an Application's `repoURL`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("file://{}", self.dir.display())
     }
 
-    /// Commits files with these contents; without one, the file is deleted. Returns the commit.
+    /// Commits files with these contents. A file without content is deleted. Returns the commit.
     ///
     /// # Errors
-    /// When a path leads out of the repository, a file can't be written, or git refuses, as it does when nothing changes.
+    /// Returns an error if a path leads out of the repository, a file can't be written, or git refuses, as it does when
+    /// nothing changes.
     pub async fn commit(&self, files: &[(&str, Option<&str>)]) -> Result<String, FleetError> {
         for (path, content) in files {
             let file = self.inside(path)?;
-            let io = |what: &'static str| {
-                let file = file.clone();
-                move |source| clusters::error::ClusterError::Io { action: what, path: file, source }
-            };
             match content {
                 Some(content) => {
                     if let Some(parent) = file.parent() {
-                        tokio::fs::create_dir_all(parent).await.map_err(io("write"))?;
+                        tokio::fs::create_dir_all(parent).await.map_err(|e| io_error("write", &file, e))?;
                     }
-                    tokio::fs::write(&file, content).await.map_err(io("write"))?;
+                    tokio::fs::write(&file, content).await.map_err(|e| io_error("write", &file, e))?;
                 }
-                None => tokio::fs::remove_file(&file).await.map_err(io("delete"))?,
+                None => tokio::fs::remove_file(&file).await.map_err(|e| io_error("delete", &file, e))?,
             }
         }
         self.run(&["add", "--all"]).await?;
@@ -69,44 +70,42 @@ impl Repository {
         self.head().await
     }
 
-    /// Commits the opposite of the latest commit.
+    /// Commits the opposite of the latest commit. Returns the new commit.
     ///
     /// # Errors
-    /// When there is none before it, or git refuses.
+    /// Returns an error if there is no commit, or git fails.
     pub async fn revert(&self) -> Result<String, FleetError> {
         self.run(&["revert", "--no-edit", "HEAD"]).await?;
         self.head().await
     }
 
-    /// The latest commit.
+    /// Returns the latest commit.
     ///
     /// # Errors
-    /// When there is none.
+    /// Returns an error if there is no commit.
     pub async fn head(&self) -> Result<String, FleetError> {
         self.run(&["rev-parse", "HEAD"]).await
     }
 
-    /// Moves the whole repository away, so that its URL leads nowhere, or back.
+    /// Moves the whole repository away, so that its URL leads nowhere; with `gone` false, moves it back.
     ///
     /// # Errors
-    /// When it can't be moved.
+    /// Returns an error if the repository can't be moved.
     pub async fn vanish(&self, gone: bool) -> Result<(), FleetError> {
         let away = self.dir.with_extension("away");
         let (from, to) = if gone { (&self.dir, &away) } else { (&away, &self.dir) };
-        let moved = tokio::fs::rename(from, to).await;
-        let path = from.clone();
-        Ok(moved.map_err(|source| clusters::error::ClusterError::Io { action: "move", path, source })?)
+        tokio::fs::rename(from, to).await.map_err(|e| io_error("move", from, e))
     }
 
-    /// Removes it from the disk, wherever it is.
+    /// Deletes the repository from the disk, moved away or not.
     ///
     /// # Errors
-    /// When it can't be removed.
+    /// Returns an error if the repository can't be deleted.
     pub async fn remove(&self) -> Result<(), FleetError> {
         for dir in [self.dir.clone(), self.dir.with_extension("away")] {
             match tokio::fs::remove_dir_all(&dir).await {
                 Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(clusters::error::ClusterError::Io { action: "delete", path: dir, source }.into());
+                    return Err(io_error("delete", &dir, source));
                 }
                 _ => {}
             }
@@ -123,9 +122,12 @@ impl Repository {
         Err(FleetError::Unreadable { what: format!("`{path}` as a repository's file"), why })
     }
 
-    /// Runs git with an identity of its own, and with no configuration of the user's or the system's.
+    fn git_error(&self, args: &[&str], why: String) -> FleetError {
+        FleetError::Git { command: args.join(" "), dir: self.dir.clone(), why }
+    }
+
+    /// Runs git with fleetdrill as author, and without the configuration of the user and of the system.
     async fn run(&self, args: &[&str]) -> Result<String, FleetError> {
-        let failed = |why: String| FleetError::Git { command: args.join(" "), dir: self.dir.clone(), why };
         let output = Command::new(&self.git)
             .arg("-C")
             .arg(&self.dir)
@@ -142,12 +144,12 @@ impl Repository {
             .kill_on_drop(true)
             .output()
             .await
-            .map_err(|e| failed(format!("{}: {e}", self.git.display())))?;
+            .map_err(|e| self.git_error(args, format!("{}: {e}", self.git.display())))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
         }
         let said = [output.stdout, output.stderr].concat();
-        Err(failed(format!("{}: {}", output.status, String::from_utf8_lossy(&said).trim())))
+        Err(self.git_error(args, format!("{}: {}", output.status, String::from_utf8_lossy(&said).trim())))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a user asks of an Application, as the `argocd` command and Argo CD's API server do it.
+//! Operations that a user requests for an Application, done as the `argocd` command and Argo CD's API server do them.
 
 use clusters::cluster::Cluster;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -8,49 +8,52 @@ use super::NAMESPACE;
 use crate::error::FleetError;
 use crate::kinds::APPLICATION;
 
-/// The annotation that asks for a comparison. The controller takes it away when that is done.
+/// Annotation that requests a comparison. The controller removes the annotation when the comparison is done.
 pub const REFRESH: &str = "argocd.argoproj.io/refresh";
 
-/// A sync that a user asks for.
+/// A sync that a user requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
-    /// The commit.
+pub struct SyncRequest {
+    /// Commit to sync.
     pub revision: String,
-    /// Whether what is no longer in git is deleted.
+    /// True to delete objects that are no longer in git.
     pub prune: bool,
-    /// Whether nothing is changed.
+    /// True to change nothing.
     pub dry_run: bool,
-    /// Whether objects that can't be changed are deleted and created.
+    /// True to delete and create objects that can't be changed.
     pub force: bool,
-    /// Sync options, e.g. `Replace=true`, in place of the Application's own; none leaves those.
+    /// Sync options, e.g. `Replace=true`, instead of the Application's own. `None` keeps the Application's.
     pub options: Option<Vec<String>>,
-    /// How often it is tried again, in place of the Application's own number.
+    /// Number of retries, instead of the Application's own. `None` keeps the Application's.
     pub retry_limit: Option<i64>,
 }
 
-/// Asks for a sync. It begins within a second; an operation that runs already goes on, and this one is refused.
+/// Requests a sync. The sync begins within a second. If another operation is in progress, that operation goes on and
+/// the request is refused.
 ///
-/// The result of the last one is taken away in the same change, as Argo CD's API server does. Without that the old
-/// `syncResult` stays, and what a hook said then counts for this run (v3.2.12).
+/// The same patch removes the result of the last operation, as Argo CD's API server does. Otherwise the old
+/// `syncResult` stays, and the message of a hook in it counts for the new sync (v3.2.12).
 ///
-/// Returns the Application as it is with this sync and no earlier one.
+/// Returns the Application with the requested sync and without the earlier result.
 ///
 /// # Errors
-/// When there is no such Application, an operation is in progress, or the hub refuses.
-pub async fn sync(hub: &Cluster, application: &str, request: &Request) -> Result<DynamicObject, FleetError> {
+/// Returns an error if there is no such Application, an operation is in progress, or the hub refuses the request.
+pub async fn sync(hub: &Cluster, application: &str, request: &SyncRequest) -> Result<DynamicObject, FleetError> {
     operate(hub, application, |there| operation(request, there.data.pointer("/spec/syncPolicy"))).await
 }
 
-/// Asks for the sync that ended last once more, as [`sync`] does.
+/// Requests the sync that ended last once more, as [`sync`] does.
 ///
 /// # Errors
-/// When there is no such Application, an operation is in progress, or the hub refuses.
+/// Returns an error if there is no such Application, an operation is in progress, or the hub refuses the request.
 pub async fn sync_again(hub: &Cluster, application: &str) -> Result<DynamicObject, FleetError> {
-    let last = |there: &DynamicObject| there.data.pointer("/status/operationState/operation").cloned();
-    operate(hub, application, |there| last(there).unwrap_or_default()).await
+    operate(hub, application, |there| {
+        there.data.pointer("/status/operationState/operation").cloned().unwrap_or_default()
+    })
+    .await
 }
 
-/// Asks for an operation, and takes the result of the last one away.
+/// Requests an operation, and removes the result of the last one.
 async fn operate(
     hub: &Cluster,
     application: &str,
@@ -69,19 +72,20 @@ async fn operate(
     .await
 }
 
-/// Asks for a comparison now: `hard` renders the manifests anew as well. It is done when the annotation is gone. Returns the
-/// Application as it is with the annotation.
+/// Requests a comparison now; `hard` also renders the manifests again. The comparison is done when the annotation is
+/// gone. Returns the Application with the annotation.
 ///
 /// # Errors
-/// When there is no such Application or the hub refuses.
+/// Returns an error if there is no such Application or the hub refuses the request.
 pub async fn refresh(hub: &Cluster, application: &str, hard: bool) -> Result<DynamicObject, FleetError> {
     annotate(hub, application, Some(if hard { "hard" } else { "normal" })).await
 }
 
-/// Takes the wish for a comparison back. Argo CD may have missed it, and the same wish once more would be no change.
+/// Withdraws the request for a comparison. If Argo CD has missed a request, the same annotation once more changes
+/// nothing.
 ///
 /// # Errors
-/// When there is no such Application or the hub refuses.
+/// Returns an error if there is no such Application or the hub refuses the request.
 pub async fn unask(hub: &Cluster, application: &str) -> Result<DynamicObject, FleetError> {
     annotate(hub, application, None).await
 }
@@ -94,10 +98,10 @@ async fn annotate(hub: &Cluster, application: &str, how: Option<&str>) -> Result
     patched.map_err(FleetError::api(&hub.name, format!("{action} Application/{application}")))
 }
 
-/// Asks that the operation that runs be ended. Returns the Application as it is with that.
+/// Requests the end of the running operation. Returns the Application with this request.
 ///
 /// # Errors
-/// When there is no such Application, no operation of it runs, or the hub refuses.
+/// Returns an error if there is no such Application, none of its operations runs, or the hub refuses the request.
 pub async fn terminate(hub: &Cluster, application: &str) -> Result<DynamicObject, FleetError> {
     change(hub, application, "terminate the sync of", |there| match there.data.get("operation") {
         None => Err(FleetError::Idle(application.to_owned())),
@@ -106,8 +110,8 @@ pub async fn terminate(hub: &Cluster, application: &str) -> Result<DynamicObject
     .await
 }
 
-/// Reads an Application and changes it, as one. When the controller has written its status in between, its operation may be
-/// another one: it is looked at again, as Argo CD's API server does.
+/// Reads an Application and patches it, without a write in between. After a conflict the Application is read again, as
+/// Argo CD's API server does, since the controller may have changed the operation.
 async fn change(
     hub: &Cluster,
     application: &str,
@@ -115,21 +119,23 @@ async fn change(
     patch: impl Fn(&DynamicObject) -> Result<Value, FleetError>,
 ) -> Result<DynamicObject, FleetError> {
     let api = APPLICATION.api(&hub.client, Some(NAMESPACE));
-    let failed = |action: &str| FleetError::api(&hub.name, format!("{action} Application/{application}"));
     loop {
-        let there = api.get(application).await.map_err(failed("read"))?;
+        let there = api.get(application).await;
+        let there = there.map_err(FleetError::api(&hub.name, format!("read Application/{application}")))?;
         let mut patch = patch(&there)?;
         patch["metadata"] = json!({"resourceVersion": there.metadata.resource_version});
         match api.patch(application, &PatchParams::default(), &Patch::Merge(patch)).await {
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
-            patched => return patched.map_err(failed(action)),
+            patched => {
+                return patched.map_err(FleetError::api(&hub.name, format!("{action} Application/{application}")));
+            }
         }
     }
 }
 
-/// The operation, with what the Application's own sync policy says where the request says nothing.
-fn operation(request: &Request, policy: Option<&Value>) -> Value {
-    let of_policy = |key: &str| policy.and_then(|p| p.get(key)).cloned();
+/// Builds the operation. Where the request sets nothing, the Application's own sync policy applies.
+fn operation(request: &SyncRequest, policy: Option<&Value>) -> Value {
+    let policy = policy.unwrap_or(&Value::Null);
     let strategy = if request.force { json!({"hook": {"force": true}}) } else { json!({"hook": {}}) };
     let mut sync = json!({"revision": request.revision, "syncStrategy": strategy});
     if request.prune {
@@ -138,12 +144,13 @@ fn operation(request: &Request, policy: Option<&Value>) -> Value {
     if request.dry_run {
         sync["dryRun"] = true.into();
     }
-    if let Some(options) = request.options.as_ref().map(|o| json!(o)).or_else(|| of_policy("syncOptions")) {
+    let options = request.options.as_ref().map(|o| json!(o));
+    if let Some(options) = options.or_else(|| policy.get("syncOptions").cloned()) {
         sync["syncOptions"] = options;
     }
     let mut operation = json!({"initiatedBy": {"username": "fleetdrill"}, "sync": sync});
     let retry = request.retry_limit.map(|limit| json!({"limit": limit}));
-    if let Some(retry) = retry.or_else(|| of_policy("retry")) {
+    if let Some(retry) = retry.or_else(|| policy.get("retry").cloned()) {
         operation["retry"] = retry;
     }
     operation
@@ -153,24 +160,25 @@ fn operation(request: &Request, policy: Option<&Value>) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{Request, operation};
+    use super::{SyncRequest, operation};
 
     #[test]
     fn the_policy_counts_where_the_request_says_nothing() {
         let policy = json!({"syncOptions": ["CreateNamespace=true"], "retry": {"limit": 2}});
-        let plain = operation(&Request { revision: "abc".into(), ..Request::default() }, Some(&policy));
+        let plain = operation(&SyncRequest { revision: "abc".into(), ..SyncRequest::default() }, Some(&policy));
         assert_eq!(plain["sync"]["syncOptions"], policy["syncOptions"]);
         assert_eq!(plain["retry"], policy["retry"]);
         assert_eq!(plain["sync"]["revision"], "abc");
         assert!(plain["sync"].get("prune").is_none());
-        let own = Request { options: Some(vec!["Replace=true".into()]), retry_limit: Some(0), ..Request::default() };
+        let own =
+            SyncRequest { options: Some(vec!["Replace=true".into()]), retry_limit: Some(0), ..SyncRequest::default() };
         let own = operation(&own, Some(&policy));
         assert_eq!((&own["sync"]["syncOptions"], &own["retry"]), (&json!(["Replace=true"]), &json!({"limit": 0})));
     }
 
     #[test]
     fn force_is_part_of_the_strategy() {
-        let force = operation(&Request { force: true, prune: true, ..Request::default() }, None);
+        let force = operation(&SyncRequest { force: true, prune: true, ..SyncRequest::default() }, None);
         assert_eq!(force["sync"]["syncStrategy"], json!({"hook": {"force": true}}));
         assert_eq!(force["sync"]["prune"], true);
     }

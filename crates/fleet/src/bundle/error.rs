@@ -1,4 +1,4 @@
-//! What can be wrong with a bundle.
+//! Errors of reading and writing bundles.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -11,97 +11,74 @@ pub enum BundleError {
     /// A file or directory can't be read.
     #[error("failed to read the bundle {}", path.display())]
     Read {
-        /// The bundle.
+        /// Path of the bundle.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// It is something else.
+    /// The file or directory isn't a bundle.
     #[error("{} is no bundle: {why}", path.display())]
     NotABundle {
-        /// What was given.
+        /// Path that was given as a bundle.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why it isn't a bundle.
         why: String,
     },
-    /// A newer fleetdrill wrote it.
+    /// A newer fleetdrill wrote the bundle.
     #[error("{} has the format {schema} of bundles, and this fleetdrill reads up to {}", path.display(), super::SCHEMA)]
     Newer {
-        /// The bundle.
+        /// Path of the bundle.
         path: PathBuf,
-        /// Its schema's version.
+        /// Schema version of the bundle.
         schema: u32,
-        /// The fleetdrill that wrote it.
+        /// Version of the fleetdrill that wrote the bundle.
         fleetdrill: String,
     },
-    /// Something of it is missing.
+    /// A part of the bundle is missing.
     #[error("{} isn't whole: {why}", path.display())]
     Truncated {
-        /// The bundle.
+        /// Path of the bundle.
         path: PathBuf,
-        /// What is missing.
+        /// Missing part.
         why: String,
     },
-    /// It is larger than may be read.
+    /// The bundle is larger than the limit.
     #[error("{} is too large: {what}", path.display())]
     TooLarge {
-        /// The bundle.
+        /// Path of the bundle.
         path: PathBuf,
-        /// What there is too much of.
+        /// Limit that the bundle exceeds, in words.
         what: String,
-        /// The limit from which all others follow, in MiB.
+        /// Size limit in MiB, from which the other limits follow.
         mebibytes: u64,
     },
-    /// What a diagnosis needs couldn't be read when it was taken.
+    /// Something that a diagnosis needs couldn't be read when the bundle was taken.
     #[error("{} can't be diagnosed: when it was taken, {what} couldn't be read: {why}", path.display())]
     Incomplete {
-        /// The bundle.
+        /// Path of the bundle.
         path: PathBuf,
-        /// What is missing, e.g. `works of hub`.
+        /// Missing part, e.g. `the hub's works`.
         what: String,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// There is something already where it should go.
+    /// The path to write to exists already.
     #[error("{} already exists", .0.display())]
     Exists(PathBuf),
-    /// It can't be written.
+    /// The bundle can't be written.
     #[error("failed to write the bundle {}", path.display())]
     Write {
-        /// Where to.
+        /// Path to write to.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl BundleError {
-    /// What to do about it, where something can be said.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NotABundle { .. } => {
-                Some("name the directory or the .tar.gz file that `fleetdrill collect` wrote".into())
-            }
-            Self::Newer { fleetdrill, .. } => {
-                Some(format!("fleetdrill {fleetdrill} wrote it: use that version or a newer one"))
-            }
-            Self::TooLarge { mebibytes, .. } => Some(format!(
-                "if it comes from somebody you trust, raise the limit of {mebibytes} MiB: --from-limit MIB, or \
-                 FLEETDRILL_FROM_LIMIT; reading takes up to five times as much memory"
-            )),
-            Self::Truncated { .. } => Some("copy it again, or collect a new one".into()),
-            Self::Incomplete { .. } => {
-                Some("collect a new one when that can be read; what else this one has can be looked at as it is".into())
-            }
-            Self::Exists(_) => Some("give it another name with --bundle".into()),
-            Self::Read { .. } | Self::Write { .. } => None,
-        }
-    }
-
-    /// Whether the machine is at fault and not what was asked.
+    /// True if the machine is at fault, not the request.
     #[must_use]
     pub fn is_environment(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The ends of logs: of a local fleet's processes, or of KubeFleet's pods.
+//! Ends of logs: of a local fleet's processes, or of KubeFleet's pods.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,38 +8,38 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams, LogParams};
 use kube::{Client, ResourceExt};
 
-use super::manifest::Missing;
-use super::redact::Redactor;
+use super::manifest::MissingBundlePart;
 use crate::error::in_full;
 use crate::member::SYSTEM;
+use crate::redact::Redactor;
 
-/// How much of a log is kept, in bytes.
+/// Bytes of a log that are kept.
 const LIMIT: usize = 1 << 20;
 
-/// How much more is read, so that a secret at the cut is seen with its beginning.
+/// Bytes that are read in addition, so that a secret at the cut is read from its beginning.
 const MARGIN: usize = 64 << 10;
 
-/// How many lines of a pod's log are asked for. An API server can only be limited from the beginning in bytes.
+/// Lines of a pod's log that are requested. An API server can limit bytes only from the beginning of a log.
 const LINES: i64 = 10_000;
 
 /// The end of a log, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Log {
-    /// The process, e.g. `hub-agent`, or cluster, pod and container.
+pub struct LogTail {
+    /// Name of the process, e.g. `hub-agent`; for a pod's log cluster, pod and container.
     pub process: String,
-    /// At most 1 MiB.
+    /// Text of at most 1 MiB.
     pub text: String,
-    /// Whether there was more before it.
+    /// True if the log has more text before this end.
     pub cut: bool,
 }
 
-/// Logs, and those that couldn't be read.
-pub(super) type Logs = (Vec<Log>, Vec<Missing>);
+/// Logs, and entries for the logs that couldn't be read.
+pub(super) type CollectedLogs = (Vec<LogTail>, Vec<MissingBundlePart>);
 
-/// The logs of a local fleet's processes, those that have ended included.
-pub(super) fn of_processes(dir: &Path, redactor: &Redactor) -> Logs {
+/// Reads the logs of a local fleet's processes, including processes that have ended.
+pub(super) fn of_processes(dir: &Path, redactor: &Redactor) -> CollectedLogs {
     let (mut logs, mut missing) = (Vec::new(), Vec::new());
-    let mut files = vec![dir.join("keeper.log")];
+    let mut files = vec![dir.join("supervisor.log")];
     match fs::read_dir(dir.join("logs")) {
         Ok(entries) => files.extend(entries.flatten().map(|entry| entry.path())),
         Err(error) => missing.push(missed(None, "logs", &error)),
@@ -58,8 +58,8 @@ pub(super) fn of_processes(dir: &Path, redactor: &Redactor) -> Logs {
     (logs, missing)
 }
 
-/// The logs of KubeFleet's pods on a cluster; none where its agents don't run as pods.
-pub(super) async fn of_pods(cluster: &str, client: &Client, redactor: &Redactor) -> Logs {
+/// Reads the logs of KubeFleet's pods on a cluster; none if the agents don't run as pods.
+pub(super) async fn of_pods(cluster: &str, client: &Client, redactor: &Redactor) -> CollectedLogs {
     let (mut logs, mut missing) = (Vec::new(), Vec::new());
     let api: Api<Pod> = Api::namespaced(client.clone(), SYSTEM);
     let pods = match api.list(&ListParams::default()).await {
@@ -82,8 +82,13 @@ pub(super) async fn of_pods(cluster: &str, client: &Client, redactor: &Redactor)
     (logs, missing)
 }
 
-fn missed(cluster: Option<&str>, what: &str, error: &(dyn std::error::Error + 'static)) -> Missing {
-    Missing { cluster: cluster.map(ToOwned::to_owned), what: what.to_owned(), why: in_full(error), needed: false }
+fn missed(cluster: Option<&str>, what: &str, error: &(dyn std::error::Error + 'static)) -> MissingBundlePart {
+    MissingBundlePart {
+        cluster: cluster.map(ToOwned::to_owned),
+        what: what.to_owned(),
+        why: in_full(error),
+        needed: false,
+    }
 }
 
 fn end_of(file: &Path) -> io::Result<Vec<u8>> {
@@ -92,20 +97,20 @@ fn end_of(file: &Path) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(most as u64)))?;
     let mut bytes = Vec::new();
-    // A process may write meanwhile.
+    // A process may write to the file meanwhile.
     file.take(most as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn log(process: String, bytes: &[u8], redactor: &Redactor) -> Log {
+fn log(process: String, bytes: &[u8], redactor: &Redactor) -> LogTail {
     let text = String::from_utf8_lossy(bytes);
     let text = redactor.text(&text);
     let cut = bytes.len() > LIMIT || text.len() > LIMIT;
     let text = if cut { last_lines(&text, LIMIT) } else { &text };
-    Log { process, text: text.to_owned(), cut }
+    LogTail { process, text: text.to_owned(), cut }
 }
 
-/// The last whole lines of a text, at most so many bytes; of a single line that is longer, its end.
+/// Last whole lines of a text, at most `most` bytes; the end of a single line that is longer.
 fn last_lines(text: &str, most: usize) -> &str {
     let mut from = text.len().saturating_sub(most);
     while !text.is_char_boundary(from) {
@@ -150,10 +155,10 @@ mod tests {
         fs::write(dir.path().join("member-1.token"), "opaque-token-of-member-1").unwrap();
         let (logs, missing) = of_processes(dir.path(), &Redactor::knowing(["opaque-token-of-member-1".into()]));
         assert_eq!(missing, []);
-        assert_eq!(logs, [Log { process: "hub-agent".into(), text: "(removed) was refused\n".into(), cut: false }]);
+        assert_eq!(logs, [LogTail { process: "hub-agent".into(), text: "(removed) was refused\n".into(), cut: false }]);
     }
 
-    /// A client of something that answers like an API server, each path with a text of its own, all else with 404.
+    /// Client of a server that answers each given path with its text like an API server, and all other paths with 404.
     fn api_server(answers: &'static [(&'static str, &'static str)]) -> Client {
         use std::io::{BufRead, BufReader, Write};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -188,7 +193,7 @@ mod tests {
         ]);
         let (logs, missing) = of_pods("hub", &client, &Redactor::default()).await;
         let text = "Bearer (removed) is used\n".to_owned();
-        assert_eq!(logs, [Log { process: "hub-hub-agent-1-hub-agent".into(), text, cut: false }]);
+        assert_eq!(logs, [LogTail { process: "hub-hub-agent-1-hub-agent".into(), text, cut: false }]);
         let missing: Vec<_> = missing.iter().map(|m| (m.cluster.as_deref(), m.what.as_str())).collect();
         assert_eq!(missing, [(Some("hub"), "the log of hub-agent-1, container other")]);
     }

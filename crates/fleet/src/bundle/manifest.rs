@@ -1,94 +1,95 @@
-//! `bundle.json`: what a bundle contains, and what it doesn't.
+//! `bundle.json`: the contents of a bundle, and what couldn't be read.
 
-use diagnosis::{Role, Snapshot, UnreadKind};
+use diagnosis::{Snapshot, SnapshotRole, UnreadKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The version of the format that is written. It changes when an older fleetdrill couldn't read the new one right.
+/// Version of the format that this fleetdrill writes. It changes when an older fleetdrill would misread the new format.
 pub const SCHEMA: u32 = 1;
 
-/// What says that it is one.
+/// Value of [`BundleManifest::bundle`] that marks a bundle.
 pub(super) const KIND: &str = "fleetdrill";
 
 /// A bundle's table of contents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct BundleManifest {
     /// Always `fleetdrill`.
     pub bundle: String,
-    /// The format's version.
+    /// Version of the format.
     pub schema: u32,
-    /// The fleetdrill that wrote it.
+    /// Version of the fleetdrill that wrote the bundle.
     pub fleetdrill: String,
-    /// The fleet's name, or the hub's context.
+    /// Name of the fleet, or the hub's context.
     pub fleet: String,
-    /// KubeFleet's version, where it is known.
+    /// Version of KubeFleet, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kubefleet: Option<String>,
-    /// What it was taken for, e.g. the scenario that failed.
+    /// Reason for taking the bundle, e.g. the scenario that failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub about: Option<String>,
-    /// When all objects had been read; the diagnosis takes this as now.
+    /// Time when all objects had been read. The diagnosis uses it as the current time.
     pub taken_at: Timestamp,
-    /// The clusters, hub first.
-    pub clusters: Vec<ClusterEntry>,
-    /// The logs.
-    pub logs: Vec<LogEntry>,
-    /// What couldn't be read. A cluster that couldn't be read at all says so itself.
-    pub missing: Vec<Missing>,
+    /// Clusters, hub first.
+    pub clusters: Vec<BundleClusterEntry>,
+    /// Logs of agents and control planes.
+    pub logs: Vec<BundleLogEntry>,
+    /// Lists and logs that couldn't be read. For a cluster that couldn't be read at all, see
+    /// [`BundleClusterEntry::unreachable`].
+    pub missing: Vec<MissingBundlePart>,
 }
 
 /// A cluster in a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClusterEntry {
+pub struct BundleClusterEntry {
     /// `hub`, or the member's name.
     pub name: String,
-    /// Hub or member.
-    pub role: Role,
-    /// Its API server's address, where it is known.
+    /// Role of the cluster: hub or member.
+    pub role: SnapshotRole,
+    /// Address of the API server, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server: Option<String>,
-    /// Where its files are, below `clusters/`.
+    /// Directory of the cluster's files, below `clusters/`.
     pub directory: String,
-    /// How many objects `objects.json` has.
+    /// Number of objects in `objects.json`.
     pub objects: usize,
-    /// How many events `events.json` has.
+    /// Number of events in `events.json`.
     pub events: usize,
-    /// Why nothing could be read, when nothing could.
+    /// Reason why nothing could be read from the cluster, if so.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unreachable: Option<String>,
-    /// Kinds that were asked for and not given, when others were. Bundles of fleetdrill 0.1.0 have none.
+    /// Kinds that couldn't be read although other kinds could. Bundles of fleetdrill 0.1.0 have none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unread: Vec<UnreadKind>,
 }
 
 /// A log in a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogEntry {
-    /// The process, e.g. `hub-agent`.
+pub struct BundleLogEntry {
+    /// Name of the process, e.g. `hub-agent`.
     pub process: String,
-    /// Its file, below `logs/`.
+    /// Name of the log's file, below `logs/`.
     pub file: String,
-    /// Whether only its end is there.
+    /// True if only the end of the log is in the file.
     pub cut: bool,
 }
 
-/// Something that couldn't be read.
+/// A list or log that couldn't be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
-    /// Of which cluster; none for the logs of a local fleet.
+pub struct MissingBundlePart {
+    /// Name of the cluster; none for the logs of a local fleet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cluster: Option<String>,
-    /// What, e.g. `works`.
+    /// Missing list or log, e.g. `works`.
     pub what: String,
-    /// Why.
+    /// Reason why it couldn't be read.
     pub why: String,
-    /// Whether a diagnosis without it would be wrong.
+    /// True if a diagnosis without this list would be wrong.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub needed: bool,
 }
 
-/// What a diagnosis can't do without and isn't there: what it is, and why it isn't.
-pub(super) fn lacking<'a>(snapshot: &'a Snapshot, missing: &'a [Missing]) -> Option<(String, &'a str)> {
+/// Returns the first thing that a diagnosis needs and that couldn't be read, with the reason.
+pub(super) fn lacking<'a>(snapshot: &'a Snapshot, missing: &'a [MissingBundlePart]) -> Option<(String, &'a str)> {
     if let Some(why) = snapshot.hub().and_then(|hub| hub.unreachable.as_deref()) {
         return Some(("the hub".into(), why));
     }

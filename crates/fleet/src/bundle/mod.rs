@@ -1,18 +1,18 @@
-//! Bundles: what a fleet looked like at one moment, saved for later, with nothing secret in it.
+//! Bundles: snapshots of a fleet that are saved for later, without secrets.
 //!
-//! A bundle is a directory or a `.tar.gz` file of one:
+//! A bundle is a directory, or a `.tar.gz` file of a directory:
 //!
 //! ```text
 //! bundle.json                    the format's version, who took it, when, of what, and what couldn't be read
-//! clusters/<name>/objects.json   what the diagnosis reads
-//! clusters/<name>/logs.json      the ends of the logs that the diagnosis quotes, where there are such
+//! clusters/<name>/objects.json   the objects that the diagnosis reads
+//! clusters/<name>/logs.json      the ends of the logs that the diagnosis quotes, if there are any
 //! clusters/<name>/events.json    core v1 Events, for people
 //! logs/<process>.log             the ends of the agents' and control planes' logs, for people
 //! ```
 //!
-//! [`Bundle::collect`] takes one, [`Bundle::write`] saves it, [`Saved::read`] reads what a diagnosis needs. Nothing secret
-//! gets in: no Secret and no `ConfigMap` is read, and a [`Redactor`] goes through everything, once as it is read and
-//! once more as it is written.
+//! [`Bundle::collect`] takes a bundle, [`Bundle::write`] saves it, and [`LoadedBundle::read`] reads the part that a diagnosis
+//! needs. Secrets stay out: no Secret and no `ConfigMap` is read, and a [`Redactor`](crate::redact::Redactor) goes
+//! through everything twice, when it is read and when it is written.
 
 mod collect;
 mod error;
@@ -20,42 +20,40 @@ mod limit;
 mod logs;
 mod manifest;
 mod read;
-mod redact;
 mod write;
 
-pub use self::collect::{Bundle, Source};
+pub use self::collect::{Bundle, BundleSource};
 pub use self::error::BundleError;
 pub use self::limit::SizeLimit;
-pub use self::logs::Log;
-pub use self::manifest::{ClusterEntry, LogEntry, Manifest, Missing, SCHEMA};
-pub use self::read::Saved;
-pub use self::redact::{REMOVED, Redactor};
+pub use self::logs::LogTail;
+pub use self::manifest::{BundleClusterEntry, BundleLogEntry, BundleManifest, MissingBundlePart, SCHEMA};
+pub use self::read::LoadedBundle;
 
-/// The files' names, for writer and reader.
+/// File names, shared by the code that writes bundles and the code that reads them.
 mod file {
     pub(super) const MANIFEST: &str = "bundle.json";
     pub(super) const OBJECTS: &str = "objects.json";
     pub(super) const LOGS: &str = "logs.json";
     pub(super) const EVENTS: &str = "events.json";
 
-    /// A file of a cluster.
+    /// Path of a cluster's file in a bundle.
     pub(super) fn of_cluster(directory: &str, file: &str) -> String {
         format!("clusters/{directory}/{file}")
     }
 
-    /// A log.
+    /// Path of a log in a bundle.
     pub(super) fn log(file: &str) -> String {
         format!("logs/{file}")
     }
 }
 
-/// Whether a bundle of this name is a compressed archive.
+/// True if a bundle with this file name is a compressed archive.
 #[must_use]
 pub fn is_archive(path: &std::path::Path) -> bool {
     path.file_name().is_some_and(|name| without_archive_ending(&name.to_string_lossy()).is_some())
 }
 
-/// A file's name without `.tar.gz` or `.tgz`, in upper or lower case; none when it has no such ending.
+/// File name without `.tar.gz` or `.tgz`, in upper or lower case; `None` if the name has no such ending.
 fn without_archive_ending(name: &str) -> Option<&str> {
     [".tar.gz", ".tgz"].into_iter().find_map(|ending| {
         let (stem, found) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
@@ -63,12 +61,12 @@ fn without_archive_ending(name: &str) -> Option<&str> {
     })
 }
 
-/// A name as one part of a path: what might lead elsewhere becomes a dash.
+/// Turns a name into one part of a path. Characters that might lead to another directory become dashes.
 #[must_use]
 pub fn path_part(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
-    let part: String = name.chars().map(safe).take(100).collect();
-    // No hidden files, and no way up.
+    let safe = name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' });
+    let part: String = safe.take(100).collect();
+    // No hidden files, and no `..`.
     let part = part.trim_start_matches(['.', '-']);
     if part.is_empty() { "unnamed".into() } else { part.to_owned() }
 }

@@ -1,11 +1,11 @@
-//! Reading what a diagnosis needs from a bundle.
+//! Reads from a bundle what a diagnosis needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, Role, Snapshot, UnreadKind, UnreadReason};
+use diagnosis::{ClusterSnapshot, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -13,21 +13,21 @@ use serde::de::DeserializeOwned;
 use super::error::BundleError;
 use super::file;
 use super::limit::{Budget, CappedReader, SizeLimit};
-use super::manifest::{ClusterEntry, KIND, Manifest, Missing, SCHEMA, lacking};
+use super::manifest::{BundleClusterEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA, lacking};
 
 use crate::kinds;
 
-/// What a bundle says to the diagnosis.
+/// The part of a bundle that a diagnosis reads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Saved {
+pub struct LoadedBundle {
     /// The table of contents.
-    pub manifest: Manifest,
-    /// The objects.
+    pub manifest: BundleManifest,
+    /// Objects and logs, as a snapshot.
     pub snapshot: Snapshot,
     path: PathBuf,
 }
 
-/// The fields of every version of `bundle.json`.
+/// Fields that every version of `bundle.json` has.
 #[derive(Deserialize)]
 struct Header {
     bundle: String,
@@ -36,14 +36,15 @@ struct Header {
     fleetdrill: String,
 }
 
-impl Saved {
-    /// Reads a directory or a `.tar.gz` file. This blocks.
+impl LoadedBundle {
+    /// Reads a directory or a `.tar.gz` file. Blocks the thread.
     ///
     /// # Errors
-    /// When it is no bundle, a newer fleetdrill wrote it, something of it is missing, or it is larger than the limit.
+    /// Returns an error if the file is no bundle, a newer fleetdrill wrote the bundle, a part of it is missing, or it
+    /// is larger than the limit.
     pub fn read(path: &Path, limit: SizeLimit) -> Result<Self, BundleError> {
         let budget = &mut Budget::new(path, limit);
-        let mut files = Files::open(path, budget)?;
+        let mut files = BundleStorage::open(path, budget)?;
         let text = files.take(file::MANIFEST, budget)?.ok_or_else(|| not_a_bundle(path, "it has no bundle.json"))?;
         budget.count_values(&text)?;
         let header: Header = parsed(path, file::MANIFEST, &text)?;
@@ -54,7 +55,7 @@ impl Saved {
             let Header { schema, fleetdrill, .. } = header;
             return Err(BundleError::Newer { path: path.to_owned(), schema, fleetdrill });
         }
-        let manifest: Manifest = parsed(path, file::MANIFEST, &text)?;
+        let manifest: BundleManifest = parsed(path, file::MANIFEST, &text)?;
         apart(path, &manifest.clusters)?;
         let mut clusters = Vec::new();
         for entry in &manifest.clusters {
@@ -64,11 +65,10 @@ impl Saved {
         Ok(Self { manifest, snapshot, path: path.to_owned() })
     }
 
-    /// Whether everything is there that a diagnosis can't do without. From what isn't there it would draw wrong
-    /// conclusions.
+    /// Checks that everything is there that a diagnosis needs. Without it the diagnosis would draw wrong conclusions.
     ///
     /// # Errors
-    /// When the hub, or a list of it, couldn't be read.
+    /// Returns an error if the hub, or a needed list of the hub's objects, couldn't be read when the bundle was taken.
     pub fn check(&self) -> Result<(), BundleError> {
         if self.snapshot.hub().is_none() {
             return Err(not_a_bundle(&self.path, "it has no hub"));
@@ -80,14 +80,14 @@ impl Saved {
     }
 }
 
-/// Sees that there is one hub, and that no two clusters have a name or a directory in common.
-fn apart(path: &Path, clusters: &[ClusterEntry]) -> Result<(), BundleError> {
-    let hubs = clusters.iter().filter(|cluster| cluster.role == Role::Hub).count();
+/// Checks that there is at most one hub, and that no two clusters have the same name or directory.
+fn apart(path: &Path, clusters: &[BundleClusterEntry]) -> Result<(), BundleError> {
+    let hubs = clusters.iter().filter(|cluster| cluster.role == SnapshotRole::Hub).count();
     if hubs > 1 {
         return Err(not_a_bundle(path, &format!("it has {hubs} hubs")));
     }
     let (mut names, mut directories) = (BTreeSet::new(), BTreeSet::new());
-    for ClusterEntry { name, directory, .. } in clusters {
+    for BundleClusterEntry { name, directory, .. } in clusters {
         if !names.insert(name) {
             return Err(not_a_bundle(path, &format!("it has two clusters of the name `{name}`")));
         }
@@ -100,12 +100,12 @@ fn apart(path: &Path, clusters: &[ClusterEntry]) -> Result<(), BundleError> {
 
 fn cluster(
     path: &Path,
-    files: &mut Files,
-    entry: &ClusterEntry,
-    missing: &[Missing],
+    files: &mut BundleStorage,
+    entry: &BundleClusterEntry,
+    missing: &[MissingBundlePart],
     budget: &mut Budget,
 ) -> Result<ClusterSnapshot, BundleError> {
-    // A bundle comes from elsewhere; it must not make us read outside of it.
+    // A bundle comes from elsewhere; its paths must not lead outside of it.
     let mut parts = Path::new(&entry.directory).components();
     if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
         return Err(not_a_bundle(path, &format!("`{}` is no cluster's directory", entry.directory)));
@@ -118,18 +118,19 @@ fn cluster(
     if objects.len() != entry.objects {
         return Err(truncated(path, format!("{file} has {} objects instead of {}", objects.len(), entry.objects)));
     }
-    // Bundles of an older fleetdrill have none, and whoever passes one on may take them out.
+    // Bundles of an older fleetdrill have no logs.json, and a person who passes a bundle on may delete the file.
     let file = file::of_cluster(&entry.directory, file::LOGS);
     let logs = files.take(&file, budget)?.map(|text| parsed(path, &file, &text)).transpose()?.unwrap_or_default();
-    let ClusterEntry { name, role, server, unreachable, mut unread, .. } = entry.clone();
+    let BundleClusterEntry { name, role, server, unreachable, mut unread, .. } = entry.clone();
     if unread.is_empty() {
         unread = missing.iter().filter_map(|missing| unread_of_old(missing, &name)).collect();
     }
     Ok(ClusterSnapshot { name, role, server, objects, logs, unreachable, unread })
 }
 
-/// A list that fleetdrill 0.1.0 said of the bundle, not of the cluster. That version kept no reason apart from the words.
-fn unread_of_old(missing: &Missing, cluster: &str) -> Option<UnreadKind> {
+/// Converts a list that fleetdrill 0.1.0 named as missing in the bundle instead of in the cluster. That version stored
+/// the reason only as text.
+fn unread_of_old(missing: &MissingBundlePart, cluster: &str) -> Option<UnreadKind> {
     if missing.cluster.as_deref() != Some(cluster) {
         return None;
     }
@@ -157,29 +158,32 @@ fn not_a_bundle(path: &Path, why: &str) -> BundleError {
     BundleError::NotABundle { path: path.to_owned(), why: why.to_owned() }
 }
 
+fn unread(path: &Path, source: io::Error) -> BundleError {
+    BundleError::Read { path: path.to_owned(), source }
+}
+
 fn truncated(path: &Path, why: String) -> BundleError {
     BundleError::Truncated { path: path.to_owned(), why }
 }
 
-/// A bundle's files, by their paths in it.
-enum Files {
+/// Files of a bundle, by their paths in the bundle.
+enum BundleStorage {
     Directory(PathBuf),
-    /// Those that a diagnosis needs; the root's name is left out.
+    /// Files that a diagnosis needs, with paths below the archive's root directory.
     Archive(BTreeMap<String, Vec<u8>>),
 }
 
-impl Files {
+impl BundleStorage {
     fn open(path: &Path, budget: &mut Budget) -> Result<Self, BundleError> {
-        let unread = |source| BundleError::Read { path: path.to_owned(), source };
-        if fs::metadata(path).map_err(unread)?.is_dir() {
+        if fs::metadata(path).map_err(|e| unread(path, e))?.is_dir() {
             return Ok(Self::Directory(path.to_owned()));
         }
         if path.file_name().is_some_and(|name| name == file::MANIFEST) {
             return Ok(Self::Directory(path.with_file_name("")));
         }
-        let mut file = BufReader::new(File::open(path).map_err(unread)?);
+        let mut file = BufReader::new(File::open(path).map_err(|e| unread(path, e))?);
         let mut magic = Vec::new();
-        file.by_ref().take(2).read_to_end(&mut magic).map_err(unread)?;
+        file.by_ref().take(2).read_to_end(&mut magic).map_err(|e| unread(path, e))?;
         match magic[..] {
             [0x1f, 0x8b] => {
                 Self::unpacked(io::Cursor::new(magic).chain(file), budget).map_err(|error| match error.kind() {
@@ -189,7 +193,7 @@ impl Files {
                         truncated(path, format!("the archive is damaged: {error}"))
                     }
                     ErrorKind::Other => not_a_bundle(path, &error.to_string()),
-                    _ => unread(error),
+                    _ => unread(path, error),
                 })
             }
             [] => Err(truncated(path, "it is empty".into())),
@@ -204,38 +208,37 @@ impl Files {
             let mut entry = entry?;
             let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
             if [file::MANIFEST, file::OBJECTS, file::LOGS].iter().any(|needed| name.ends_with(needed)) {
-                // What an entry says of its size is known before its content is read.
+                // Check the size that the entry's header claims before reading the content.
                 budget.take(entry.size())?;
                 let mut bytes = Vec::new();
                 entry.read_to_end(&mut bytes)?;
                 files.insert(name, bytes);
             }
         }
-        // A directory that somebody packed by hand has another root, or none.
-        let is_manifest = |name: &&String| *name == file::MANIFEST || name.ends_with(&format!("/{}", file::MANIFEST));
-        let manifest = files.keys().filter(is_manifest).min_by_key(|name| name.len()).cloned();
-        let root = manifest.unwrap_or_default();
+        // A directory that somebody has packed by hand has another root directory, or none.
+        let below = format!("/{}", file::MANIFEST);
+        let manifests = files.keys().filter(|name| *name == file::MANIFEST || name.ends_with(&below));
+        let root = manifests.min_by_key(|name| name.len()).cloned().unwrap_or_default();
         let root = root.strip_suffix(file::MANIFEST).unwrap_or_default();
         let files = files.into_iter().filter_map(|(name, bytes)| Some((name.strip_prefix(root)?.to_owned(), bytes)));
         Ok(Self::Archive(files.collect()))
     }
 
-    /// Takes a file out.
+    /// Takes a file out of the bundle.
     fn take(&mut self, name: &str, budget: &mut Budget) -> Result<Option<Vec<u8>>, BundleError> {
         match self {
             Self::Directory(dir) => {
                 let path = dir.join(name);
-                let unread = |source| BundleError::Read { path: path.clone(), source };
                 let file = match File::open(&path) {
                     Ok(file) => file,
                     Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                    Err(source) => return Err(unread(source)),
+                    Err(error) => return Err(unread(&path, error)),
                 };
-                let size = file.metadata().map_err(unread)?.len();
+                let size = file.metadata().map_err(|e| unread(&path, e))?.len();
                 budget.take(size).map_err(|_| budget.exceeded())?;
                 let mut bytes = Vec::new();
-                // It may have grown since.
-                file.take(size).read_to_end(&mut bytes).map_err(unread)?;
+                // The file may have grown since.
+                file.take(size).read_to_end(&mut bytes).map_err(|e| unread(&path, e))?;
                 Ok(Some(bytes))
             }
             Self::Archive(files) => Ok(files.remove(name)),

@@ -1,15 +1,16 @@
-//! What is written can be read again, and what can't be read is said.
+//! A written bundle can be read again, and the reasons are reported if not.
 
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, PodLog, Role, Snapshot, UnreadKind, UnreadReason};
+use diagnosis::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::redact::REMOVED;
 
 const JWT: &str = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZW1iZXItMSJ9.c2lnbmF0dXJl";
 
@@ -30,7 +31,7 @@ fn bundle() -> Bundle {
     let text = format!("got {JWT}\nmigration 0042 failed\n");
     let log = PodLog { namespace: "web".into(), pod: "migrate-x7k2p".into(), container: "migrate".into(), text };
     let (server, logs) = (Some("https://10.0.0.7:6443".into()), vec![log]);
-    let east = ClusterSnapshot { server, logs, ..cluster("../east", Role::Member, vec![deployment], None) };
+    let east = ClusterSnapshot { server, logs, ..cluster("../east", SnapshotRole::Member, vec![deployment], None) };
     Bundle {
         fleet: "b7".into(),
         kubefleet: Some("v0.1.2".into()),
@@ -38,17 +39,22 @@ fn bundle() -> Bundle {
         snapshot: Snapshot {
             taken_at: "2026-11-21T02:10:02.123456789Z".parse().unwrap(),
             clusters: vec![
-                cluster("hub", Role::Hub, vec![namespace, secret], None),
+                cluster("hub", SnapshotRole::Hub, vec![namespace, secret], None),
                 east,
-                cluster("Hub", Role::Member, vec![], Some(&format!("refused Bearer {JWT}"))),
+                cluster("Hub", SnapshotRole::Member, vec![], Some(&format!("refused Bearer {JWT}"))),
             ],
         },
         events: [("hub".to_owned(), vec![json!({"kind": "Event", "message": format!("got {JWT}")})])].into(),
         logs: vec![
-            Log { process: "hub-agent".into(), text: format!("token {JWT}\nlast line\n"), cut: true },
-            Log { process: "hub/agent".into(), text: "other\n".into(), cut: false },
+            LogTail { process: "hub-agent".into(), text: format!("token {JWT}\nlast line\n"), cut: true },
+            LogTail { process: "hub/agent".into(), text: "other\n".into(), cut: false },
         ],
-        missing: vec![Missing { cluster: Some("hub".into()), what: "events".into(), why: "no".into(), needed: false }],
+        missing: vec![MissingBundlePart {
+            cluster: Some("hub".into()),
+            what: "events".into(),
+            why: "no".into(),
+            needed: false,
+        }],
     }
 }
 
@@ -70,7 +76,7 @@ fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
     fs::write(path, value.to_string()).unwrap();
 }
 
-/// What is left of it once nothing secret is in it.
+/// Snapshot of `bundle()` with all secrets removed.
 fn expected() -> Snapshot {
     let mut snapshot = bundle().snapshot;
     snapshot.clusters[0].objects.pop();
@@ -83,14 +89,14 @@ fn expected() -> Snapshot {
 #[test]
 fn a_directory_is_read_as_it_was_written() {
     let (_dir, path) = written("b");
-    let saved = Saved::read(&path, SizeLimit::default()).unwrap();
+    let saved = LoadedBundle::read(&path, SizeLimit::default()).unwrap();
     assert_eq!(saved.snapshot, expected());
     assert_eq!(saved.manifest.about.as_deref(), Some("a scenario"));
     assert_eq!(saved.manifest.missing, bundle().missing);
     saved.check().unwrap();
     let directories: Vec<_> = saved.manifest.clusters.iter().map(|c| c.directory.as_str()).collect();
     assert_eq!(directories, ["hub", "east", "Hub-2"]);
-    assert_eq!(Saved::read(&path.join("bundle.json"), SizeLimit::default()).unwrap().snapshot, saved.snapshot);
+    assert_eq!(LoadedBundle::read(&path.join("bundle.json"), SizeLimit::default()).unwrap().snapshot, saved.snapshot);
 }
 
 #[test]
@@ -98,7 +104,7 @@ fn an_archive_is_read_as_it_was_written() {
     for name in ["b.tar.gz", "B.TGZ"] {
         let (_dir, path) = written(name);
         assert!(path.is_file());
-        assert_eq!(Saved::read(&path, SizeLimit::default()).unwrap().snapshot, expected());
+        assert_eq!(LoadedBundle::read(&path, SizeLimit::default()).unwrap().snapshot, expected());
     }
 }
 
@@ -135,7 +141,7 @@ fn nothing_is_overwritten_and_nothing_half_done_is_left() {
 #[test]
 fn what_is_no_bundle_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = |path: &Path| Saved::read(path, SizeLimit::default()).unwrap_err();
+    let refused = |path: &Path| LoadedBundle::read(path, SizeLimit::default()).unwrap_err();
     assert!(matches!(refused(&dir.path().join("nothing")), BundleError::Read { .. }));
     assert!(matches!(refused(dir.path()), BundleError::NotABundle { .. }));
     let file = dir.path().join("file");
@@ -152,9 +158,8 @@ fn what_is_no_bundle_is_refused() {
 fn a_newer_format_is_named() {
     let (_dir, path) = written("b");
     edit(&path.join("bundle.json"), |m| *m = json!({"bundle": "fleetdrill", "schema": 2, "fleetdrill": "9.0.0"}));
-    let error = Saved::read(&path, SizeLimit::default()).unwrap_err();
+    let error = LoadedBundle::read(&path, SizeLimit::default()).unwrap_err();
     assert!(matches!(&error, BundleError::Newer { schema: 2, fleetdrill, .. } if fleetdrill == "9.0.0"), "{error:?}");
-    assert!(error.hint().unwrap().contains("9.0.0"));
 }
 
 #[test]
@@ -163,7 +168,7 @@ fn what_is_cut_short_is_noticed() {
         let bytes = fs::read(path).unwrap();
         fs::write(path, &bytes[..at.min(bytes.len())]).unwrap();
     };
-    let is_truncated = |path: &Path| match Saved::read(path, SizeLimit::default()) {
+    let is_truncated = |path: &Path| match LoadedBundle::read(path, SizeLimit::default()) {
         Err(BundleError::Truncated { .. }) => {}
         other => panic!("{other:?}"),
     };
@@ -191,9 +196,9 @@ fn logs_may_be_taken_out_by_whoever_passes_it_on() {
     let (_dir, path) = written("b");
     fs::remove_dir_all(path.join("logs")).unwrap();
     fs::remove_file(path.join("clusters/hub/events.json")).unwrap();
-    assert_eq!(Saved::read(&path, SizeLimit::default()).unwrap().snapshot, expected());
+    assert_eq!(LoadedBundle::read(&path, SizeLimit::default()).unwrap().snapshot, expected());
     fs::remove_file(path.join("clusters/east/logs.json")).unwrap();
-    assert_eq!(Saved::read(&path, SizeLimit::default()).unwrap().snapshot.clusters[1].logs, []);
+    assert_eq!(LoadedBundle::read(&path, SizeLimit::default()).unwrap().snapshot.clusters[1].logs, []);
 }
 
 #[test]
@@ -201,7 +206,7 @@ fn a_bundle_of_an_older_fleetdrill_has_neither_addresses_nor_logs() {
     let (_dir, path) = written("b");
     edit(&path.join("bundle.json"), |m| drop(m["clusters"][1].as_object_mut().unwrap().remove("server")));
     fs::remove_file(path.join("clusters/east/logs.json")).unwrap();
-    let east = &Saved::read(&path, SizeLimit::default()).unwrap().snapshot.clusters[1];
+    let east = &LoadedBundle::read(&path, SizeLimit::default()).unwrap().snapshot.clusters[1];
     assert_eq!((&east.server, east.logs.len(), east.objects.len()), (&None, 0, 1));
 }
 
@@ -211,12 +216,13 @@ fn without_the_hub_there_is_no_diagnosis() {
     let mut without = bundle();
     without.snapshot.clusters[0].unreachable = Some("connection refused".into());
     let mut lacking = bundle();
-    let missing = Missing { cluster: Some("hub".into()), what: "works".into(), why: "forbidden".into(), needed: true };
+    let missing =
+        MissingBundlePart { cluster: Some("hub".into()), what: "works".into(), why: "forbidden".into(), needed: true };
     lacking.missing.push(missing);
     for (name, bundle, what) in [("c", without, "the hub"), ("d", lacking, "the hub's works")] {
         let path = dir.path().join(name);
         bundle.write(&path).unwrap();
-        let error = Saved::read(&path, SizeLimit::default()).unwrap().check().unwrap_err();
+        let error = LoadedBundle::read(&path, SizeLimit::default()).unwrap().check().unwrap_err();
         assert!(matches!(&error, BundleError::Incomplete { what: w, .. } if w == what), "{error:?}");
     }
 }
@@ -233,16 +239,16 @@ fn kinds_that_were_not_read_are_kept_with_the_reason() {
     bundle.snapshot.clusters[1].unread = vec![kind.clone()];
     let path = dir.path().join("b");
     bundle.write(&path).unwrap();
-    let read = Saved::read(&path, SizeLimit::default()).unwrap().snapshot;
+    let read = LoadedBundle::read(&path, SizeLimit::default()).unwrap().snapshot;
     assert_eq!(read.clusters[1].unread, [UnreadKind { message: format!("got {REMOVED}"), ..kind }]);
 
-    // Of fleetdrill 0.1.0 there are only its words.
+    // Bundles of fleetdrill 0.1.0 have only the text of the reason.
     edit(&path.join("bundle.json"), |manifest| {
         manifest["clusters"][1].as_object_mut().unwrap().remove("unread");
         let refused = json!({"cluster": "hub", "what": "roles", "why": "roles is forbidden"});
         manifest["missing"] = json!([refused, {"cluster": "hub", "what": "events", "why": "no"}]);
     });
-    let read = Saved::read(&path, SizeLimit::default()).unwrap().snapshot;
+    let read = LoadedBundle::read(&path, SizeLimit::default()).unwrap().snapshot;
     let unread: Vec<_> = read.clusters[0].unread.iter().map(|kind| (kind.full_name(), kind.reason)).collect();
     assert_eq!(unread, [("roles.rbac.authorization.k8s.io".to_owned(), UnreadReason::Failed)]);
     assert_eq!(read.clusters[1].unread, []);
@@ -260,9 +266,9 @@ fn a_file_of_an_archive_is_refused_by_the_size_that_it_claims() {
     let mut archive = tar::Builder::new(encoder);
     archive.get_mut().write_all(header.as_bytes()).unwrap();
     archive.into_inner().unwrap().finish().unwrap();
-    let error = Saved::read(&path, SizeLimit::default()).unwrap_err();
+    let error = LoadedBundle::read(&path, SizeLimit::default()).unwrap_err();
     assert!(matches!(error, BundleError::TooLarge { mebibytes: 256, .. }), "{error:?}");
-    // Allowed that much, it turns out to be cut short.
-    let error = Saved::read(&path, SizeLimit::of_mebibytes(2048)).unwrap_err();
+    // With a larger limit, the archive turns out to be truncated.
+    let error = LoadedBundle::read(&path, SizeLimit::of_mebibytes(2048)).unwrap_err();
     assert!(error.to_string().contains("unexpected EOF"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Writing a bundle, whole or not at all.
+//! Writes a bundle, either completely or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -14,28 +14,28 @@ use serde_json::Value;
 
 use super::collect::Bundle;
 use super::error::BundleError;
-use super::manifest::{ClusterEntry, KIND, LogEntry, Manifest, SCHEMA};
-use super::redact::Redactor;
+use super::manifest::{BundleClusterEntry, BundleLogEntry, BundleManifest, KIND, SCHEMA};
 use super::{file, is_archive, path_part, without_archive_ending};
+use crate::redact::Redactor;
 
-/// A file of a bundle: its path in it, and what is in it.
-type Content = (String, Vec<u8>);
+/// A file of a bundle: its path in the bundle, and its content.
+type BundleFile = (String, Vec<u8>);
 
 impl Bundle {
-    /// The name that a bundle has where none is given: fleet and time, in UTC.
+    /// Default name of a bundle: fleet and time, in UTC.
     #[must_use]
     pub fn default_name(&self) -> PathBuf {
         let at = self.snapshot.taken_at.strftime("%Y%m%dT%H%M%SZ");
         PathBuf::from(format!("fleetdrill-bundle-{}-{at}", path_part(&self.fleet)))
     }
 
-    /// Writes it as a directory, or as one compressed file when the name ends with `.tar.gz` or `.tgz`. Only its owner may
-    /// read it. It appears under its name when it is complete; nothing is overwritten.
+    /// Writes the bundle as a directory, or as one compressed file if the name ends with `.tar.gz` or `.tgz`. Only the
+    /// owner may read the bundle. The name appears when the bundle is complete; nothing is overwritten.
     ///
-    /// This takes some tenths of a second and blocks.
+    /// Writing takes some tenths of a second and blocks the thread.
     ///
     /// # Errors
-    /// When something has that name already, or it can't be written; nothing is left behind then.
+    /// Returns an error if the name exists already, or the bundle can't be written; nothing is left behind then.
     pub fn write(&self, path: &Path) -> Result<(), BundleError> {
         if path.symlink_metadata().is_ok() {
             return Err(BundleError::Exists(path.to_owned()));
@@ -50,8 +50,8 @@ impl Bundle {
         written.map_err(BundleError::write(path))
     }
 
-    /// The files, `bundle.json` first.
-    fn contents(&self) -> Vec<Content> {
+    /// Files of the bundle, `bundle.json` first.
+    fn contents(&self) -> Vec<BundleFile> {
         let redactor = Redactor::default();
         let mut taken = BTreeSet::new();
         let (mut clusters, mut logs, mut contents) = (Vec::new(), Vec::new(), Vec::new());
@@ -59,7 +59,7 @@ impl Bundle {
             let directory = unique(&path_part(&cluster.name), &mut taken);
             let objects = objects(cluster, &redactor);
             let events = self.events.get(&cluster.name);
-            clusters.push(ClusterEntry {
+            clusters.push(BundleClusterEntry {
                 name: cluster.name.clone(),
                 role: cluster.role,
                 server: cluster.server.as_deref().map(|server| redactor.text(server).into_owned()),
@@ -81,14 +81,14 @@ impl Bundle {
         }
         for log in &self.logs {
             let name = format!("{}.log", unique(&path_part(&log.process), &mut taken));
-            logs.push(LogEntry { process: log.process.clone(), file: name.clone(), cut: log.cut });
+            logs.push(BundleLogEntry { process: log.process.clone(), file: name.clone(), cut: log.cut });
             contents.push((file::log(&name), redactor.text(&log.text).into_owned().into_bytes()));
         }
         let mut missing = self.missing.clone();
         for missing in &mut missing {
             missing.why = redactor.text(&missing.why).into_owned();
         }
-        let manifest = Manifest {
+        let manifest = BundleManifest {
             bundle: KIND.into(),
             schema: SCHEMA,
             fleetdrill: env!("CARGO_PKG_VERSION").into(),
@@ -105,13 +105,14 @@ impl Bundle {
     }
 }
 
-/// A cluster's objects without secrets, and without those that would be nothing but.
+/// Objects of a cluster, except those of the kinds Secret and ConfigMap, with all secrets in them removed.
 fn objects(cluster: &ClusterSnapshot, redactor: &Redactor) -> Vec<Value> {
-    let is_secret = |object: &Value| {
-        let of_core = object.get("apiVersion").and_then(Value::as_str) == Some("v1");
-        of_core && matches!(object.get("kind").and_then(Value::as_str), Some("Secret" | "ConfigMap"))
-    };
     cluster.objects.iter().filter(|o| !is_secret(o)).map(|object| redacted(object, redactor)).collect()
+}
+
+fn is_secret(object: &Value) -> bool {
+    let of_core = object.get("apiVersion").and_then(Value::as_str) == Some("v1");
+    of_core && matches!(object.get("kind").and_then(Value::as_str), Some("Secret" | "ConfigMap"))
 }
 
 fn unread_without_secrets(kind: &UnreadKind, redactor: &Redactor) -> UnreadKind {
@@ -128,7 +129,7 @@ fn redacted(value: &Value, redactor: &Redactor) -> Value {
     value
 }
 
-/// JSON for people, with a line's end at the end. Nothing that is written here has a key that JSON can't have.
+/// Formats JSON for people, with a newline at the end. Nothing that is written here has a key that JSON doesn't allow.
 fn json(value: &impl Serialize) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(value).unwrap_or_default();
     text.push(b'\n');
@@ -138,7 +139,7 @@ fn json(value: &impl Serialize) -> Vec<u8> {
 fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     let mut candidate = name.to_owned();
     let mut n = 1;
-    // Some file systems don't tell upper from lower case.
+    // Some file systems don't distinguish upper from lower case.
     while !taken.insert(candidate.to_ascii_lowercase()) {
         n += 1;
         candidate = format!("{name}-{n}");
@@ -146,7 +147,7 @@ fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     candidate
 }
 
-fn write_directory(path: &Path, parent: &Path, contents: &[Content]) -> io::Result<()> {
+fn write_directory(path: &Path, parent: &Path, contents: &[BundleFile]) -> io::Result<()> {
     let new = temporary().permissions(fs::Permissions::from_mode(0o700)).tempdir_in(parent)?;
     for (name, bytes) in contents {
         let file = new.path().join(name);
@@ -154,7 +155,7 @@ fn write_directory(path: &Path, parent: &Path, contents: &[Content]) -> io::Resu
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?.write_all(bytes)?;
     }
-    // The name is claimed by making the directory, which fails when it is there, and filled by renaming onto it.
+    // Creating the directory claims the name, and fails if the name exists. Renaming onto it fills it.
     DirBuilder::new().mode(0o700).create(path)?;
     match fs::rename(new.path(), path) {
         Ok(()) => {
@@ -162,14 +163,14 @@ fn write_directory(path: &Path, parent: &Path, contents: &[Content]) -> io::Resu
             Ok(())
         }
         Err(error) => {
-            // Only if it is as empty as it was made.
+            // Deletes the directory only if it is still empty.
             let _ = fs::remove_dir(path);
             Err(error)
         }
     }
 }
 
-fn write_archive(path: &Path, parent: &Path, contents: &[Content], time: i64) -> io::Result<()> {
+fn write_archive(path: &Path, parent: &Path, contents: &[BundleFile], time: i64) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let root = path_part(without_archive_ending(&name).unwrap_or(&name));
     let new = temporary().tempfile_in(parent)?;
@@ -185,7 +186,7 @@ fn write_archive(path: &Path, parent: &Path, contents: &[Content], time: i64) ->
     new.persist_noclobber(path).map(drop).map_err(|error| error.error)
 }
 
-/// Beside its final place, so that it can be renamed.
+/// Names temporary files. They lie in the directory of the bundle, so that they can be renamed.
 fn temporary() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".fleetdrill-bundle-");

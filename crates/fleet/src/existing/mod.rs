@@ -1,9 +1,8 @@
-//! A fleet that exists already and that fleetdrill didn't make: whether scenarios may run on it, and how it is left as it was.
+//! External fleets, which exist already: checks that scenarios may run on one, and leaves it as it was.
 //!
-//! Scenarios break things on purpose. So they run only where somebody has marked each cluster as [`DISPOSABLE`], and everything
-//! that a run makes carries its [`RUN_LABEL`]: what a run that died has left can be found by it ([`sweep`]).
+//! Scenarios break things on purpose, so they run only if somebody has marked each cluster as [`DISPOSABLE`]. Every
+//! object that a run makes has the label [`RUN_LABEL`], by which [`sweep`] finds the objects of a run that died.
 
-mod error;
 mod rights;
 mod sweep;
 
@@ -11,58 +10,50 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clusters::cluster::Cluster;
-use clusters::existing::Contexts;
-use clusters::home::Home;
-use clusters::keeper::Program;
-use clusters::provider::{Ability, Recipe};
+use clusters::ability::ProviderAbility;
+use clusters::cluster::{Cluster, HUB};
+use clusters::existing::ClusterContexts;
+use clusters::home::FleetHome;
+use clusters::provider_spec::ProviderSpec;
+use clusters::supervisor::SupervisorProgram;
 use diagnosis::Object;
 use futures::future::try_join_all;
 use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::core::DynamicObject;
 use serde_json::{Value, json};
 
-pub use self::error::ExistingError;
-pub use self::sweep::{Swept, UnseenKind, sweep};
+pub use self::sweep::{SweepResult, UnlistableKind, sweep};
 use crate::Fleet;
-use crate::agents::Agents;
+use crate::agents::KubeFleetPrograms;
 use crate::capability::Capabilities;
 use crate::error::FleetError;
-use crate::fleet::{Release, Site};
+pub use crate::existing_error::ExistingFleetError;
+use crate::fleet::{FleetClusters, Release};
 use crate::kinds::{CLUSTER_RESOURCE_PLACEMENT, CRD, DEPLOYMENT, MEMBER_CLUSTER, NAMESPACE};
-use crate::member::{MEMBER_LABEL, Member};
-use crate::start::HUB;
+use crate::labels::{DISPOSABLE, LABELLED, MEMBER_LABEL, RUN_LABEL, SYSTEM};
+use crate::member::Member;
 
-/// The label, with value `true`, by which a cluster's kube-system namespace says that anything may be broken in it.
-pub const DISPOSABLE: &str = "fleetdrill.dev/disposable";
-
-/// The label with a run's id on everything that it makes, and the annotation with it on MemberClusters that it uses.
-pub const RUN_LABEL: &str = "fleetdrill.dev/run";
-
-/// What every cluster has, and what tells one from another.
-const SYSTEM: &str = "kube-system";
-
-/// How long a cluster may take for its first answer.
+/// Time limit for the first answer of a cluster.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
-/// A fleet that was found by its contexts.
-pub struct Found {
-    site: Site,
-    /// KubeFleet's, as the hub has them.
+/// An external fleet that was found by its contexts.
+pub struct ExistingFleet {
+    site: FleetClusters,
+    /// CRDs of the hub, KubeFleet's among them.
     crds: Vec<Value>,
 }
 
-impl Found {
-    /// Finds a fleet, and sees that it is one that scenarios may run on. `name` is that of its home here.
-    ///
+impl ExistingFleet {
+    /// Finds a fleet by its contexts, and checks that scenarios may run on it. `name` is the name of the fleet's home
+    /// on this machine.
     /// # Errors
-    /// When a cluster can't be reached, two are the same, one isn't marked, the hub is none, a member hasn't joined it, or rights
-    /// are missing. Nothing was changed then.
-    pub async fn by(name: &str, contexts: Contexts, keeper: &Program) -> Result<Self, FleetError> {
+    /// Returns an error if a cluster can't be reached, two contexts lead to the same cluster, a cluster isn't marked,
+    /// the hub has no KubeFleet, a member hasn't joined the hub, or rights are missing. Nothing has been changed then.
+    pub async fn by(name: &str, contexts: ClusterContexts, supervisor: &SupervisorProgram) -> Result<Self, FleetError> {
         let dir = clusters::state_dir::fleet(name)?;
-        let home = Arc::new(Home::create(keeper, &dir).await?);
+        let home = Arc::new(FleetHome::create(supervisor, &dir).await?);
         let names: Vec<String> = contexts.of.keys().filter(|name| *name != HUB).cloned().collect();
-        let recipe = Recipe::Existing(contexts);
+        let recipe = ProviderSpec::Existing(contexts);
         let provider = recipe.open(Arc::clone(&home));
         let hub = provider.cluster(HUB).await?;
         let mut members = BTreeMap::new();
@@ -70,60 +61,59 @@ impl Found {
             let cluster = provider.cluster(&name).await?;
             members.insert(name, Member { cluster });
         }
-        let site = Site { home, provider, recipe, hub, members };
+        let site = FleetClusters { home, provider, recipe, hub, members };
         Ok(Self { crds: check(&site).await?, site })
     }
 
-    /// The version of KubeFleet that the hub's own agent runs, by the tag of its image; none where the hub has no such Deployment,
-    /// as those that are managed.
+    /// Version of KubeFleet that the hub's own agent runs, from the tag of its image. `None` if the hub has no such
+    /// Deployment, as managed hubs, or if the tag is no version.
     ///
     /// # Errors
-    /// When the hub refuses.
+    /// Returns an error if the hub refuses the request.
     pub async fn version(&self) -> Result<Option<String>, FleetError> {
         let params = ListParams::default();
         let deployments = DEPLOYMENT.api(&self.site.hub.client, None).list(&params).await;
         let deployments = deployments.map_err(FleetError::api(HUB, "list Deployments"))?;
-        let agent =
-            deployments.items.iter().find(|d| d.metadata.name.as_deref() == Some(clusters::provider::HUB_AGENT));
+        let agent = deployments.items.iter().find(|d| d.metadata.name.as_deref() == Some(clusters::agents::HUB_AGENT));
         let image = agent.and_then(|d| d.data.pointer("/spec/template/spec/containers/0/image")?.as_str());
         Ok(image.and_then(tag).map(ToOwned::to_owned))
     }
 
-    /// How many members there are.
+    /// Number of members.
     #[must_use]
     pub fn members(&self) -> usize {
         self.site.members.len()
     }
 
-    /// The provider's name.
+    /// Name of the provider.
     #[must_use]
     pub fn provider(&self) -> &'static str {
         self.site.provider.name()
     }
 
-    /// Whether fleetdrill can do that with it.
+    /// True if the fleet's provider has this ability.
     #[must_use]
-    pub fn can(&self, ability: Ability) -> bool {
+    pub fn can(&self, ability: ProviderAbility) -> bool {
         self.site.provider.can(ability)
     }
 
-    /// What a version can do with the CRDs that the hub has.
+    /// Capabilities of these agents together with the hub's CRDs.
     ///
     /// # Errors
-    /// When the version's program can't be read.
-    pub async fn capabilities(&self, agents: &Agents) -> Result<Capabilities, FleetError> {
+    /// Returns an error if the hub-agent's file can't be read.
+    pub async fn capabilities(&self, agents: &KubeFleetPrograms) -> Result<Capabilities, FleetError> {
         agents.with_crds(&self.crds).await
     }
 
-    /// Takes the fleet for a run: members are labelled, so that placements can select them.
+    /// Takes the fleet for a run, and labels the members so that placements can select them.
     ///
     /// # Errors
-    /// When another run has it, or the hub refuses.
-    pub async fn take(self, name: String, run: &str, agents: Agents) -> Result<Fleet, FleetError> {
+    /// Returns an error if another run uses a member, or the hub refuses the request.
+    pub async fn take(self, name: String, run: &str, agents: KubeFleetPrograms) -> Result<Fleet, FleetError> {
         let Self { site, crds } = self;
         let labelled = try_join_all(site.members.keys().map(|member| label(&site.hub, member, run))).await;
         if let Err(error) = labelled {
-            // What it labelled before it came to the one that failed.
+            // Take the labels off the members that were labelled before the failure.
             sweep::give_back(&site.hub, run).await?;
             return Err(error);
         }
@@ -133,12 +123,12 @@ impl Found {
     }
 }
 
-/// Sees that scenarios may run there, and gives KubeFleet's CRDs as the hub has them.
-async fn check(site: &Site) -> Result<Vec<Value>, FleetError> {
+/// Checks that scenarios may run on the fleet. Returns the hub's CRDs.
+async fn check(site: &FleetClusters) -> Result<Vec<Value>, FleetError> {
     let (hub, members) = (&site.hub, || site.members.values().map(|member| &member.cluster));
     let clusters: Vec<&Cluster> = std::iter::once(hub).chain(members()).collect();
     let systems = match try_join_all(clusters.iter().map(|cluster| system(cluster))).await {
-        // Of all that is missing, not only of the first.
+        // Report all missing rights, not only the one that was refused first.
         Err(error) if error.status().is_some_and(|status| status.code == 403) => {
             rights::check(hub, members()).await?;
             return Err(error);
@@ -157,27 +147,21 @@ async fn check(site: &Site) -> Result<Vec<Value>, FleetError> {
         .map(|(cluster, _)| cluster.name.clone())
         .collect();
     if !unmarked.is_empty() {
-        return Err(ExistingError::NotDisposable { clusters: unmarked }.into());
+        return Err(ExistingFleetError::NotDisposable { clusters: unmarked }.into());
     }
     rights::check(hub, members()).await?;
     Ok(crds)
 }
 
-/// Marks a cluster that fleetdrill has made.
-pub(crate) async fn mark(cluster: &Cluster) -> Result<(), FleetError> {
-    let namespace = json!({
-        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM, "labels": {DISPOSABLE: "true"}},
-    });
-    let params = PatchParams::apply(crate::install::FIELD_MANAGER).force();
-    let applied = NAMESPACE.api(&cluster.client, None).patch(SYSTEM, &params, &Patch::Apply(namespace)).await;
-    applied.map(drop).map_err(FleetError::api(&cluster.name, format!("label Namespace/{SYSTEM}")))
-}
-
-/// The kube-system namespace, the first thing that a cluster is asked for.
+/// Reads the kube-system namespace. This is the first request to a cluster, so it tells whether the cluster can be
+/// reached.
 async fn system(cluster: &Cluster) -> Result<DynamicObject, FleetError> {
     let api: Api<DynamicObject> = NAMESPACE.api(&cluster.client, None);
-    let unreached =
-        |why: String| ExistingError::Unreachable { cluster: cluster.name.clone(), server: cluster.server.clone(), why };
+    let unreached = |why: String| ExistingFleetError::Unreachable {
+        cluster: cluster.name.clone(),
+        server: cluster.server.clone(),
+        why,
+    };
     match tokio::time::timeout(ANSWER_LIMIT, api.get(SYSTEM)).await {
         Ok(Ok(namespace)) => Ok(namespace),
         Ok(Err(error @ kube::Error::Api(_))) => {
@@ -188,72 +172,68 @@ async fn system(cluster: &Cluster) -> Result<DynamicObject, FleetError> {
     }
 }
 
-/// Sees that no two clusters are the same one.
-fn apart(clusters: &[&Cluster], systems: &[DynamicObject]) -> Result<(), ExistingError> {
+/// Checks that no two contexts lead to the same cluster.
+fn apart(clusters: &[&Cluster], systems: &[DynamicObject]) -> Result<(), ExistingFleetError> {
     for (n, (cluster, system)) in clusters.iter().zip(systems).enumerate() {
         let same = clusters[..n].iter().zip(systems).find(|(_, other)| other.metadata.uid == system.metadata.uid);
         if let Some((other, _)) = same {
-            return Err(ExistingError::Same { one: other.name.clone(), other: cluster.name.clone() });
+            return Err(ExistingFleetError::Same { one: other.name.clone(), other: cluster.name.clone() });
         }
     }
     Ok(())
 }
 
-/// KubeFleet's CRDs on the hub; an error where it isn't one.
+/// Returns the hub's CRDs. Fails if KubeFleet's aren't among them.
 async fn hub_crds(hub: &Cluster) -> Result<Vec<Value>, FleetError> {
     let crds = CRD.api(&hub.client, None).list(&ListParams::default()).await;
     let crds = crds.map_err(FleetError::api(HUB, "list CustomResourceDefinitions"))?;
     let crds: Vec<Value> = crds.items.into_iter().filter_map(|crd| serde_json::to_value(crd).ok()).collect();
-    let has = |kind: crate::kinds::Kind| {
-        let name = format!("{}.{}", kind.plural, kind.group);
-        crds.iter().any(|crd| crate::install::name(crd) == name)
-    };
     let missing: Vec<String> = [MEMBER_CLUSTER, CLUSTER_RESOURCE_PLACEMENT]
-        .into_iter()
-        .filter(|kind| !has(*kind))
         .map(|kind| format!("{}.{}", kind.plural, kind.group))
+        .into_iter()
+        .filter(|name| !crds.iter().any(|crd| crate::install::name(crd) == name))
         .collect();
-    if missing.is_empty() { Ok(crds) } else { Err(ExistingError::NoHub { missing }.into()) }
+    if missing.is_empty() { Ok(crds) } else { Err(ExistingFleetError::NoHub { missing }.into()) }
 }
 
 async fn have_joined(hub: &Cluster, names: impl Iterator<Item = &String>) -> Result<(), FleetError> {
     let members = MEMBER_CLUSTER.api(&hub.client, None).list(&ListParams::default()).await;
     let members = members.map_err(FleetError::api(HUB, "list MemberClusters"))?;
-    let is_joined = |member: &DynamicObject| {
-        let value = serde_json::to_value(member).unwrap_or_default();
-        Object::new(&value).condition("Joined").is_some_and(|c| c.status == "True")
-    };
     let joined: Vec<String> =
         members.items.iter().filter(|m| is_joined(m)).filter_map(|m| m.metadata.name.clone()).collect();
     for name in names {
         if !joined.contains(name) {
-            return Err(ExistingError::NotJoined { name: name.clone(), joined }.into());
+            return Err(ExistingFleetError::NotJoined { name: name.clone(), joined }.into());
         }
     }
     Ok(())
 }
 
-/// Lets placements select a member, and says which run does.
+fn is_joined(member: &DynamicObject) -> bool {
+    let value = serde_json::to_value(member).unwrap_or_default();
+    Object::new(&value).condition("Joined").is_some_and(|c| c.status == "True")
+}
+
+/// Labels a MemberCluster so that placements can select it, and annotates it with the run that uses it.
 async fn label(hub: &Cluster, member: &str, run: &str) -> Result<(), FleetError> {
     let api = MEMBER_CLUSTER.api(&hub.client, None);
     loop {
         let there = api.get(member).await.map_err(FleetError::api(HUB, format!("read MemberCluster/{member}")))?;
-        let annotation = |object: &DynamicObject| object.metadata.annotations.as_ref()?.get(RUN_LABEL).cloned();
-        if let Some(other) = annotation(&there) {
-            return Err(ExistingError::Busy { member: member.to_owned(), run: other }.into());
+        if let Some(other) = there.metadata.annotations.as_ref().and_then(|a| a.get(RUN_LABEL)) {
+            return Err(ExistingFleetError::Busy { member: member.to_owned(), run: other.clone() }.into());
         }
         let labelled = there.metadata.labels.as_ref().and_then(|l| l.get(MEMBER_LABEL)).is_some_and(|v| v == member);
         let mut patch = json!({"metadata": {
             "annotations": {RUN_LABEL: run},
-            // Two runs that come at the same moment can't both have it.
+            // Of two runs that write at the same moment, only one succeeds.
             "resourceVersion": there.metadata.resource_version,
         }});
         if !labelled {
             patch["metadata"]["labels"] = json!({MEMBER_LABEL: member});
-            patch["metadata"]["annotations"][sweep::LABELLED] = "true".into();
+            patch["metadata"]["annotations"][LABELLED] = "true".into();
         }
         match api.patch(member, &PatchParams::default(), &Patch::Merge(&patch)).await {
-            // Its agent writes heartbeats.
+            // Conflict: the member's agent has written a heartbeat meanwhile. Read the MemberCluster again.
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
             patched => {
                 return patched.map(drop).map_err(FleetError::api(HUB, format!("label MemberCluster/{member}")));
@@ -262,7 +242,7 @@ async fn label(hub: &Cluster, member: &str, run: &str) -> Result<(), FleetError>
     }
 }
 
-/// The tag of an image: `v0.1.2` of `ghcr.io/kubefleet-dev/kubefleet/hub-agent:v0.1.2`.
+/// Returns the tag of an image: `v0.1.2` of `ghcr.io/kubefleet-dev/kubefleet/hub-agent:v0.1.2`.
 fn tag(image: &str) -> Option<&str> {
     let image = image.split_once('@').map_or(image, |(image, _)| image);
     let last = image.rsplit('/').next().unwrap_or(image);

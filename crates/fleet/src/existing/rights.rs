@@ -1,4 +1,4 @@
-//! Whether scenarios may do what they do.
+//! Checks that the credentials have the rights that scenarios need.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use futures::StreamExt as _;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use kube::api::{Api, PostParams};
 
-use super::ExistingError;
 use crate::error::FleetError;
-use crate::kinds::{self, Kind};
+use crate::existing_error::ExistingFleetError;
+use crate::kinds::{self, ResourceKind};
 
-/// What is done with each kind.
+/// Verbs that scenarios use with each kind.
 const VERBS: [&str; 6] = ["get", "list", "watch", "create", "patch", "delete"];
 
-/// What scenarios work with on a hub.
-const ON_HUB: [Kind; 19] = [
+/// Kinds that scenarios use on a hub.
+const ON_HUB: [ResourceKind; 19] = [
     kinds::MEMBER_CLUSTER,
     kinds::CLUSTER_RESOURCE_PLACEMENT,
     kinds::RESOURCE_PLACEMENT,
@@ -37,13 +37,13 @@ const ON_HUB: [Kind; 19] = [
     kinds::CRD,
 ];
 
-/// What scenarios work with on a member.
-const ON_MEMBER: [Kind; 4] = [kinds::NAMESPACE, kinds::CONFIG_MAP, kinds::DEPLOYMENT, kinds::CRD];
+/// Kinds that scenarios use on a member.
+const ON_MEMBER: [ResourceKind; 4] = [kinds::NAMESPACE, kinds::CONFIG_MAP, kinds::DEPLOYMENT, kinds::CRD];
 
-/// How many reviews are asked for at the same time.
+/// Number of access reviews that run at the same time.
 const AT_ONCE: usize = 16;
 
-/// Sees that nothing that scenarios do would be refused.
+/// Checks that no request of a scenario would be refused.
 pub(super) async fn check(hub: &Cluster, members: impl Iterator<Item = &Cluster>) -> Result<(), FleetError> {
     of_cluster(hub, &ON_HUB).await?;
     for member in members {
@@ -52,8 +52,8 @@ pub(super) async fn check(hub: &Cluster, members: impl Iterator<Item = &Cluster>
     Ok(())
 }
 
-async fn of_cluster(cluster: &Cluster, kinds: &[Kind]) -> Result<(), FleetError> {
-    // An administrator's one answer stands for all.
+async fn of_cluster(cluster: &Cluster, kinds: &[ResourceKind]) -> Result<(), FleetError> {
+    // One review is enough for an administrator.
     if may(cluster, "*", "*", "*").await? {
         return Ok(());
     }
@@ -73,7 +73,11 @@ async fn of_cluster(cluster: &Cluster, kinds: &[Kind]) -> Result<(), FleetError>
             rights.entry(resource).or_default().push(verb);
         }
     }
-    if rights.is_empty() { Ok(()) } else { Err(ExistingError::Rights { cluster: cluster.name.clone(), rights }.into()) }
+    if rights.is_empty() {
+        Ok(())
+    } else {
+        Err(ExistingFleetError::Rights { cluster: cluster.name.clone(), rights }.into())
+    }
 }
 
 async fn may(cluster: &Cluster, verb: &str, group: &str, resource: &str) -> Result<bool, FleetError> {

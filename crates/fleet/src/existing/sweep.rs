@@ -1,44 +1,39 @@
-//! Removing what a run has made, by its label.
+//! Deletes the objects that a run has made, found by the run's label.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use clusters::cluster::Cluster;
+use clusters::cluster::{Cluster, HUB};
 use futures::StreamExt as _;
 use futures::future::try_join_all;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::discovery::{Discovery, verbs};
 use serde_json::{Value, json};
 
-use super::{ExistingError, RUN_LABEL};
+use crate::Fleet;
 use crate::error::FleetError;
+use crate::existing_error::ExistingFleetError;
 use crate::kinds::{CLUSTER_RESOURCE_PLACEMENT, CLUSTER_RUN, MEMBER_CLUSTER, NAMESPACE, RESOURCE_PLACEMENT, RUN};
-use crate::start::HUB;
+use crate::labels::{LABELLED, MEMBER_LABEL, OURS, RUN_LABEL};
 
-/// The annotation on a MemberCluster that a run has labelled with its name.
-pub(super) const LABELLED: &str = "fleetdrill.dev/labelled";
-
-/// What labels and annotations of fleetdrill's begin with.
-const OURS: &str = "fleetdrill.dev/";
-
-/// How long it may take until everything is gone. A placement's resources are taken from its members first.
+/// Time limit until all objects are gone. The deletion of a placement first removes its resources from members.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// How often it is looked.
+/// Interval between two checks whether objects are left.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// How many kinds are listed at the same time.
+/// Number of kinds that are listed at the same time.
 const AT_ONCE: usize = 8;
 
 /// An object that carries a run's label.
-struct Labelled {
+struct LabelledObject {
     cluster: Cluster,
     resource: ApiResource,
     object: DynamicObject,
 }
 
-impl Labelled {
-    fn is(&self, kind: crate::kinds::Kind) -> bool {
+impl LabelledObject {
+    fn is(&self, kind: crate::kinds::ResourceKind) -> bool {
         self.resource.group == kind.group && self.resource.kind == kind.kind
     }
 
@@ -59,7 +54,8 @@ impl Labelled {
         }
     }
 
-    /// What has to go before others: update runs, then placements, which empty their members; namespaces come last.
+    /// Rank in the order of deletion: update runs first, then placements, which remove their resources from members;
+    /// namespaces last.
     fn turn(&self) -> u8 {
         if self.is(CLUSTER_RUN) || self.is(RUN) {
             0
@@ -83,32 +79,32 @@ impl Labelled {
     }
 }
 
-/// What a sweep came to.
+/// Result of a sweep.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Swept {
-    /// How many objects there were.
+pub struct SweepResult {
+    /// Number of objects that were deleted.
     pub objects: usize,
-    /// Kinds that may not be listed: of these something may be left.
-    pub unseen: BTreeSet<UnseenKind>,
+    /// Kinds that may not be listed. Objects of these kinds may be left.
+    pub unseen: BTreeSet<UnlistableKind>,
 }
 
 /// A kind that the credentials may not list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct UnseenKind {
-    /// The cluster's name in the fleet.
+pub struct UnlistableKind {
+    /// Name of the cluster in the fleet.
     pub cluster: String,
-    /// The plural of the kind, with its group.
+    /// Plural name of the kind, with its group.
     pub resource: String,
 }
 
-/// Removes what a run has made on these clusters, the hub first, and gives its MemberClusters back as they were. Again on what is
-/// gone already, it finds nothing.
+/// Deletes the objects that a run has made on these clusters, the hub's first, and takes the run's labels and
+/// annotations off the hub's MemberClusters. A second call finds nothing.
 ///
 /// # Errors
-/// When a cluster refuses, or something isn't gone after two minutes.
-pub async fn sweep(clusters: &[Cluster], run: &str) -> Result<Swept, FleetError> {
+/// Returns an error if a cluster refuses a request, or objects aren't gone after two minutes.
+pub async fn sweep(clusters: &[Cluster], run: &str) -> Result<SweepResult, FleetError> {
     let started = Instant::now();
-    let mut swept = Swept::default();
+    let mut swept = SweepResult::default();
     let mut asked: Vec<String> = Vec::new();
     let kinds = try_join_all(clusters.iter().map(kinds)).await?;
     loop {
@@ -116,11 +112,11 @@ pub async fn sweep(clusters: &[Cluster], run: &str) -> Result<Swept, FleetError>
         for (cluster, kinds) in clusters.iter().zip(&kinds) {
             left.extend(labelled(cluster, kinds, run, &mut swept.unseen).await?);
         }
-        let Some(turn) = left.iter().map(Labelled::turn).min() else { break };
+        let Some(turn) = left.iter().map(LabelledObject::turn).min() else { break };
         if started.elapsed() > LIMIT {
-            let objects = left.iter().map(Labelled::name).collect();
+            let objects = left.iter().map(LabelledObject::name).collect();
             let (run, seconds) = (run.to_owned(), LIMIT.as_secs());
-            return Err(ExistingError::Left { run, seconds, objects }.into());
+            return Err(ExistingFleetError::Left { run, seconds, objects }.into());
         }
         for object in left.iter().filter(|object| object.turn() == turn) {
             if !asked.contains(&object.name()) {
@@ -137,7 +133,19 @@ pub async fn sweep(clusters: &[Cluster], run: &str) -> Result<Swept, FleetError>
     Ok(swept)
 }
 
-/// The kinds of a cluster whose objects can be listed and deleted.
+impl Fleet {
+    /// Deletes all objects that the run with this id has made on the fleet's clusters, and waits until they are gone.
+    ///
+    /// # Errors
+    /// Returns an error if a cluster refuses a deletion, or an object isn't gone in time.
+    pub async fn sweep(&self, run: &str) -> Result<(), FleetError> {
+        let members = self.members().await.into_values().map(|member| member.cluster);
+        let clusters: Vec<Cluster> = std::iter::once(self.hub().clone()).chain(members).collect();
+        sweep(&clusters, run).await.map(drop)
+    }
+}
+
+/// Kinds of a cluster whose objects can be listed and deleted.
 async fn kinds(cluster: &Cluster) -> Result<Vec<ApiResource>, FleetError> {
     let discovery = Discovery::new(cluster.client.clone()).run().await;
     let discovery = discovery.map_err(FleetError::api(&cluster.name, "ask for the kinds that it knows"))?;
@@ -146,13 +154,13 @@ async fn kinds(cluster: &Cluster) -> Result<Vec<ApiResource>, FleetError> {
     Ok(all.map(|(resource, _)| resource).collect())
 }
 
-/// All objects of these kinds that carry the run's label; kinds that may not be listed go to `unseen`.
+/// Lists all objects of these kinds that carry the run's label. Kinds that may not be listed are added to `unseen`.
 async fn labelled(
     cluster: &Cluster,
     kinds: &[ApiResource],
     run: &str,
-    unseen: &mut BTreeSet<UnseenKind>,
-) -> Result<Vec<Labelled>, FleetError> {
+    unseen: &mut BTreeSet<UnlistableKind>,
+) -> Result<Vec<LabelledObject>, FleetError> {
     let params = ListParams::default().labels(&format!("{RUN_LABEL}={run}"));
     let lists: Vec<_> = futures::stream::iter(kinds)
         .map(async |resource| {
@@ -160,7 +168,7 @@ async fn labelled(
             match api.list(&params).await {
                 Ok(list) => Ok((resource, Some(list.items))),
                 Err(kube::Error::Api(status)) if status.code == 403 => Ok((resource, None)),
-                // A kind that has gone since, or that nobody can list.
+                // The kind was removed meanwhile, or can't be listed at all.
                 Err(kube::Error::Api(status)) if [404, 405].contains(&status.code) => Ok((resource, Some(Vec::new()))),
                 Err(error) => Err(FleetError::api(&cluster.name, format!("list {}", resource.plural))(error)),
             }
@@ -174,15 +182,20 @@ async fn labelled(
         let Some(objects) = objects else {
             let group = if resource.group.is_empty() { String::new() } else { format!(".{}", resource.group) };
             let resource = format!("{}{group}", resource.plural);
-            unseen.insert(UnseenKind { cluster: cluster.name.clone(), resource });
+            unseen.insert(UnlistableKind { cluster: cluster.name.clone(), resource });
             continue;
         };
         labelled.extend(objects.into_iter().map(|object| {
             let (cluster, resource) = (cluster.clone(), resource.clone());
-            Labelled { cluster, resource, object }
+            LabelledObject { cluster, resource, object }
         }));
     }
     Ok(labelled)
+}
+
+/// Object with null for each key: a merge patch with it removes the keys.
+fn nulls<'a>(keys: impl Iterator<Item = &'a String>) -> Value {
+    keys.map(|key| (key.clone(), Value::Null)).collect()
 }
 
 /// Takes a run's labels and annotations off the MemberClusters that it used.
@@ -195,13 +208,11 @@ pub(super) async fn give_back(hub: &Cluster, run: &str) -> Result<(), FleetError
         if annotations.get(RUN_LABEL).is_none_or(|of| of != run) {
             continue;
         }
-        let ours = |key: &&String| {
-            key.starts_with(OURS) && (*key != crate::MEMBER_LABEL || annotations.contains_key(LABELLED))
-        };
-        let gone = |keys: Vec<&String>| keys.into_iter().map(|key| (key.clone(), Value::Null)).collect::<Value>();
-        let labels = member.metadata.labels.as_ref().into_iter().flat_map(|l| l.keys()).filter(ours).collect();
-        let annotated = annotations.keys().filter(|key| key.starts_with(OURS)).collect();
-        let patch = json!({"metadata": {"labels": gone(labels), "annotations": gone(annotated)}});
+        let ours =
+            |key: &&String| key.starts_with(OURS) && (*key != MEMBER_LABEL || annotations.contains_key(LABELLED));
+        let labels = member.metadata.labels.as_ref().into_iter().flat_map(|l| l.keys()).filter(ours);
+        let annotated = annotations.keys().filter(|key| key.starts_with(OURS));
+        let patch = json!({"metadata": {"labels": nulls(labels), "annotations": nulls(annotated)}});
         let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await;
         patched.map_err(FleetError::api(HUB, format!("take labels off MemberCluster/{name}")))?;
     }

@@ -1,87 +1,45 @@
-//! Conditions of whole objects, flattened, so that two moments of an object can be compared.
+//! Conditions of whole objects in a flat map, so that two states of an object can be compared.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use diagnosis::{APPLICATION, Condition, Object};
-use serde::{Deserialize, Serialize};
+use record::{ConditionPlace, ConditionState, DELETION, ObjectPath, ObservedCondition, ObservedObject, Transition};
 use serde_json::{Value, json};
 
 use super::application;
+use crate::objects::path_in_entry;
 
-/// A condition's change, with the time at which it was seen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Transition {
-    /// `hub` or a member's name.
-    pub cluster: String,
-    /// `Kind/name` or `Kind/namespace/name`.
-    pub object: String,
-    /// Where in the object: a member, a stage, both or nothing, e.g. `stage staging, member-1`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub part: Option<String>,
-    /// The condition's type.
-    pub condition: String,
-    /// What it was: status and reason; none when it wasn't there.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub from: Option<State>,
-    /// What it became; none when it went away.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub to: Option<State>,
+/// State of each condition of an object, by its place and its type.
+pub(super) type ConditionStates = BTreeMap<(ConditionPlace, String), ConditionState>;
+
+/// Returns a condition's state without the time of its last change.
+pub(super) fn state_of(condition: Condition) -> ConditionState {
+    let Condition { status, reason, message, observed_generation, .. } = condition;
+    ConditionState { status, reason, message, observed_generation }
 }
 
-/// A condition's value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
-    /// `True`, `False` or `Unknown`.
-    pub status: String,
-    /// CamelCase.
-    pub reason: String,
-    /// The controller's words.
-    pub message: String,
-    /// The generation that the controller had seen.
-    pub observed_generation: i64,
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.status, self.reason)
-    }
-}
-
-impl From<Condition> for State {
-    fn from(c: Condition) -> Self {
-        Self { status: c.status, reason: c.reason, message: c.message, observed_generation: c.observed_generation }
-    }
-}
-
-/// Where a condition stands (part, type) and what it says.
-pub(super) type Conditions = BTreeMap<(Option<String>, String), State>;
-
-/// All conditions of an object: its own, per cluster of a placement with its failed resources, per stage and per cluster of
-/// a run. A namespace's phase and an object's deletion count as conditions too: they are what one would look at.
-pub(super) fn flatten(value: &Value) -> Conditions {
+/// Returns all conditions of an object: the object's own, those of each cluster and failed resource of a placement, and
+/// those of each stage and cluster of a run. The state of an Argo CD Application and the deletion of an object count as
+/// conditions, too.
+pub(super) fn flatten(value: &Value) -> ConditionStates {
     let object = Object::new(value);
-    let mut all = Conditions::new();
-    let mut add = |part: Option<String>, holder: Option<&Value>| {
-        for condition in diagnosis::conditions(holder) {
-            all.insert((part.clone(), condition.type_.clone()), condition.into());
-        }
-    };
-    add(None, object.at("/status"));
-    let name = |v: &Value, key: &str| v.get(key).and_then(Value::as_str).unwrap_or("(none)").to_owned();
+    let mut all = ConditionStates::new();
+    add(&mut all, &ConditionPlace::Object, object.at("/status"));
     for cluster in object.list("/status/placementStatuses") {
-        let cluster_name = name(cluster, "clusterName");
-        add(Some(cluster_name.clone()), Some(cluster));
+        let member = name(cluster, "clusterName");
+        add(&mut all, &ConditionPlace::Member { member: member.clone() }, Some(cluster));
         for failed in cluster.get("failedPlacements").and_then(Value::as_array).into_iter().flatten() {
-            let part = format!("{cluster_name}, {}", failed_resource(failed));
-            add(Some(part), Some(&json!({ "conditions": [failed.get("condition")] })));
+            let resource = path_in_entry(failed);
+            let place = ConditionPlace::FailedPlacement { member: member.clone(), resource, envelope: None };
+            add(&mut all, &place, Some(&json!({ "conditions": [failed.get("condition")] })));
         }
     }
-    for stage in object.list("/status/stagesStatus") {
-        let stage_name = format!("stage {}", name(stage, "stageName"));
-        add(Some(stage_name.clone()), Some(stage));
-        for cluster in stage.get("clusters").and_then(Value::as_array).into_iter().flatten() {
-            add(Some(format!("{stage_name}, {}", name(cluster, "clusterName"))), Some(cluster));
+    for in_status in object.list("/status/stagesStatus") {
+        let stage = name(in_status, "stageName");
+        add(&mut all, &ConditionPlace::Stage { stage: stage.clone() }, Some(in_status));
+        for cluster in in_status.get("clusters").and_then(Value::as_array).into_iter().flatten() {
+            let place = ConditionPlace::StageMember { stage: stage.clone(), member: name(cluster, "clusterName") };
+            add(&mut all, &place, Some(cluster));
         }
     }
     if object.group() == APPLICATION.group && object.kind() == APPLICATION.kind {
@@ -89,41 +47,39 @@ pub(super) fn flatten(value: &Value) -> Conditions {
     }
     if object.deleted_at().is_some() {
         let message = "metadata.deletionTimestamp is set".to_owned();
-        let state = State { status: "True".into(), reason: "Terminating".into(), message, observed_generation: 0 };
-        all.insert((None, "(deletion)".into()), state);
+        let state =
+            ConditionState { status: "True".into(), reason: "Terminating".into(), message, observed_generation: 0 };
+        all.insert((ConditionPlace::Object, DELETION.into()), state);
     }
     all
 }
 
-/// `Kind name` or `Kind namespace/name` of a resource among a placement's `failedPlacements`.
-fn failed_resource(failed: &Value) -> String {
-    let text = |key: &str| failed.get(key).and_then(Value::as_str).unwrap_or_default();
-    match text("namespace") {
-        "" => format!("{} {}", text("kind"), text("name")),
-        namespace => format!("{} {namespace}/{}", text("kind"), text("name")),
+/// Adds the conditions of a part of an object.
+fn add(all: &mut ConditionStates, place: &ConditionPlace, holder: Option<&Value>) {
+    for condition in diagnosis::conditions(holder) {
+        all.insert((place.clone(), condition.type_.clone()), state_of(condition));
     }
 }
 
-/// What changed in status or reason. A message or generation that changes alone is no transition, but for an operation's
+fn name(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_str).unwrap_or("(none)").to_owned()
+}
+
+/// Returns the changes of status or reason. A message or generation that changes alone is no transition, but for an operation's
 /// message: it says what a running one waits for.
-pub(super) fn transitions(cluster: &str, object: &str, before: &Conditions, after: &Conditions) -> Vec<Transition> {
-    let differs = |name: &str, a: Option<&State>, b: Option<&State>| match (a, b) {
-        (Some(a), Some(b)) => {
-            let says = name == application::OPERATION && a.message != b.message;
-            a.status != b.status || a.reason != b.reason || says
-        }
-        (None, None) => false,
-        _ => true,
-    };
-    let mut keys: Vec<_> = before.keys().chain(after.keys()).collect();
-    keys.sort();
-    keys.dedup();
+pub(super) fn transitions(
+    cluster: &str,
+    object: &ObjectPath,
+    before: &ConditionStates,
+    after: &ConditionStates,
+) -> Vec<Transition> {
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     keys.into_iter()
         .filter(|key| differs(&key.1, before.get(*key), after.get(*key)))
         .map(|key| Transition {
             cluster: cluster.to_owned(),
-            object: object.to_owned(),
-            part: key.0.clone(),
+            object: object.clone(),
+            place: key.0.clone(),
             condition: key.1.clone(),
             from: before.get(key).cloned(),
             to: after.get(key).cloned(),
@@ -131,24 +87,33 @@ pub(super) fn transitions(cluster: &str, object: &str, before: &Conditions, afte
         .collect()
 }
 
-/// An object's state in a few lines, for the error of a wait.
-pub(super) fn describe(value: &Value) -> String {
-    let object = Object::new(value);
-    let mut lines = vec![format!("{} (generation {})", object.path(), object.generation())];
-    for ((part, type_), state) in flatten(value) {
-        let part = part.map(|p| format!("{p}: ")).unwrap_or_default();
-        let message = if state.status == "True" || state.message.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", state.message)
-        };
-        lines.push(format!("    {part}{type_}={state}{message} (observedGeneration {})", state.observed_generation));
+fn differs(condition: &str, before: Option<&ConditionState>, after: Option<&ConditionState>) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            let other_message = condition == application::OPERATION && before.message != after.message;
+            before.status != after.status || before.reason != after.reason || other_message
+        }
+        (None, None) => false,
+        _ => true,
     }
-    lines.join("\n")
+}
+
+/// Returns an object's state, for the error of a wait.
+pub(super) fn observed(value: &Value) -> ObservedObject {
+    let object = Object::new(value);
+    let conditions = flatten(value).into_iter();
+    ObservedObject {
+        object: object.path(),
+        generation: object.generation(),
+        conditions: conditions
+            .map(|((place, condition), state)| ObservedCondition { place, condition, state })
+            .collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use record::ConditionPlace;
     use serde_json::json;
 
     use super::{flatten, transitions};
@@ -164,7 +129,8 @@ mod tests {
                 }],
             }]}}))
         };
-        let parts = |all: super::Conditions| all.into_keys().map(|(part, _)| part.unwrap()).collect::<Vec<_>>();
+        let parts =
+            |all: super::ConditionStates| all.into_keys().map(|(place, _)| place.to_string()).collect::<Vec<_>>();
         assert_eq!(parts(failed("web")), ["m, Deployment web/app"]);
         assert_eq!(parts(failed("")), ["m, Deployment app"]);
     }
@@ -181,7 +147,7 @@ mod tests {
             }}))
         };
         let all = application("a");
-        let lines = all.iter().map(|((part, name), s)| format!("{}{name} {s}", part.as_deref().unwrap_or_default()));
+        let lines = all.iter().map(|((place, name), s)| format!("{place}{name} {s}"));
         let expected = [
             "SyncError True ",
             "health Missing ",
@@ -190,7 +156,7 @@ mod tests {
             "Service web/apiresult SyncFailed Failed",
         ];
         assert_eq!(lines.collect::<Vec<_>>(), expected);
-        assert_eq!(transitions("hub", "Application/argocd/web", &all, &application("b")).len(), 1);
+        assert_eq!(transitions("hub", &"Application/argocd/web".into(), &all, &application("b")).len(), 1);
     }
 
     #[test]
@@ -202,9 +168,9 @@ mod tests {
                     "conditions": [{"type": "Started", "status": status, "reason": "R", "message": message}]}]}],
             }}))
         };
-        let changes = transitions("hub", "Run/r", &run("False", "a"), &run("True", "a"));
+        let changes = transitions("hub", &"Run/r".into(), &run("False", "a"), &run("True", "a"));
         assert_eq!(changes.len(), 1);
-        assert_eq!(changes[0].part.as_deref(), Some("stage one, m"));
-        assert!(transitions("hub", "Run/r", &run("True", "a"), &run("True", "b")).is_empty());
+        assert_eq!(changes[0].place, ConditionPlace::StageMember { stage: "one".into(), member: "m".into() });
+        assert!(transitions("hub", &"Run/r".into(), &run("True", "a"), &run("True", "b")).is_empty());
     }
 }

@@ -1,13 +1,12 @@
-//! Watching objects, recording how their conditions move, and waiting for what they say.
+//! Watches objects, records the transitions of their conditions, and waits until checks of objects hold.
 //!
-//! An [`Observer`] belongs to one scenario (or one command). Each thing it is asked about is watched from then on, so
-//! that the record of transitions has no gaps between two waits.
+//! An [`Observer`] belongs to one scenario or one command. Objects are watched from the first request for them on, so
+//! that the record of transitions has no gap between two waits.
 
 mod application;
 mod conditions;
 mod waiting;
 mod watching;
 
-pub use conditions::{State, Transition};
-pub use waiting::{Held, Verdict};
-pub use watching::{Objects, Observer, Watched};
+pub use waiting::{Verdict, WaitHeld};
+pub use watching::{Observer, WatchSelection, WatchedObjects};

@@ -1,126 +1,173 @@
-//! A wait ends in one of three ways: it holds, it can no longer hold, or its time is up. A fourth is that the fleet broke.
+//! A wait ends in one of three ways: it holds, it can no longer hold, or its time is up. A fourth way is that the fleet
+//! breaks.
 
 use std::time::{Duration, Instant};
 
 use clusters::cluster::Cluster;
+use record::{FailedWait, Observation, WaitEnd};
 
-use super::conditions::describe;
-use super::watching::{Objects, Observer, Watched};
+use super::conditions::observed;
+use super::watching::{Observer, WatchSelection, WatchedObjects};
 use crate::error::FleetError;
 
-/// What a wait's check says of the present moment.
+/// Result of a wait's check at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is so.
+    /// The expectation holds.
     Holds,
-    /// Not yet: what is seen instead.
+    /// The expectation doesn't hold yet; the text says what is seen instead.
     Pending(String),
-    /// It can't be so any more, and why.
+    /// The expectation can't hold any more; the text says why.
     Never(String),
 }
 
 impl Verdict {
-    /// Holds once there is no object of that name.
+    /// Holds if there is no object of this name.
     #[must_use]
-    pub fn gone(objects: &Objects, name: &str) -> Self {
+    pub fn gone(objects: &WatchedObjects, name: &str) -> Self {
         if objects.contains_key(name) { Self::Pending("still there".into()) } else { Self::Holds }
     }
 }
 
-/// How a wait that succeeded went.
+/// Result of a wait that succeeded.
 #[derive(Clone, Debug)]
-pub struct Held {
-    /// After how long.
+pub struct WaitHeld {
+    /// Time that the wait took.
     pub after: Duration,
-    /// The objects at that moment.
-    pub objects: Objects,
+    /// Objects when the wait ended.
+    pub objects: WatchedObjects,
 }
 
 impl Observer {
     /// Waits until `check` holds.
     ///
     /// # Errors
-    /// When it can no longer hold, when `limit` is over, or when a process of the fleet ends.
+    /// Returns an error if the check can no longer hold, `limit` is over, or a process of the fleet ends.
     pub async fn until(
         &self,
         cluster: &Cluster,
-        watched: &Watched,
+        watched: &WatchSelection,
         expectation: &str,
         limit: Duration,
-        mut check: impl FnMut(&Objects) -> Verdict,
-    ) -> Result<Held, FleetError> {
+        check: impl FnMut(&WatchedObjects) -> Verdict,
+    ) -> Result<WaitHeld, FleetError> {
         let started = Instant::now();
-        let deadline = tokio::time::Instant::now() + limit;
-        let mut state = self.watch(&cluster.client, watched);
-        let mut exits = self.first_exit.clone();
-        let mut last = format!("no answer yet for {} on {}", watched.kind.kind, watched.cluster);
-        loop {
-            if let Some(exit) = exits.borrow_and_update().clone() {
-                return Err(FleetError::Broken { exit });
+        match self.wait(cluster, watched, limit, WaitGoal::Reach, check).await? {
+            WaitOutcome::Held(objects) => Ok(WaitHeld { after: started.elapsed(), objects }),
+            WaitOutcome::Failed { why, last } => {
+                Err(failed(expectation, started.elapsed(), WaitEnd::Impossible { why }, last))
             }
-            let objects = state.borrow_and_update().clone();
-            if let Some(objects) = objects {
-                let outdated = self.outdated(&watched.cluster, &objects);
-                let unseen =
-                    outdated.map(|name| Verdict::Pending(format!("{name} is seen as it was before its change")));
-                match unseen.unwrap_or_else(|| check(&objects)) {
-                    Verdict::Holds => return Ok(Held { after: started.elapsed(), objects }),
-                    Verdict::Pending(what) => last = with_objects(&what, &objects),
-                    Verdict::Never(why) => {
-                        let last = with_objects("", &objects);
-                        let seconds = started.elapsed().as_secs_f64();
-                        return Err(FleetError::Never { expectation: expectation.into(), seconds, why, last });
-                    }
-                }
-            }
-            tokio::select! {
-                changed = state.changed() => if changed.is_err() { last.push_str(" (the watch ended)"); tokio::time::sleep_until(deadline).await; },
-                changed = exits.changed() => if changed.is_err() { tokio::time::sleep_until(deadline).await; },
-                () = tokio::time::sleep_until(deadline) => {
-                    let seconds = limit.as_secs_f64();
-                    return Err(FleetError::TimedOut { expectation: expectation.into(), seconds, last });
-                }
-            }
+            WaitOutcome::TimedOut { verdict, last } => Err(failed(expectation, limit, timed_out(verdict), last)),
         }
     }
 
     /// Watches that `check` goes on to hold for the whole of `time`.
     ///
     /// # Errors
-    /// When it doesn't hold at some moment, or when a process of the fleet ends.
+    /// When it doesn't hold at some moment, when the objects haven't been seen at all, or when a process of the fleet ends.
     pub async fn stays(
         &self,
         cluster: &Cluster,
-        watched: &Watched,
+        watched: &WatchSelection,
         expectation: &str,
         time: Duration,
-        mut check: impl FnMut(&Objects) -> Verdict,
+        check: impl FnMut(&WatchedObjects) -> Verdict,
     ) -> Result<(), FleetError> {
         let started = Instant::now();
-        let changed = self.until(cluster, watched, expectation, time, |objects| match check(objects) {
-            Verdict::Holds => Verdict::Pending("it holds".into()),
-            Verdict::Pending(what) | Verdict::Never(what) => Verdict::Never(what),
-        });
-        match changed.await {
-            Err(FleetError::TimedOut { last, .. }) if last.starts_with("it holds") => Ok(()),
-            Err(FleetError::Never { expectation, why, last, .. }) => {
-                let seconds = started.elapsed().as_secs_f64();
-                Err(FleetError::DidNotStay { expectation, seconds, last: format!("{why}; {last}") })
+        match self.wait(cluster, watched, time, WaitGoal::Keep, check).await? {
+            WaitOutcome::Held(_) | WaitOutcome::TimedOut { verdict: Some(Verdict::Holds), .. } => Ok(()),
+            WaitOutcome::Failed { why, last } => {
+                Err(failed(expectation, started.elapsed(), WaitEnd::Changed { why }, last))
             }
-            Err(error) => Err(error),
-            Ok(_) => Ok(()),
+            WaitOutcome::TimedOut { verdict, last } => Err(failed(expectation, time, timed_out(verdict), last)),
+        }
+    }
+
+    /// Waits until `check` has decided what the goal is about, or until `limit` is over.
+    async fn wait(
+        &self,
+        cluster: &Cluster,
+        watched: &WatchSelection,
+        limit: Duration,
+        goal: WaitGoal,
+        mut check: impl FnMut(&WatchedObjects) -> Verdict,
+    ) -> Result<WaitOutcome, FleetError> {
+        let deadline = tokio::time::Instant::now() + limit;
+        let mut state = self.watch(&cluster.client, watched);
+        let mut exits = self.first_exit.clone();
+        let mut verdict = None;
+        let mut last = None;
+        loop {
+            if let Some(exit) = exits.borrow_and_update().clone() {
+                return Err(FleetError::Broken { exit });
+            }
+            let objects = state.borrow_and_update().clone();
+            if let Some(objects) = objects {
+                if let Some(name) = self.outdated(&watched.cluster, &objects) {
+                    verdict = Some(Verdict::Pending(format!("{name} is seen as it was before its change")));
+                } else {
+                    match (goal, check(&objects)) {
+                        (WaitGoal::Reach, Verdict::Holds) => return Ok(WaitOutcome::Held(objects)),
+                        (_, Verdict::Never(why)) | (WaitGoal::Keep, Verdict::Pending(why)) => {
+                            return Ok(WaitOutcome::Failed { why, last: observation(watched, Some(&objects)) });
+                        }
+                        (_, undecided) => verdict = Some(undecided),
+                    }
+                }
+                last = Some(objects);
+            }
+            tokio::select! {
+                // A closed channel shows nothing new. Its branch doesn't match then, and `select!` goes on with the others.
+                Ok(()) = state.changed() => {}
+                Ok(()) = exits.changed() => {}
+                () = tokio::time::sleep_until(deadline) => {
+                    return Ok(WaitOutcome::TimedOut { verdict, last: observation(watched, last.as_ref()) });
+                }
+            }
         }
     }
 }
 
-fn with_objects(what: &str, objects: &Objects) -> String {
-    let mut text = what.to_owned();
-    for object in objects.values().take(3) {
-        text.push_str("\n  ");
-        text.push_str(&describe(object));
-    }
-    if objects.is_empty() {
-        text.push_str(" (no such object)");
-    }
-    text
+/// Goal of a wait.
+#[derive(Clone, Copy, Debug)]
+enum WaitGoal {
+    /// Ends as soon as the check holds.
+    Reach,
+    /// Ends as soon as the check doesn't hold.
+    Keep,
+}
+
+/// End of a wait, whatever the caller makes of it.
+enum WaitOutcome {
+    /// The goal was to reach it, and the check holds.
+    Held(WatchedObjects),
+    /// The check says that it can't hold, or, where the goal was to keep it, that it doesn't.
+    Failed { why: String, last: Observation },
+    /// The limit is over.
+    TimedOut {
+        /// The check's last verdict; none where nothing was seen.
+        verdict: Option<Verdict>,
+        last: Observation,
+    },
+}
+
+fn timed_out(verdict: Option<Verdict>) -> WaitEnd {
+    let pending = match verdict {
+        Some(Verdict::Pending(difference)) => Some(difference),
+        Some(Verdict::Holds | Verdict::Never(_)) | None => None,
+    };
+    WaitEnd::TimedOut { pending }
+}
+
+fn failed(expectation: &str, after: Duration, end: WaitEnd, last: Observation) -> FleetError {
+    FailedWait { expectation: expectation.to_owned(), seconds: after.as_secs_f64(), end, last }.into()
+}
+
+/// Describes the objects that a failed wait saw last. It is made once, at the end: a busy fleet changes objects many times a second.
+fn observation(watched: &WatchSelection, objects: Option<&WatchedObjects>) -> Observation {
+    let Some(objects) = objects else {
+        return Observation::NoAnswer { kind: watched.kind.kind.to_owned(), cluster: watched.cluster.clone() };
+    };
+    let objects = objects.values().take(Observation::MOST_OBJECTS).map(|object| observed(object));
+    Observation::Objects { objects: objects.collect() }
 }

@@ -1,36 +1,38 @@
-//! One watch per thing that was asked about, kept as long as the observer.
+//! Watches of an observer: one for each selection of objects, kept as long as the observer.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clusters::keeper::protocol::Exit;
+use clusters::supervisor::protocol::ProcessExit;
 use futures::StreamExt;
 use kube::Client;
 use kube::api::DynamicObject;
 use kube::runtime::{WatchStreamExt, watcher};
+use record::Transition;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use super::conditions::{Conditions, Transition, flatten, transitions};
-use crate::kinds::Kind;
+use super::conditions::{ConditionStates, flatten, transitions};
+use crate::kinds::ResourceKind;
 
-/// Objects by name; with several namespaces, by `namespace/name`.
+/// Objects by name, or by `namespace/name` if several namespaces are watched.
 #[derive(Clone, Debug, Default)]
-pub struct Objects {
+pub struct WatchedObjects {
     there: BTreeMap<String, Arc<Value>>,
     gone: BTreeSet<String>,
 }
 
-impl Objects {
-    /// Whether the object was there and isn't any more. An object that was just created may not have been seen yet.
+impl WatchedObjects {
+    /// True if the object existed and doesn't any more. An object that was just created may not have been seen yet, and
+    /// isn't gone.
     #[must_use]
     pub fn is_gone(&self, name: &str) -> bool {
         self.gone.contains(name)
     }
 }
 
-impl std::ops::Deref for Objects {
+impl std::ops::Deref for WatchedObjects {
     type Target = BTreeMap<String, Arc<Value>>;
 
     fn deref(&self) -> &Self::Target {
@@ -38,64 +40,64 @@ impl std::ops::Deref for Objects {
     }
 }
 
-/// What to watch.
+/// A selection of objects to watch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Watched {
+pub struct WatchSelection {
     /// `hub` or a member's name.
     pub cluster: String,
-    /// The kind.
-    pub kind: Kind,
-    /// The namespace; none for cluster-scoped kinds and for all namespaces.
+    /// Kind of the objects.
+    pub kind: ResourceKind,
+    /// Namespace; none for cluster-scoped kinds and for all namespaces.
     pub namespace: Option<String>,
-    /// A field selector.
+    /// Field selector.
     fields: Option<String>,
-    /// A label selector.
+    /// Label selector.
     labels: Option<String>,
 }
 
-impl Watched {
-    /// One object.
+impl WatchSelection {
+    /// Selects one object.
     #[must_use]
-    pub fn one(cluster: &str, kind: Kind, namespace: Option<&str>, name: &str) -> Self {
+    pub fn one(cluster: &str, kind: ResourceKind, namespace: Option<&str>, name: &str) -> Self {
         let fields = Some(format!("metadata.name={name}"));
         Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields, labels: None }
     }
 
-    /// All objects with a label, such as a placement's bindings.
+    /// Selects all objects with a label, such as a placement's bindings.
     #[must_use]
-    pub fn labelled(cluster: &str, kind: Kind, namespace: Option<&str>, labels: &str) -> Self {
+    pub fn labelled(cluster: &str, kind: ResourceKind, namespace: Option<&str>, labels: &str) -> Self {
         let labels = Some(labels.to_owned());
         Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields: None, labels }
     }
 
-    /// All objects of a namespace.
+    /// Selects all objects of a namespace.
     #[must_use]
-    pub fn all(cluster: &str, kind: Kind, namespace: Option<&str>) -> Self {
+    pub fn all(cluster: &str, kind: ResourceKind, namespace: Option<&str>) -> Self {
         Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields: None, labels: None }
     }
 }
 
-/// Told of each transition, in the order in which they are seen.
+/// Callback for each transition, in the order in which transitions are seen.
 pub type OnTransition = Arc<dyn Fn(Transition) + Send + Sync>;
 
-/// Told of each version of an object, in the order in which they are seen.
-pub type OnVersion = Arc<dyn Fn(diagnosis::Object<'_>) + Send + Sync>;
+/// Callback for each version of an object, in the order in which versions are seen.
+pub type OnObjectVersion = Arc<dyn Fn(diagnosis::Object<'_>) + Send + Sync>;
 
-/// Watches what it is asked about until it is dropped.
+/// Watches selections of objects, from the first request for each until the observer is dropped.
 pub struct Observer {
     on_transition: OnTransition,
-    on_version: OnVersion,
-    pub(super) first_exit: watch::Receiver<Option<Exit>>,
-    watches: Mutex<HashMap<Watched, Watch>>,
-    /// The resource versions of what was written, by cluster, kind, namespace and name.
-    written: Mutex<HashMap<Identity, u64>>,
+    on_version: OnObjectVersion,
+    pub(super) first_exit: watch::Receiver<Option<ProcessExit>>,
+    watches: Mutex<HashMap<WatchSelection, Watch>>,
+    /// Resource versions of written objects, by cluster, kind, namespace and name.
+    written: Mutex<HashMap<ObjectIdentity, u64>>,
 }
 
-/// A cluster, and an object on it.
-type Identity = (String, String, Option<String>, String);
+/// Cluster, kind, namespace and name of an object.
+type ObjectIdentity = (String, String, Option<String>, String);
 
 struct Watch {
-    objects: watch::Receiver<Option<Objects>>,
+    objects: watch::Receiver<Option<WatchedObjects>>,
     task: AbortHandle,
 }
 
@@ -106,36 +108,45 @@ impl Drop for Watch {
 }
 
 impl Observer {
-    /// An observer whose waits end when a process of the fleet has ended (`first_exit`, see
+    /// Creates an observer. Its waits end when a process of the fleet has ended (`first_exit`, see
     /// [`crate::Fleet::first_exit`]).
     #[must_use]
-    pub fn new(first_exit: watch::Receiver<Option<Exit>>, on_transition: OnTransition) -> Self {
+    pub fn new(first_exit: watch::Receiver<Option<ProcessExit>>, on_transition: OnTransition) -> Self {
         let on_version = Arc::new(|_: diagnosis::Object<'_>| ());
         Self { on_transition, on_version, first_exit, watches: Mutex::default(), written: Mutex::default() }
     }
 
-    /// One that also tells of each version of an object: a wait may see only the last of several that come at once, or begin after
-    /// the first.
+    /// Adds a callback for each version of an object. A wait may miss versions: it sees only the last of several that
+    /// come at once, and may begin after the first.
     #[must_use]
-    pub fn telling(self, on_version: OnVersion) -> Self {
+    pub fn telling(self, on_version: OnObjectVersion) -> Self {
         Self { on_version, ..self }
     }
 
-    /// An observer that records nothing.
+    /// Creates an observer that records nothing.
     #[must_use]
-    pub fn silent(first_exit: watch::Receiver<Option<Exit>>) -> Self {
+    pub fn silent(first_exit: watch::Receiver<Option<ProcessExit>>) -> Self {
         Self::new(first_exit, Arc::new(|_| ()))
     }
 
-    /// The objects as they are seen; none until they have been listed once. The watch begins with the first call.
-    pub fn watch(&self, client: &Client, watched: &Watched) -> watch::Receiver<Option<Objects>> {
-        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
-        let begin = || begin(client, watched, Arc::clone(&self.on_transition), Arc::clone(&self.on_version));
-        watches.entry(watched.clone()).or_insert_with(begin).objects.clone()
+    /// Creates an observer that reports no transitions, and whose waits don't end with a process of the fleet.
+    #[must_use]
+    pub fn ignoring_exits() -> Self {
+        Self::silent(watch::channel(None).1)
     }
 
-    /// Takes note of an object as an API server gave it back from a write. Watches are a little behind: until they have
-    /// come so far, the object as they see it counts for nothing.
+    /// Returns the objects as a watch sees them; none until they have been listed once. The first call starts the
+    /// watch.
+    pub fn watch(&self, client: &Client, watched: &WatchSelection) -> watch::Receiver<Option<WatchedObjects>> {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let watch = watches
+            .entry(watched.clone())
+            .or_insert_with(|| begin(client, watched, Arc::clone(&self.on_transition), Arc::clone(&self.on_version)));
+        watch.objects.clone()
+    }
+
+    /// Records the version of an object that an API server returned from a write. Watches are a little behind: until
+    /// they reach this version, waits treat the watched object as outdated.
     pub fn wrote(&self, cluster: &str, object: &DynamicObject) {
         let meta = &object.metadata;
         let kind = object.types.as_ref().map(|t| t.kind.clone()).unwrap_or_default();
@@ -145,8 +156,8 @@ impl Observer {
         }
     }
 
-    /// The first of the objects that is seen as it was before it was written.
-    pub(super) fn outdated<'a>(&self, cluster: &str, objects: &'a Objects) -> Option<&'a str> {
+    /// Name of the first object that the watch still shows as it was before its last write.
+    pub(super) fn outdated<'a>(&self, cluster: &str, objects: &'a WatchedObjects) -> Option<&'a str> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let mut outdated = objects.iter().filter(|(_, value)| {
             let object = diagnosis::Object::new(value);
@@ -159,21 +170,21 @@ impl Observer {
     }
 }
 
-fn begin(client: &Client, watched: &Watched, on_transition: OnTransition, on_version: OnVersion) -> Watch {
+fn begin(client: &Client, watched: &WatchSelection, on_transition: OnTransition, on_version: OnObjectVersion) -> Watch {
     let api = watched.kind.api(client, watched.namespace.as_deref());
     let mut config = watcher::Config::default();
     config.field_selector.clone_from(&watched.fields);
     config.label_selector.clone_from(&watched.labels);
     let (sender, receiver) = watch::channel(None);
-    let (watched, conditions, objects) = (watched.clone(), HashMap::new(), Objects::default());
-    let mut seen = Seen { watched, conditions, objects, on_transition, on_version };
+    let (watched, conditions, objects) = (watched.clone(), HashMap::new(), WatchedObjects::default());
+    let mut seen = WatchState { watched, conditions, objects, on_transition, on_version };
     let task = tokio::spawn(async move {
         let mut events = watcher(api, config).default_backoff().boxed();
         let mut listing = BTreeMap::new();
-        // An error of a watch is retried with backoff; a wait that depends on it says what it saw last.
+        // A watch error is retried with backoff. A wait on this watch reports what it saw last.
         while let Some(event) = events.next().await {
             match event {
-                // Nothing is known before the list is whole: an object that isn't in it yet isn't gone.
+                // Publish nothing before the list is complete: an object that isn't in it yet isn't gone.
                 Ok(watcher::Event::Init) => {
                     listing.clear();
                     continue;
@@ -196,7 +207,7 @@ fn begin(client: &Client, watched: &Watched, on_transition: OnTransition, on_ver
     Watch { objects: receiver, task: task.abort_handle() }
 }
 
-fn watched_all(seen: &Seen) -> bool {
+fn watched_all(seen: &WatchState) -> bool {
     seen.watched.kind.namespaced && seen.watched.namespace.is_none()
 }
 
@@ -208,16 +219,16 @@ fn key(with_namespace: bool, object: &DynamicObject) -> String {
     }
 }
 
-struct Seen {
-    watched: Watched,
-    conditions: HashMap<String, Conditions>,
-    objects: Objects,
+struct WatchState {
+    watched: WatchSelection,
+    conditions: HashMap<String, ConditionStates>,
+    objects: WatchedObjects,
     on_transition: OnTransition,
-    on_version: OnVersion,
+    on_version: OnObjectVersion,
 }
 
-impl Seen {
-    /// The object whole: items of a list carry neither apiVersion nor kind.
+impl WatchState {
+    /// Converts an object, and adds apiVersion and kind, which items of a list don't have.
     fn value(&self, object: DynamicObject) -> Arc<Value> {
         let mut value = serde_json::to_value(object).unwrap_or_default();
         value["apiVersion"] = self.watched.kind.api_version().into();

@@ -1,16 +1,22 @@
-//! What is read only where Argo CD has applications. All of it may be missing: rules say less without it, and nothing wrong.
+//! Objects that are only read if Argo CD has Applications. All of them may be missing: without them rules find less,
+//! but nothing wrong.
 
 use std::collections::BTreeMap;
 
-use diagnosis::{ClusterSnapshot, Role, Snapshot};
+use diagnosis::{ClusterSnapshot, Snapshot, SnapshotRole};
 use futures::future::join_all;
 
+use super::lists::{ClusterAccess, addressed, lists};
 use super::logs;
-use super::take::{Asked, addressed, lists};
-use crate::bundle::Redactor;
+use crate::redact::Redactor;
 
-/// Adds it to a snapshot: projects, what the destinations have, and the logs of what failed there.
-pub(super) async fn add(snapshot: &mut Snapshot, hub: &Asked, members: &BTreeMap<String, Asked>, redactor: &Redactor) {
+/// Adds to a snapshot: projects, the objects on destinations, and the logs of containers that failed there.
+pub(super) async fn add(
+    snapshot: &mut Snapshot,
+    hub: &ClusterAccess,
+    members: &BTreeMap<String, ClusterAccess>,
+    redactor: &Redactor,
+) {
     let application = diagnosis::APPLICATION;
     let any = snapshot.hub().is_some_and(|hub| hub.of_kind(application.group, application.kind).next().is_some());
     if !any {
@@ -36,18 +42,27 @@ pub(super) async fn add(snapshot: &mut Snapshot, hub: &Asked, members: &BTreeMap
     join_all(logs).await;
 }
 
-/// How to ask a cluster, unless it has been found unreachable.
-fn asked<'a>(cluster: &ClusterSnapshot, hub: &'a Asked, members: &'a BTreeMap<String, Asked>) -> Option<&'a Asked> {
+/// Returns the access to a cluster, unless the cluster is unreachable.
+fn asked<'a>(
+    cluster: &ClusterSnapshot,
+    hub: &'a ClusterAccess,
+    members: &'a BTreeMap<String, ClusterAccess>,
+) -> Option<&'a ClusterAccess> {
     match (&cluster.unreachable, cluster.role) {
         (Some(_), _) => None,
-        (None, Role::Hub) => Some(hub),
-        (None, Role::Member) => members.get(&cluster.name),
+        (None, SnapshotRole::Hub) => Some(hub),
+        (None, SnapshotRole::Member) => members.get(&cluster.name),
     }
 }
 
-async fn add_objects(cluster: &mut ClusterSnapshot, asked: &Asked, hub_is_destination: bool, redactor: &Redactor) {
-    let is_hub = cluster.role == Role::Hub;
-    let project: &[_] = if is_hub { &[diagnosis::PROJECT] } else { &[] };
+async fn add_objects(
+    cluster: &mut ClusterSnapshot,
+    asked: &ClusterAccess,
+    hub_is_destination: bool,
+    redactor: &Redactor,
+) {
+    let is_hub = cluster.role == SnapshotRole::Hub;
+    let project: &[_] = if is_hub { &[diagnosis::APP_PROJECT] } else { &[] };
     let workloads = if is_hub && hub_is_destination { diagnosis::MEMBER_KINDS } else { &[] };
     let destination = if is_hub && !hub_is_destination { &[] } else { diagnosis::DESTINATION_KINDS };
     let kinds = [project, workloads, destination].into_iter().flat_map(addressed);

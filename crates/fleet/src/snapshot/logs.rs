@@ -1,4 +1,4 @@
-//! The last lines of some containers. Which ones, the diagnosis says.
+//! Last lines of the logs of some containers. The diagnosis selects the containers.
 
 use std::time::Duration;
 
@@ -9,20 +9,19 @@ use kube::Client;
 use kube::api::{Api, LogParams};
 use tokio::time::timeout;
 
-use crate::bundle::Redactor;
+use crate::redact::Redactor;
 
-/// How many lines are kept of each.
+/// Lines that are kept of each log.
 const LINES: i64 = 10;
 
-/// How many characters are kept of each: a line may be of any length.
+/// Characters that are kept of each log, since a line may have any length.
 const CHARACTERS: usize = 4000;
 
-/// How long a kubelet may take. One that doesn't answer is no reason for a diagnosis to wait; the finding then says how to
-/// read the log.
+/// Time limit for a kubelet's answer. A diagnosis doesn't wait longer; its finding then says how to read the log.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// The ends of some logs of a cluster, without secrets, and the refusal where the credentials may not read logs. Other logs that
-/// can't be read are left out.
+/// Reads the ends of some logs of a cluster, without secrets. Also returns the refusal if the credentials may not read
+/// logs. Other logs that can't be read are left out.
 pub(super) async fn ends<'a>(
     client: &Client,
     wanted: impl Iterator<Item = &'a WantedLog>,

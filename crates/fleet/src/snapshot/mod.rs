@@ -1,12 +1,15 @@
-//! Taking what the diagnosis reads, read-only. Beside the lists that every fleet has, where there are Argo CD applications:
-//! what their destinations have, and the ends of some logs.
+//! Takes snapshots of fleets for the diagnosis, by read-only requests. If a fleet has Argo CD Applications, its
+//! snapshot also has the objects on their destinations and the ends of some logs.
 //!
-//! Secrets are taken out of the objects as they come ([`crate::bundle::Redactor`]), so that no finding can quote one, and a
-//! diagnosis of a bundle says the same as a live one.
+//! Secrets are removed from the objects as they are read ([`crate::redact::Redactor`]), so that no finding can quote a
+//! secret, and a diagnosis of a bundle finds the same as a live one.
 
 mod applications;
+mod lists;
 mod logs;
 mod take;
 
-pub use take::{Asked, Taken, take, take_what_can_be_had};
-pub(crate) use take::{is_needed, list};
+pub use lists::ClusterAccess;
+pub(crate) use lists::list;
+pub(crate) use take::is_needed;
+pub use take::{TakenSnapshot, take, take_what_can_be_had};

@@ -1,14 +1,15 @@
-//! An admission webhook that answers, as a policy engine's does: fleetdrill itself, over HTTPS on loopback with a certificate
-//! of the fleet's CA, as a process of the fleet's keeper.
+//! An admission webhook that answers like a policy engine's. fleetdrill itself serves it over HTTPS on loopback, with a
+//! certificate of the fleet's CA, as a process under the fleet's supervisor.
 //!
-//! A [`Rule`] says what it refuses and with which words. Each is a file in the fleet's directory under a name that is the path
-//! by which an API server asks for it; it is read anew for each question, so that a change of it counts at once. Which objects
-//! an API server asks about is for the webhook's configuration to say.
+//! A [`RequiredLabelRule`] says which objects are refused, and with which message. Each rule is a file in the fleet's directory. The
+//! file's name is the path by which an API server asks for the rule. The file is read again for each request, so that a
+//! change takes effect at once. The webhook configuration on the API server selects the objects that the webhook is
+//! asked about.
 
-mod on_fleet;
+mod fleet_methods;
 mod rule;
 mod server;
 
-pub use self::on_fleet::PROCESS;
-pub use self::rule::Rule;
+pub use self::fleet_methods::PROCESS;
+pub use self::rule::RequiredLabelRule;
 pub use self::server::serve;

@@ -1,26 +1,26 @@
-//! What the webhook refuses.
+//! Rules by which the webhook refuses objects.
 
 use kube::ResourceExt;
 use kube::api::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionResponse};
 use serde::{Deserialize, Serialize};
 
-/// Objects need a label.
+/// A rule that requires a label on objects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rule {
-    /// The label's key.
+pub struct RequiredLabelRule {
+    /// Key of the label.
     pub label: String,
-    /// What is said of an object without it.
+    /// Message about an object without the label.
     pub message: String,
-    /// Whether such an object is denied; else it is admitted with the message as a warning.
+    /// True to deny objects without the label; otherwise they are admitted, with the message as a warning.
     pub enforced: bool,
 }
 
-impl Rule {
-    /// The answer to an API server's question.
+impl RequiredLabelRule {
+    /// Answers an API server's admission request.
     pub(super) fn answer(&self, request: &AdmissionRequest<DynamicObject>) -> AdmissionResponse {
         let mut answer = AdmissionResponse::from(request);
-        // What is deleted has no new object, and nothing to comply with.
+        // A deletion has no new object, so nothing has to comply.
         let complies = request.object.as_ref().is_none_or(|object| object.labels().contains_key(&self.label));
         if complies {
             return answer;
@@ -39,10 +39,10 @@ mod tests {
     use kube::core::admission::AdmissionReview;
     use serde_json::{Value, json};
 
-    use super::Rule;
+    use super::RequiredLabelRule;
 
     fn answer(enforced: bool, object: &Value) -> Value {
-        let rule = Rule { label: "owner".into(), message: "no owner".into(), enforced };
+        let rule = RequiredLabelRule { label: "owner".into(), message: "no owner".into(), enforced };
         let kind = json!({"group": "", "version": "v1", "kind": "ConfigMap"});
         let resource = json!({"group": "", "version": "v1", "resource": "configmaps"});
         let review: AdmissionReview<DynamicObject> = serde_json::from_value(json!({

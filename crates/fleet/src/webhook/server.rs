@@ -1,4 +1,4 @@
-//! The webhook's own side: HTTPS on loopback.
+//! The webhook's server: HTTPS on loopback.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -23,15 +23,15 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::Rule;
-use super::on_fleet::rule_file;
+use super::RequiredLabelRule;
+use super::fleet_methods::rule_file;
 
-/// An API server's question has an object twice at most, each of 3 MiB at most.
+/// Limit for the size of a request, in bytes. An admission review has an object twice at most, each of 3 MiB at most.
 const QUESTION: usize = 8 << 20;
 
-type Failure = Box<dyn Error + Send + Sync>;
+type WebhookServerError = Box<dyn Error + Send + Sync>;
 
-/// Serves the webhook for `args` (port, certificate's file, key's file, directory of rules) until it is killed.
+/// Serves the webhook until it is killed. `args` are port, certificate file, key file and the directory of rules.
 #[must_use]
 pub fn serve(args: &[String]) -> ExitCode {
     let [port, certificate, key, rules] = args else {
@@ -39,7 +39,7 @@ pub fn serve(args: &[String]) -> ExitCode {
         return ExitCode::from(2);
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let served = runtime.map_err(Failure::from).and_then(|runtime| {
+    let served = runtime.map_err(WebhookServerError::from).and_then(|runtime| {
         let (port, tls) = (port.parse()?, tls(certificate.as_ref(), key.as_ref())?);
         runtime.block_on(run(port, tls, rules.into()))
     });
@@ -52,7 +52,7 @@ pub fn serve(args: &[String]) -> ExitCode {
     }
 }
 
-fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Failure> {
+fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, WebhookServerError> {
     let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<Vec<_>, _>>()?;
     let key = PrivateKeyDer::from_pem_file(key)?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -62,7 +62,8 @@ fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Failure> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// The keeper holds the port, so that nobody else gets it, and lets those share it who say so.
+/// Listens on a port that the supervisor holds, so that no other program gets it. `SO_REUSEPORT` lets this process share
+/// the port.
 fn listen(port: u16) -> std::io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
@@ -71,13 +72,13 @@ fn listen(port: u16) -> std::io::Result<TcpListener> {
     socket.listen(128)
 }
 
-async fn run(port: u16, tls: TlsAcceptor, rules: PathBuf) -> Result<Infallible, Failure> {
+async fn run(port: u16, tls: TlsAcceptor, rules: PathBuf) -> Result<Infallible, WebhookServerError> {
     let listener = listen(port)?;
     loop {
         let (stream, _) = listener.accept().await?;
         let (tls, rules) = (tls.clone(), rules.clone());
         tokio::spawn(async move {
-            // Whoever waits until it listens connects and says nothing.
+            // A client that only checks whether the port is open connects and sends nothing.
             let Ok(stream) = tls.accept(stream).await else { return };
             let answers = service_fn(|request| answer(request, &rules));
             if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), answers).await {
@@ -101,12 +102,12 @@ async fn answer(request: Request<Incoming>, rules: &Path) -> Result<Response<Ful
     Ok(response)
 }
 
-/// The answer to an API server's question by the rule that its path names.
-async fn reviewed(request: Request<Incoming>, rules: &Path) -> Result<String, Failure> {
+/// Answers an API server's admission review by the rule that the request's path names.
+async fn reviewed(request: Request<Incoming>, rules: &Path) -> Result<String, WebhookServerError> {
     let name = request.uri().path().trim_start_matches('/').to_owned();
     let file = rule_file(rules, &name)?;
     let text = tokio::fs::read_to_string(&file).await.map_err(|e| format!("there is no rule {name}: {e}"))?;
-    let rule: Rule = serde_json::from_str(&text)?;
+    let rule: RequiredLabelRule = serde_json::from_str(&text)?;
     let body = Limited::new(request.into_body(), QUESTION).collect().await?.to_bytes();
     let review: AdmissionReview<DynamicObject> = serde_json::from_slice(&body)?;
     let request: AdmissionRequest<DynamicObject> = review.try_into()?;

@@ -4,29 +4,29 @@ use std::path::Path;
 use std::time::Duration;
 
 use clusters::stderr_line;
-use diagnosis::Role;
-use fleet::bundle::{Bundle, BundleError, Missing, is_archive};
+use diagnosis::SnapshotRole;
+use fleet::bundle::{Bundle, BundleError, MissingBundlePart, is_archive};
 
-use super::progress::Progress;
-use super::target::{self, Whole, unusable};
-use crate::cli::Collect;
+use crate::cli::{CollectArgs, format_names};
+use crate::command_progress::CommandProgress;
 use crate::error::CommandError;
-use crate::exit::Exit;
+use crate::exit::CommandExitCode;
+use crate::fleet_source::{ReadableFleet, RequiredState};
 use crate::output::data;
 
-/// How long a fleet may take for its answers. A large hub's lists take seconds.
+/// Time limit for the answers of a fleet. A large hub's lists take seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub(super) async fn collect(args: &Collect) -> Result<Exit, CommandError> {
+pub(super) async fn collect(args: &CollectArgs) -> Result<CommandExitCode, CommandError> {
     if let Some(path) = &args.bundle {
-        // Before the fleet is read for nothing.
+        // A wrong path is reported before the fleet is read.
         check_output(path)?;
     }
-    let reached = target::reach(&args.target, Whole::NotRequired).await?;
-    let progress = Progress::stderr();
+    let reached = ReadableFleet::reach(&args.target, RequiredState::Any).await?;
+    let progress = CommandProgress::stderr();
     progress.wait_for("reading the fleet");
     if !reached.keeps_logs() {
-        // Without the hub nothing is left to collect; of a fleet that is up here the logs are.
+        // Without the hub only the logs of a fleet that is up on this machine can be collected.
         reached.hub.check().await?;
     }
     let source = reached.source();
@@ -38,11 +38,11 @@ pub(super) async fn collect(args: &Collect) -> Result<Exit, CommandError> {
     progress.finish();
     say(&bundle);
     data::print_text(&format!("{}\n", path.display()));
-    Ok(Exit::Fine)
+    Ok(CommandExitCode::Fine)
 }
 
-/// Sees that a bundle can be written there, and that the name doesn't look like something else than a directory or a `.tar.gz`
-/// file.
+/// Checks that a bundle can be written to the path, and that the name doesn't look like anything but a directory or a
+/// `.tar.gz` file.
 fn check_output(path: &Path) -> Result<(), CommandError> {
     if path.symlink_metadata().is_ok() {
         return Err(BundleError::Exists(path.to_owned()).into());
@@ -50,29 +50,26 @@ fn check_output(path: &Path) -> Result<(), CommandError> {
     let shown = path.display();
     let name = path.as_os_str().to_string_lossy().to_lowercase();
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-    if FORMATS.contains(&name.as_str()) {
+    if format_names().contains(&name) {
         let hint = format!(
             "--bundle takes a directory, or a file that ends with .tar.gz; for a directory: --bundle ./{shown}"
         );
-        return Err(unusable(&format!("`{shown}` is a format, and a bundle has only one"), Some(&hint)));
+        return Err(CommandError::usage(format!("`{shown}` is a format, and a bundle has only one"), Some(&hint)));
     }
     if OTHER_ENDINGS.contains(&ending.as_str()) && !is_archive(path) {
         let hint = "a bundle is a directory, or a file that ends with .tar.gz or .tgz";
-        return Err(unusable(
-            &format!("a bundle can't be written as `{shown}`: .{ending} isn't supported"),
+        return Err(CommandError::usage(
+            format!("a bundle can't be written as `{shown}`: .{ending} isn't supported"),
             Some(hint),
         ));
     }
     Ok(())
 }
 
-/// What other commands' `-o` takes.
-const FORMATS: [&str; 5] = ["text", "json", "yaml", "yml", "markdown"];
-
-/// Endings of files that a bundle isn't.
+/// File extensions that a bundle can't have.
 const OTHER_ENDINGS: [&str; 10] = ["zip", "tar", "gz", "bz2", "xz", "zst", "7z", "json", "yaml", "yml"];
 
-/// What is in it, and what isn't.
+/// Prints the content of a bundle, and what is missing in it.
 fn say(bundle: &Bundle) {
     let objects: usize = bundle.snapshot.clusters.iter().map(|cluster| cluster.objects.len()).sum();
     let events: usize = bundle.events.values().map(Vec::len).sum();
@@ -80,15 +77,17 @@ fn say(bundle: &Bundle) {
     stderr_line!("{objects} objects and {events} events of {clusters} clusters, {} logs", bundle.logs.len());
     for cluster in &bundle.snapshot.clusters {
         if let Some(why) = &cluster.unreachable {
-            let loss = if cluster.role == Role::Hub { ", and nothing can be diagnosed without it" } else { "" };
+            let loss = if cluster.role == SnapshotRole::Hub { ", and nothing can be diagnosed without it" } else { "" };
             stderr_line!("warning: {} couldn't be read{loss}: {why}", cluster.name);
         }
     }
-    let mut told: Vec<(&Missing, Vec<&str>)> = Vec::new();
+    let mut told: Vec<(&MissingBundlePart, Vec<&str>)> = Vec::new();
     for missing in &bundle.missing {
-        // Who may not list one kind may not list others: one line for all, with the first one's reason.
-        let alike =
-            |(first, _): &&mut (&Missing, _)| first.cluster == missing.cluster && first.needed == missing.needed;
+        // Credentials that may not list one kind often may not list others either: print one line for all, with the
+        // reason of the first.
+        let alike = |(first, _): &&mut (&MissingBundlePart, _)| {
+            first.cluster == missing.cluster && first.needed == missing.needed
+        };
         match told.iter_mut().find(alike) {
             Some((_, whats)) => whats.push(&missing.what),
             None => told.push((missing, vec![&missing.what])),
@@ -109,6 +108,8 @@ mod tests {
     fn names_that_look_like_something_else_are_refused() {
         for (path, expected) in [
             ("json", Some("`json` is a format, and a bundle has only one")),
+            ("measured", Some("`measured` is a format, and a bundle has only one")),
+            ("yml", Some("`yml` is a format, and a bundle has only one")),
             ("YAML", Some("`YAML` is a format, and a bundle has only one")),
             ("x.zip", Some("a bundle can't be written as `x.zip`: .zip isn't supported")),
             ("/nowhere/x.tar", Some("a bundle can't be written as `/nowhere/x.tar`: .tar isn't supported")),

@@ -1,70 +1,81 @@
 //! `fleetdrill explain`.
 
-use diagnosis::{Entry, Guide, Remedy, Severity};
+use diagnosis::{CatalogueEntry, GuideSection, Remedy, Severity};
+use report::finding::code_explanation;
+use report::text::style::OutputLayout;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::cli::{Explain, Format};
+use crate::cli::{ExplainArgs, OutputFormat};
 use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::output::style::Look;
-use crate::output::{data, explained};
+use crate::exit::CommandExitCode;
+use crate::output::data;
 
-/// How many codes are named when one is unknown.
+/// Maximum number of similar codes in the hint about an unknown code.
 const NEAREST: usize = 3;
 
-/// A code, as `explain CODE -o json` shows it. The texts have the names of an example.
+/// Failure code in the output of `explain CODE -o json`. The texts have the names of an example.
 #[derive(Debug, Serialize)]
-struct Explained<'a> {
+struct ExplainedCode<'a> {
     /// The code.
     code: &'a str,
     /// The failure in a few words.
     title: &'a str,
-    /// Whether it is a failure or a notice.
+    /// Severity: failure or notice.
     severity: Severity,
-    /// One sentence.
+    /// Cause in one sentence.
     cause: String,
-    /// What is or may be lost.
+    /// Data that is or may be lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     data_loss: Option<String>,
-    /// What to look for, in order.
+    /// Evidence to look for, in order.
     evidence: &'a [String],
-    /// Ordered, the first being the one to try first.
+    /// Remedies, in the order to try them.
     remedies: Vec<Remedy>,
-    /// The guide that describes it.
+    /// Guide that describes the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    guide: Option<&'a Guide>,
-    /// The names in the texts.
+    guide: Option<&'a GuideSection>,
+    /// Names in the texts.
     example: &'a Map<String, Value>,
 }
 
-/// A code, as `explain -o json` lists it.
+/// Failure code in the output of `explain -o json`.
 #[derive(Debug, Serialize)]
-struct Listed<'a> {
+struct ListedCode<'a> {
     /// The code.
     code: &'a str,
     /// The failure in a few words.
     title: &'a str,
-    /// Whether it is a failure or a notice.
+    /// Severity: failure or notice.
     severity: Severity,
-    /// The guide that describes it.
+    /// Guide that describes the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    guide: Option<&'a Guide>,
+    guide: Option<&'a GuideSection>,
 }
 
-pub(super) fn explain(args: &Explain) -> Result<Exit, CommandError> {
+impl<'a> ListedCode<'a> {
+    /// Returns the line of a catalogue's entry.
+    fn of(entry: &'a CatalogueEntry) -> Self {
+        let (code, title) = (&entry.code.0, &entry.title);
+        Self { code, title, severity: entry.severity, guide: entry.guide.as_ref() }
+    }
+}
+
+pub(super) fn explain(args: &ExplainArgs) -> Result<CommandExitCode, CommandError> {
     let Some(code) = &args.code else {
         list(args.output);
-        return Ok(Exit::Fine);
+        return Ok(CommandExitCode::Fine);
     };
     let entry = diagnosis::entry(code).ok_or_else(|| unknown(code))?;
-    // Every entry's example is tested.
+    // Tests render every entry's example.
     let texts = entry.example().map_err(|e| CommandError::Environment { message: e.to_string(), hint: None })?;
     match args.output {
-        Format::Text => data::print_text(&explained::render(entry, &texts, Look::from_locale().width)),
+        OutputFormat::Text => {
+            data::print_text(&code_explanation::render(entry, &texts, OutputLayout::from_locale().width));
+        }
         format => data::print(
             format,
-            &Explained {
+            &ExplainedCode {
                 code: &entry.code.0,
                 title: &entry.title,
                 severity: entry.severity,
@@ -77,19 +88,13 @@ pub(super) fn explain(args: &Explain) -> Result<Exit, CommandError> {
             },
         ),
     }
-    Ok(Exit::Fine)
+    Ok(CommandExitCode::Fine)
 }
 
-fn list(format: Format) {
-    let listed = |entry: &'static Entry| Listed {
-        code: &entry.code.0,
-        title: &entry.title,
-        severity: entry.severity,
-        guide: entry.guide.as_ref(),
-    };
+fn list(format: OutputFormat) {
     match format {
-        Format::Text => data::print_text(&explained::list(diagnosis::catalogue())),
-        format => data::print(format, &diagnosis::catalogue().iter().map(listed).collect::<Vec<_>>()),
+        OutputFormat::Text => data::print_text(&code_explanation::list(diagnosis::catalogue())),
+        format => data::print(format, &diagnosis::catalogue().iter().map(ListedCode::of).collect::<Vec<_>>()),
     }
 }
 
@@ -103,18 +108,22 @@ pub(super) fn unknown(code: &str) -> CommandError {
     CommandError::Usage { message: format!("there is no failure code `{code}`"), hint: Some(hint) }
 }
 
-/// The codes that are written alike, or whose titles have the word that was given instead of a code.
-fn nearest(code: &str) -> Vec<&'static Entry> {
+/// Returns similar codes, or codes whose titles contain the word that was given instead of a code.
+fn nearest(code: &str) -> Vec<&'static CatalogueEntry> {
     let asked = code.to_ascii_uppercase();
     let word = code.to_lowercase();
-    let distance = |entry: &Entry| strsim::damerau_levenshtein(&entry.code.0, &asked);
-    let mut near: Vec<_> = diagnosis::catalogue().iter().filter(|entry| distance(entry) <= 3).collect();
-    near.sort_by_key(|entry| distance(entry));
+    let mut near: Vec<_> = diagnosis::catalogue().iter().filter(|entry| distance(entry, &asked) <= 3).collect();
+    near.sort_by_key(|entry| distance(entry, &asked));
     if near.is_empty() && word.len() > 2 {
         near.extend(diagnosis::catalogue().iter().filter(|entry| entry.title.to_lowercase().contains(&word)));
     }
     near.truncate(NEAREST);
     near
+}
+
+/// Number of edits between an entry's code and what was typed.
+fn distance(entry: &CatalogueEntry, typed: &str) -> usize {
+    strsim::damerau_levenshtein(&entry.code.0, typed)
 }
 
 #[cfg(test)]

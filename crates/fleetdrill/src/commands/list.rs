@@ -1,54 +1,54 @@
 //! `fleetdrill list`.
 
+use report::stdout_line;
 use serde::Serialize;
 
-use crate::cli::{Format, List};
+use crate::cli::{ListArgs, OutputFormat};
 use crate::error::CommandError;
-use crate::exit::Exit;
+use crate::exit::CommandExitCode;
 use crate::guides::tags::statements;
 use crate::output::data;
-use crate::output::stdout::stdout_line;
-use crate::suite;
+use crate::suite::{self, Suite};
 
-/// A scenario, as `list -o json` shows it.
+/// Scenario in the output of `list -o json`.
 #[derive(Debug, Serialize)]
-struct Listed {
-    /// The feature's name.
+struct ListedScenario {
+    /// Name of the feature.
     feature: String,
-    /// Its file.
+    /// File of the feature.
     file: String,
-    /// The scenario's line in it.
+    /// Line of the scenario.
     line: usize,
-    /// The scenario's name.
+    /// Name of the scenario.
     scenario: String,
-    /// The failure codes that it provokes.
+    /// Failure codes that the scenario provokes.
     codes: Vec<String>,
-    /// The cases and statements of guides that it shows, or shows to be otherwise.
+    /// Cases and statements of guides that the scenario shows, or shows to differ.
     guides: Vec<String>,
     /// All tags.
     tags: Vec<String>,
-    /// What it needs beside a fleet.
+    /// Needs besides a fleet.
     needs: Vec<String>,
 }
 
-pub(super) fn list(args: &List) -> Result<Exit, CommandError> {
+pub(super) fn list(args: &ListArgs) -> Result<CommandExitCode, CommandError> {
     if args.steps {
         match args.output {
-            Format::Text => data::print_text(include_str!("../../../../docs/steps.md")),
+            OutputFormat::Text => data::print_text(include_str!("../../../../docs/steps.md")),
             format => data::print(format, &steps::vocabulary::shapes()),
         }
-        return Ok(Exit::Fine);
+        return Ok(CommandExitCode::Fine);
     }
-    let suite = args.scenarios.load(None)?;
-    let listed: Vec<Listed> = suite.scenarios().map(|(f, s)| listed(f, s)).collect();
+    let suite = Suite::load(&args.scenarios.selection(None))?;
+    let listed: Vec<ListedScenario> = suite.scenarios().map(|(f, s)| listed(f, s)).collect();
     match args.output {
-        Format::Text => text(&listed),
+        OutputFormat::Text => text(&listed),
         format => data::print(format, &listed),
     }
-    Ok(Exit::Fine)
+    Ok(CommandExitCode::Fine)
 }
 
-fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Listed {
+fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> ListedScenario {
     let tags = suite::tags(feature, scenario);
     let needs = [
         ("disruptive", "a member of its own"),
@@ -58,19 +58,19 @@ fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Listed {
     ];
     let needs = needs.iter().filter(|(tag, _)| tags.iter().any(|t| t == tag)).map(|(_, need)| (*need).to_owned());
     let versions = suite::needed(feature, scenario).ok().filter(|needed| !needed.is_all());
-    Listed {
+    ListedScenario {
         feature: feature.name.clone(),
         file: suite::file(feature),
         line: scenario.position.line,
         scenario: scenario.name.clone(),
-        codes: tags.iter().filter(|tag| suite::is_code(tag)).cloned().collect(),
+        codes: tags.iter().filter(|tag| diagnosis::is_meant_as_code(tag)).cloned().collect(),
         guides: tags.iter().filter_map(|tag| statements(tag)).map(ToOwned::to_owned).collect(),
         needs: needs.chain(versions.map(|needed| needed.to_string())).collect(),
         tags,
     }
 }
 
-fn text(listed: &[Listed]) {
+fn text(listed: &[ListedScenario]) {
     let mut feature = "";
     for one in listed {
         if feature != one.feature {
@@ -80,8 +80,8 @@ fn text(listed: &[Listed]) {
         }
         let codes = if one.codes.is_empty() { "healthy".to_owned() } else { one.codes.join(", ") };
         stdout_line!("  {codes:<10}  {}", one.scenario);
-        let plain = |t: &&String| !one.codes.contains(t) && statements(t).is_none();
-        let tags: Vec<String> = one.tags.iter().filter(plain).map(|t| format!("@{t}")).collect();
+        let others = one.tags.iter().filter(|tag| !one.codes.contains(tag) && statements(tag).is_none());
+        let tags: Vec<String> = others.map(|tag| format!("@{tag}")).collect();
         let needs = if one.needs.is_empty() { String::new() } else { format!("; needs {}", one.needs.join(" and ")) };
         stdout_line!("  {:<10}  {}{needs}", "", tags.join(" "));
         if !one.guides.is_empty() {

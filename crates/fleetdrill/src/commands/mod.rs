@@ -1,18 +1,13 @@
-//! What each command does, one file per command.
+//! Commands, one file per command.
 
 mod collect;
 mod diagnose;
 mod down;
 mod explain;
-mod ground;
 mod guides;
-mod identity;
 mod list;
-mod members;
-mod progress;
 mod run;
 mod status;
-mod target;
 mod toolchain;
 mod train;
 mod up;
@@ -20,37 +15,34 @@ mod upgrade;
 
 use std::io::Write as _;
 
-use clusters::error::last_lines;
-use clusters::state_dir;
 use clusters::stderr_line;
-use fleet::Fleet;
+use report::text::stdout::{self, StderrStream};
+use report::text::style::use_ascii_only;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, CliCommand};
 use crate::error::CommandError;
-use crate::exit::Exit;
+use crate::exit::CommandExitCode;
 use crate::output::print_error;
-use crate::output::stdout::{self, StderrStream};
-use crate::output::style::use_ascii_only;
 
-/// Does what was asked and says how it ended. Errors are printed.
-pub async fn execute(cli: Cli) -> Exit {
+/// Runs the command and returns its exit code. Prints errors.
+pub async fn execute(cli: Cli) -> CommandExitCode {
     if cli.ascii {
         use_ascii_only();
     }
     let result = match cli.command {
-        Command::Run(args) => run::run(args).await,
-        Command::List(args) => list::list(&args),
-        Command::Upgrade(args) => upgrade::upgrade(args).await,
-        Command::Up(args) => up::up(args).await,
-        Command::Status(args) => interruptible(status::status(&args)).await,
-        Command::Down(args) => interruptible(down::down(&args)).await,
-        Command::Diagnose(args) => interruptible(diagnose::diagnose(&args)).await,
-        Command::Explain(args) => explain::explain(&args),
-        Command::Guides(args) => guides::guides(&args),
-        Command::Collect(args) => interruptible(collect::collect(&args)).await,
-        Command::Train(args) => train::train(args).await,
-        Command::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
+        CliCommand::Run(args) => run::run(args).await,
+        CliCommand::List(args) => list::list(&args),
+        CliCommand::Upgrade(args) => upgrade::upgrade(args).await,
+        CliCommand::Up(args) => up::up(args).await,
+        CliCommand::Status(args) => interruptible(status::status(&args)).await,
+        CliCommand::Down(args) => interruptible(down::down(&args)).await,
+        CliCommand::Diagnose(args) => interruptible(diagnose::diagnose(&args)).await,
+        CliCommand::Explain(args) => explain::explain(&args),
+        CliCommand::Guides(args) => guides::guides(&args),
+        CliCommand::Collect(args) => interruptible(collect::collect(&args)).await,
+        CliCommand::Train(args) => train::train(args).await,
+        CliCommand::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
     };
     let exit = match result {
         Ok(exit) => exit,
@@ -62,37 +54,38 @@ pub async fn execute(cli: Cli) -> Exit {
     after_stdout(exit)
 }
 
-/// How a command ended, with what became of its output on stdout: what couldn't be written isn't fine.
-fn after_stdout(exit: Exit) -> Exit {
+/// Returns the exit code of a command, taking its output into account: a command whose output couldn't be written
+/// doesn't succeed.
+fn after_stdout(exit: CommandExitCode) -> CommandExitCode {
     let Some(error) = stdout::failure() else { return exit };
     let error = CommandError::Stdout(error);
     print_error(&error, None);
-    if matches!(exit, Exit::Fine | Exit::Found) { error.exit() } else { exit }
+    if matches!(exit, CommandExitCode::Fine | CommandExitCode::Found) { error.exit() } else { exit }
 }
 
-/// Prints what clap has to say: a help text or the version to stdout, an error to stderr.
+/// Prints clap's message: a help text or the version to stdout, an error to stderr.
 #[must_use]
-pub fn print_usage(error: &clap::Error) -> Exit {
+pub fn print_usage(error: &clap::Error) -> CommandExitCode {
     let text = error.render().ansi().to_string();
     if error.use_stderr() {
         let _ = StderrStream.write_all(text.as_bytes());
-        return Exit::Usage;
+        return CommandExitCode::Usage;
     }
     stdout::print_text(&text);
-    after_stdout(Exit::Fine)
+    after_stdout(CommandExitCode::Fine)
 }
 
-/// A Ctrl-C or a request to terminate. It is listened for from its making on, so that none gets lost between two steps of
-/// a command.
+/// Ctrl-C and requests to terminate. Signals are caught from `listen` on, so that none is lost between two steps of a
+/// command.
 pub(crate) struct Interrupts(Option<(Signal, Signal)>);
 
 impl Interrupts {
-    /// Begins to listen.
+    /// Starts to catch signals.
     pub(crate) fn listen() -> Self {
         Self(signal(SignalKind::interrupt()).ok().zip(signal(SignalKind::terminate()).ok()))
     }
 
-    /// Fires at the next one; never where the system doesn't let us listen.
+    /// Waits for the next signal; forever if signals can't be caught.
     pub(crate) async fn next(&mut self) {
         let Some((interrupt, terminate)) = &mut self.0 else { return std::future::pending().await };
         tokio::select! {
@@ -102,42 +95,21 @@ impl Interrupts {
     }
 }
 
-/// A command that ends at an interrupt; what it had begun cleans up as it is dropped.
-async fn interruptible(command: impl Future<Output = Result<Exit, CommandError>>) -> Result<Exit, CommandError> {
+/// Runs a command that ends at an interrupt; what the command has started is cleaned up when its future is dropped.
+async fn interruptible(
+    command: impl Future<Output = Result<CommandExitCode, CommandError>>,
+) -> Result<CommandExitCode, CommandError> {
     let mut interrupts = Interrupts::listen();
     tokio::select! {
         result = command => result,
         () = interrupts.next() => {
             stderr_line!("interrupted");
-            Ok(Exit::Interrupted)
+            Ok(CommandExitCode::Interrupted)
         }
     }
 }
 
-/// A fleet that is up and whole.
-async fn open_fleet(name: &str) -> Result<Fleet, CommandError> {
-    let dir = state_dir::fleet(name)?;
-    if state_dir::is_alive(&dir) && !dir.join("fleet.json").exists() {
-        return Err(CommandError::Usage {
-            message: format!("fleet `{name}` is just starting"),
-            hint: Some(format!("wait until `fleetdrill status {name}` shows its version")),
-        });
-    }
-    let fleet = Fleet::open(name).await?;
-    let processes = fleet.keeper().processes().await?;
-    if let Some((process, how)) = processes.iter().find_map(|p| Some((&p.name, p.exit.as_ref()?))) {
-        return Err(CommandError::Environment {
-            message: format!(
-                "fleet `{name}` is broken: {process} ended ({how}){}",
-                last_lines(&fleet.keeper().log_tail(process))
-            ),
-            hint: Some(format!("end it and start a new one: fleetdrill down {name} && fleetdrill up {name}")),
-        });
-    }
-    Ok(fleet)
-}
-
-/// What runs on a fleet, in a few words.
+/// Returns the versions on a fleet in a few words.
 fn versions(kubefleet: &str, argocd: Option<&str>) -> String {
     let argocd = argocd.map(|version| format!(", Argo CD {version}")).unwrap_or_default();
     format!("KubeFleet {kubefleet}{argocd}")

@@ -1,130 +1,107 @@
 //! `fleetdrill run`.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
-use clusters::keeper::protocol::Exit as ProcessExit;
-use clusters::provider::Ability;
-use clusters::stderr_line;
-use clusters::toolchain::BuildEvent;
+use clusters::supervisor::protocol::ProcessExit;
+use clusters::{state_dir, stderr_line};
 use fleet::Fleet;
 use fleet::capability::Capabilities;
 use jiff::Timestamp;
-use steps::record::{Outcome, RunRecord, ScenarioRecord};
+use record::{Outcome, RunRecord};
+use report::run::{
+    DetailLevel, ReportFile, ReportFormat, Reporters, RunEvent, RunProgressDisplay, STDOUT, TerminalReporter,
+};
+use report::text::style::OutputLayout;
+use toolchain::BuildEvent;
 use tracing_subscriber::EnvFilter;
 
 use super::Interrupts;
-use super::ground::{Begun, Ground};
-use crate::abilities;
-use crate::cli::{Keep, MOST_MEMBERS, Run};
-use crate::components;
+use crate::cli::{KeepPolicy, RunArgs};
+use crate::component_version::ComponentVersion;
+use crate::components::FleetToolchain;
 use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::output::log::WarningLines;
-use crate::output::style::Look;
-use crate::reporter::{Detail, Event, Format, Progress, ReportFile, Reporters, STDOUT, Terminal};
-use crate::run::{Ended, Engine, Jobs, RunReporters, key, not_run, order, sort};
-use crate::suite::{self, Suite};
+use crate::exit::CommandExitCode;
+use crate::fleet_source::{
+    AcquiredFleet, FleetBuilder, FleetNeeds, FleetProfile as _, FleetProgress, FleetRequest, FleetUser, PreparedFleet,
+    ResolvedFleet, resolve,
+};
+use crate::output::log::LogLineFormatter;
+use crate::run::{
+    ConcurrencyLimits, RunEnd, ScenarioRunner, check_members, left_out, new_id, not_started, order, out_of_reach, sort,
+};
+use crate::suite::Suite;
 
-/// Warnings of ours. kube's own errors about connections that end are what a fault looks like from here.
+/// Default log filter. kube's own errors about closed connections are left out, because faults cause them.
 const DEFAULT_LOGS: &str = "warn,kube_client=off,kube_runtime=off";
 
-/// Reporters that callbacks of other threads may speak to while the fleet starts.
-type Shared = Arc<Mutex<RunReporters>>;
+/// Reporters that callbacks on other threads may use while the fleet starts.
+type SharedReporters = Arc<Mutex<Reporters>>;
 
-pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
+pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> {
     let started_at = Timestamp::now();
     let started = Instant::now();
     let mut interrupts = Interrupts::listen();
-    // Everything that can be wrong with the input is found before anything is built or started.
+    // All problems of the input are found before anything is built or started.
     check_reports(&args)?;
-    let mut suite = args.scenarios.load(args.shard)?;
+    let mut suite = Suite::load(&args.scenarios.selection(args.shard))?;
+    let components = FleetToolchain::open()?;
     if let Some(version) = &args.argocd {
-        components::check_argocd_version(version)?;
+        components.argocd(Some(version))?;
     }
     let id = new_id();
-    let mut ground = tokio::select! {
-        found = Ground::find(&args, &suite, &id) => found?,
-        () = interrupts.next() => return Ok(Exit::Interrupted),
+    let fleet = tokio::select! {
+        resolved = resolve(request(&args, &suite, &id), &components) => resolved?,
+        () = interrupts.next() => return Ok(CommandExitCode::Interrupted),
     };
-    if ground.is_new() {
-        enough_members(&suite, args.member_count())?;
+    if let ResolvedFleet::New(new) = &fleet {
+        check_members(&suite, new.members())?;
     }
-    let version = ground.version().to_owned();
     let order = order(&suite);
-    let mut record = RunRecord {
-        id: id.clone(),
-        fleetdrill: env!("CARGO_PKG_VERSION").into(),
-        versions: vec![("kubefleet".to_owned(), version.clone())],
-        capabilities: Capabilities::default(),
-        provider: ground.provider().into(),
-        started_at,
-        seconds: 0.0,
-        fleet_seconds: 0.0,
-        scenarios: Vec::new(),
-    };
-    let shared: Shared = Arc::new(Mutex::new(reporters(&args)?));
+    let kubefleet = fleet.profile().kubefleet().clone();
+    let mut record = new_record(&id, &fleet, started_at);
+    let shared: SharedReporters = Arc::new(Mutex::new(reporters(&args)?));
+    let builder = FleetBuilder { components, progress: Arc::new(PhaseReporter(Arc::downgrade(&shared))) };
     let prepared = tokio::select! {
-        prepared = prepare(&args, &mut ground, &mut suite, &mut record, &shared) => prepared,
+        prepared = prepare(&args, fleet, &mut suite, &mut record, &builder, &shared) => prepared,
         () = interrupts.next() => {
-            // Takes the progress line away without a summary.
-            drop((shared, ground));
+            // Dropping the reporters removes the progress line without a summary.
+            drop(shared);
             stderr_line!("interrupted before the first scenario: ending what was started");
-            clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
-            return Ok(Exit::Interrupted);
+            state_dir::wait_until_gone(&fleet_name(&id)).await;
+            return Ok(CommandExitCode::Interrupted);
         }
     };
-    // Not to be interrupted from here on: what is labelled on a fleet that exists already is taken back at its end.
-    let begun = match prepared {
-        Ok(true) => ground.begin(&id).await.map(Some),
-        // What there is of it ends when it is let go.
-        Ok(false) => {
-            drop(ground);
-            Ok(None)
-        }
-        Err(error) => {
-            drop(ground);
-            Err(error)
-        }
+    // Not interruptible: labels that this sets on an existing fleet are removed only when the fleet ends.
+    let acquired = match prepared {
+        Ok(Some(prepared)) => prepared.take().await.map(Some),
+        Ok(None) => Ok(None),
+        Err(error) => Err(error),
     };
-    let Begun { fleet, versions, fleet_seconds } = match begun {
-        Ok(Some(begun)) => begun,
-        Ok(None) => {
-            clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
+    let AcquiredFleet { fleet, versions, start_seconds } = match acquired {
+        Ok(Some(acquired)) => acquired,
+        not_acquired => {
+            state_dir::wait_until_gone(&fleet_name(&id)).await;
             record.seconds = started.elapsed().as_secs_f64();
-            if args.shard.is_some() {
-                // The other shards may have something to run: one job of many doesn't fail for that.
-                return Ok(finish(own(shared)?, &record, Exit::Fine));
-            }
-            finish(own(shared)?, &record, Exit::Usage);
-            return Err(nothing_was_run(&version));
-        }
-        Err(error) => {
-            clusters::state_dir::wait_until_gone(&format!("run-{id}")).await;
-            record.scenarios.extend(not_begun(&suite, &error));
-            record.seconds = started.elapsed().as_secs_f64();
-            finish(own(shared)?, &record, Exit::Environment);
-            return Err(error);
+            let reporters = own(shared)?;
+            return match not_acquired {
+                Err(error) => Err(end_without_fleet(&suite, record, reporters, error)),
+                Ok(_) => end_without_scenarios(&args, &record, reporters, &kubefleet.version),
+            };
         }
     };
+    if fleet.is_borrowed() {
+        stderr_line!("run {id}: should it be killed, remove what it has made with these contexts and");
+        stderr_line!("  fleetdrill down --run {id}");
+    }
 
     let mut reporters = own(shared)?;
-    reporters.event(&Event::RunStarted { scenarios: suite.scenarios().count() })?;
-    let engine = Engine {
-        fleet: fleet.clone(),
-        run: id.clone(),
-        bundles: args.bundles.clone(),
-        jobs: jobs(fleet.provider(), args.jobs),
-        real_time: args.real_time,
-        keep_failed: args.keep != Keep::Never,
-        fleet_stays: args.fleet.is_some() || args.keep == Keep::Always || fleet.is_borrowed(),
-        upgrade: None,
-    };
-    let ended = engine.run(&suite, reporters, interrupts.next()).await;
+    reporters.event(&RunEvent::RunStarted { scenarios: suite.scenarios().count() })?;
+    let ended = engine(&args, &fleet, &id).run(&suite, reporters, interrupts.next()).await;
     let end = end_fleet(&args, &fleet, &id, &ended).await;
-    record.versions = versions;
-    record.fleet_seconds = fleet_seconds;
+    record.versions = ComponentVersion::pairs(&versions);
+    record.fleet_seconds = start_seconds;
     record.seconds = started.elapsed().as_secs_f64();
     record.scenarios.extend(ended.scenarios);
     sort(&mut record.scenarios, &order);
@@ -134,68 +111,84 @@ pub(super) async fn run(args: Run) -> Result<Exit, CommandError> {
     }
     if let Some(broken) = ended.broken {
         let error = fleet::FleetError::Broken { exit: broken };
-        crate::output::print_error(&error, error.hint().as_deref());
+        crate::output::print_error(&error, crate::hints::for_fleet(&error).as_deref());
     }
     end?;
     Ok(exit)
 }
 
-/// The scenarios of a run whose fleet didn't start. A CI system that reads the reports must not take their absence for success.
-fn not_begun(suite: &Suite, error: &CommandError) -> Vec<ScenarioRecord> {
-    let reason = format!("the fleet didn't start: {error}");
-    let interrupted =
-        |(feature, scenario)| ScenarioRecord { outcome: Outcome::Interrupted, ..not_run(feature, scenario, &reason) };
-    suite.scenarios().map(interrupted).collect()
-}
-
-/// Shows what is being done, for as long as the reporters are there.
-fn phase(shared: &Shared) -> impl Fn(&str) + Clone + Send + Sync + 'static {
-    let shared = Arc::downgrade(shared);
-    move |text: &str| {
-        if let Some(shared) = shared.upgrade() {
-            // A progress line that can't be shown stops nothing.
-            let _ = shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::Phase { text });
-        }
+/// Record of a run that hasn't started any scenario.
+fn new_record(id: &str, fleet: &ResolvedFleet, started_at: Timestamp) -> RunRecord {
+    RunRecord {
+        id: id.to_owned(),
+        fleetdrill: env!("CARGO_PKG_VERSION").into(),
+        versions: ComponentVersion::pairs(std::slice::from_ref(fleet.profile().kubefleet())),
+        capabilities: Capabilities::default(),
+        provider: fleet.profile().provider().into(),
+        started_at,
+        seconds: 0.0,
+        fleet_seconds: 0.0,
+        scenarios: Vec::new(),
     }
 }
 
-/// Shows a build's progress as phases.
-fn building(phase: impl Fn(&str) + Send + Sync) -> impl Fn(BuildEvent) + Send + Sync {
-    move |event: BuildEvent| match event {
-        // Not only for a moment: it explains the build that follows.
-        BuildEvent::Rebuilding { .. } => tracing::warn!("{event}"),
-        event => phase(&event.to_string()),
+fn engine(args: &RunArgs, fleet: &Fleet, id: &str) -> ScenarioRunner {
+    ScenarioRunner {
+        fleet: fleet.clone(),
+        run: id.to_owned(),
+        bundles: args.bundles.clone(),
+        jobs: jobs(fleet.provider(), args.jobs),
+        real_time: args.real_time,
+        keep_failed: args.keep != KeepPolicy::Never,
+        fleet_stays: args.fleet.is_some() || args.keep == KeepPolicy::Always || fleet.is_borrowed(),
+        upgrade: None,
     }
 }
 
-/// Takes out of a suite what isn't for a version, for real time, or for a fleet that isn't upgraded, and says why.
-pub(super) fn left_out(
-    suite: &mut Suite,
+/// Writes the reports of a run that has no fleet because of an error. Returns the error.
+fn end_without_fleet(suite: &Suite, mut record: RunRecord, reporters: Reporters, error: CommandError) -> CommandError {
+    record.scenarios.extend(not_started(suite, &error));
+    finish(reporters, &record, CommandExitCode::Environment);
+    error
+}
+
+/// Writes the reports of a run whose fleet can run none of the scenarios. This is an error, except in a shard: the other
+/// shards may have scenarios to run, and a job of one shard doesn't fail because of an empty shard.
+fn end_without_scenarios(
+    args: &RunArgs,
+    record: &RunRecord,
+    reporters: Reporters,
     version: &str,
-    can: &Capabilities,
-    real_time: bool,
-    upgraded: bool,
-) -> Vec<ScenarioRecord> {
-    let off = suite.part_off(can);
-    let record = |(feature, scenario)| {
-        let needed = suite::needed(feature, scenario).unwrap_or_default();
-        not_run(feature, scenario, &format!("needs {needed}; this fleet runs {version}"))
-    };
-    let mut records: Vec<ScenarioRecord> = off.scenarios().map(record).collect();
-    if !upgraded {
-        let off = suite.part_off_upgrades();
-        let why = "KubeFleet is upgraded in it: `fleetdrill upgrade` runs it (tag @upgrade)";
-        records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
+) -> Result<CommandExitCode, CommandError> {
+    if args.shard.is_some() {
+        return Ok(finish(reporters, record, CommandExitCode::Fine));
     }
-    if real_time {
-        let off = suite.part_off_fast_forward();
-        let why = "it takes too long in real time (tag @fast-forward)";
-        records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
-    }
-    records
+    finish(reporters, record, CommandExitCode::Usage);
+    Err(nothing_was_run(version))
 }
 
-/// A run that has shown nothing mustn't look like success.
+/// Returns the request for the fleet of a run.
+fn request<'a>(args: &'a RunArgs, suite: &Suite, id: &'a str) -> FleetRequest<'a> {
+    FleetRequest {
+        name: fleet_name(id),
+        run: id,
+        options: &args.source,
+        members: usize::from(args.member_count()),
+        needs: FleetNeeds::of_suite(suite, args.argocd.as_deref()),
+        user: FleetUser::Run {
+            up: args.fleet.as_deref(),
+            names_argocd: args.argocd.is_some(),
+            keeps: args.keep != KeepPolicy::Never,
+        },
+    }
+}
+
+/// Name of a fleet that is made for a run.
+fn fleet_name(id: &str) -> String {
+    format!("run-{id}")
+}
+
+/// Error about a run without any scenario, which must not look like success.
 fn nothing_was_run(version: &str) -> CommandError {
     let message = format!(
         "nothing was run: none of the scenarios is for this fleet, of KubeFleet {version}; the summary says why"
@@ -204,8 +197,8 @@ fn nothing_was_run(version: &str) -> CommandError {
     CommandError::Usage { message, hint: Some(hint.into()) }
 }
 
-/// Sees that stdout gets one report at most.
-fn check_reports(args: &Run) -> Result<(), CommandError> {
+/// Checks that stdout gets one report at most.
+fn check_reports(args: &RunArgs) -> Result<(), CommandError> {
     if reports_on_stdout(args) <= 1 {
         return Ok(());
     }
@@ -213,78 +206,39 @@ fn check_reports(args: &Run) -> Result<(), CommandError> {
     Err(CommandError::Usage { message, hint: Some("give one of them a file".into()) })
 }
 
-/// How many reports go to stdout.
-fn reports_on_stdout(args: &Run) -> usize {
+/// Returns the number of reports that go to stdout.
+fn reports_on_stdout(args: &RunArgs) -> usize {
     [&args.junit, &args.json].into_iter().flatten().filter(|path| *path == Path::new(STDOUT)).count()
 }
 
-/// Sees that a fleet which is made for the run has all members that scenarios speak of.
-fn enough_members(suite: &Suite, members: u8) -> Result<(), CommandError> {
-    let needed =
-        suite.scenarios().map(|(feature, scenario)| (abilities::members(feature, scenario), feature, scenario));
-    let Some((needed, feature, scenario)) = needed.max_by_key(|(needed, ..)| *needed) else { return Ok(()) };
-    if needed <= usize::from(members) {
-        return Ok(());
-    }
-    let (file, line) = key(feature, scenario);
-    let hint = if needed <= usize::from(MOST_MEMBERS) {
-        format!("give the fleet more: --members {needed}")
-    } else {
-        format!("a fleet has {MOST_MEMBERS} members at most")
-    };
-    Err(CommandError::Usage {
-        message: format!("{file}:{line} speaks of member-{needed}, and the fleet gets {members} members"),
-        hint: Some(hint),
-    })
-}
-
-/// Takes out of a suite what a provider, or so many members, won't do for, and says why.
-fn out_of_reach(
-    suite: &mut Suite,
-    provider: &str,
-    can: impl Fn(Ability) -> bool,
-    members: usize,
-) -> Vec<ScenarioRecord> {
-    let why = |feature: &gherkin::Feature, scenario: &gherkin::Scenario| {
-        if let Some(ability) = abilities::lacking(feature, scenario, &can) {
-            return Some(format!("provider {provider} can't {ability}"));
-        }
-        let needed = abilities::members(feature, scenario);
-        (needed > members).then(|| format!("needs {needed} members; this fleet has {members}"))
-    };
-    let off = suite.part(|feature, scenario| why(feature, scenario).is_none());
-    let record = |(feature, scenario)| not_run(feature, scenario, &why(feature, scenario).unwrap_or_default());
-    off.scenarios().map(record).collect()
-}
-
-/// Writes the reports. One that can't be written makes an otherwise good run end with another exit code.
-fn finish(reporters: RunReporters, record: &RunRecord, exit: Exit) -> Exit {
+/// Writes the reports. A report that can't be written changes the exit code of an otherwise successful run.
+fn finish(reporters: Reporters, record: &RunRecord, exit: CommandExitCode) -> CommandExitCode {
     let errors = reporters.finish(record);
     for error in &errors {
         crate::output::print_error(error, None);
     }
-    if exit == Exit::Fine && !errors.is_empty() { Exit::Usage } else { exit }
+    if exit == CommandExitCode::Fine && !errors.is_empty() { CommandExitCode::Usage } else { exit }
 }
 
-fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
-    let progress = Progress::auto();
+fn reporters(args: &RunArgs) -> Result<Reporters, CommandError> {
+    let progress = RunProgressDisplay::auto();
     let logs = progress.log_writer();
-    // What can't be written is dropped: there is nowhere left to report it to.
+    // Log lines that can't be written are dropped: there is no stream left to report it to.
     let logs = tracing_subscriber::fmt().with_writer(move || logs.clone()).log_internal_errors(false);
-    // A second subscriber in the same process is refused; the first one serves.
+    // A second subscriber in the same process is refused; the first one is used.
     let _ = match EnvFilter::try_from_env("FLEETDRILL_LOG") {
         Ok(filter) => logs.with_env_filter(filter).try_init(),
-        Err(_) => logs.with_env_filter(EnvFilter::new(DEFAULT_LOGS)).event_format(WarningLines).try_init(),
+        Err(_) => logs.with_env_filter(EnvFilter::new(DEFAULT_LOGS)).event_format(LogLineFormatter).try_init(),
     };
-    let look = Look::from_locale();
-    let detail = if args.verbose { Detail::Full } else { Detail::Compact };
+    let look = OutputLayout::from_locale();
+    let detail = if args.verbose { DetailLevel::Full } else { DetailLevel::Compact };
     let terminal = if reports_on_stdout(args) == 0 {
-        Terminal::stdout(look, detail, progress)
+        TerminalReporter::stdout(look, detail, progress)
     } else {
-        Terminal::stderr(look, detail, progress)
+        TerminalReporter::stderr(look, detail, progress)
     };
     let mut reporters = Reporters::new(terminal);
-    for (format, path) in [(Format::Junit, &args.junit), (Format::Json, &args.json)] {
+    for (format, path) in [(ReportFormat::Junit, &args.junit), (ReportFormat::Json, &args.json)] {
         if let Some(path) = path {
             reporters.add_file(ReportFile::new(format, path))?;
         }
@@ -292,97 +246,109 @@ fn reporters(args: &Run) -> Result<RunReporters, CommandError> {
     Ok(reporters)
 }
 
-/// Gets everything that the scenarios need and that isn't there, in the end the fleet; says whether there is anything to run.
-/// What the fleet can't run goes from the suite to the record.
-async fn prepare(
-    args: &Run,
-    ground: &mut Ground,
-    suite: &mut Suite,
-    record: &mut RunRecord,
-    shared: &Shared,
-) -> Result<bool, CommandError> {
-    let phase = phase(shared);
-    let build = building(phase.clone());
-    record.capabilities = ground.capabilities(&build).await?;
-    record.scenarios = left_out(suite, ground.version(), &record.capabilities, args.real_time, false);
-    let members = ground.members(args).await;
-    record.scenarios.extend(out_of_reach(suite, ground.provider(), |ability| ground.can(ability), members));
-    for off in &record.scenarios {
-        shared.lock().unwrap_or_else(PoisonError::into_inner).event(&Event::ScenarioFinished(off))?;
+/// Progress of the fleet as phases of the reporters, for as long as these are shared.
+struct PhaseReporter(Weak<Mutex<Reporters>>);
+
+impl FleetProgress for PhaseReporter {
+    fn build(&self, event: BuildEvent) {
+        match event {
+            // This event stays visible as a warning, because it explains the build that follows.
+            BuildEvent::Rebuilding { .. } => tracing::warn!("{event}"),
+            event => self.phase(&event.to_string()),
+        }
     }
-    let any = suite.scenarios().next().is_some();
-    if any {
-        ground.prepare(args, &record.id, suite, &build, phase).await?;
+
+    fn phase(&self, text: &str) {
+        if let Some(shared) = self.0.upgrade() {
+            // A failure to show a progress line is ignored.
+            let _ = shared.lock().unwrap_or_else(PoisonError::into_inner).event(&RunEvent::Phase { text });
+        }
     }
-    Ok(any)
 }
 
-/// The reporters, when nothing shares them any more.
-fn own(shared: Shared) -> Result<RunReporters, CommandError> {
+/// Gets everything that the scenarios need and that isn't there, in the end the fleet; none where there is nothing to run.
+/// Scenarios that the fleet can't run go from the suite to the record.
+async fn prepare(
+    args: &RunArgs,
+    fleet: ResolvedFleet,
+    suite: &mut Suite,
+    record: &mut RunRecord,
+    builder: &FleetBuilder,
+    shared: &SharedReporters,
+) -> Result<Option<PreparedFleet>, CommandError> {
+    let fleet = fleet.probe(builder).await?;
+    record.capabilities = fleet.capabilities();
+    let version = &fleet.profile().kubefleet().version;
+    record.scenarios = left_out(suite, version, &record.capabilities, args.real_time, false);
+    record.scenarios.extend(out_of_reach(suite, fleet.profile()));
+    for off in &record.scenarios {
+        shared.lock().unwrap_or_else(PoisonError::into_inner).event(&RunEvent::ScenarioFinished(off))?;
+    }
+    if suite.scenarios().next().is_none() {
+        return Ok(None);
+    }
+    let needs = FleetNeeds::of_suite(suite, args.argocd.as_deref());
+    Ok(Some(fleet.prepare(&needs, builder).await?))
+}
+
+/// Returns the reporters when nothing else shares them.
+fn own(shared: SharedReporters) -> Result<Reporters, CommandError> {
     Arc::into_inner(shared)
         .and_then(|m| m.into_inner().ok())
         .ok_or_else(|| CommandError::Environment { message: "the progress line is still in use".into(), hint: None })
 }
 
-/// How many scenarios run at the same time, where it isn't said otherwise.
-fn jobs(provider: &str, asked: Option<u8>) -> Jobs {
+/// Returns the maximum numbers of scenarios that run at the same time.
+fn jobs(provider: &str, asked: Option<u8>) -> ConcurrencyLimits {
     const MOST: usize = 32;
     if provider != "kind" {
-        return Jobs::all(asked.map_or(MOST, usize::from));
+        return ConcurrencyLimits::all(asked.map_or(MOST, usize::from));
     }
-    // Controllers, kubelets and all share the processors. A node of a scenario's own takes its time; more of them only wait for
-    // each other.
+    // Controllers, kubelets and all other processes share the processors. Starting a scenario's own node takes a while;
+    // more nodes at the same time would only wait for each other.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let all = asked.map_or(processors.saturating_mul(8).min(MOST), usize::from);
-    Jobs { all, with_clusters: processors.saturating_mul(2).min(all) }
+    ConcurrencyLimits { all, with_clusters: processors.saturating_mul(2).min(all) }
 }
 
-/// Ends the fleet, or says how to get into it.
-async fn end_fleet(args: &Run, fleet: &Fleet, id: &str, ended: &Ended) -> Result<(), CommandError> {
+/// Ends the fleet, or prints how to use it if it is kept.
+async fn end_fleet(args: &RunArgs, fleet: &Fleet, id: &str, ended: &RunEnd) -> Result<(), CommandError> {
     let failed = ended.scenarios.iter().any(|s| s.outcome == Outcome::Failed);
-    let keeps_failed = args.keep != Keep::Never && failed;
+    let keeps_failed = args.keep != KeepPolicy::Never && failed;
     let mut swept = Ok(());
     if fleet.is_borrowed() || (args.fleet.is_some() && !keeps_failed && ended.broken.is_none()) {
         stderr_line!("removing what the run has made");
-        // Told once the rest has ended.
+        // This error is returned after the rest has ended.
         swept = fleet.sweep(id).await;
     }
-    let keep = args.fleet.is_none() && !ended.interrupted && (keeps_failed || args.keep == Keep::Always);
+    let keep = args.fleet.is_none() && !ended.interrupted && (keeps_failed || args.keep == KeepPolicy::Always);
     if keep {
         fleet.keep().await?;
         stderr_line!("the fleet stays up for a look:");
         stderr_line!("  kubectl --kubeconfig {} --context hub get crp", fleet.kubeconfig_file().display());
         stderr_line!("  fleetdrill diagnose --fleet {}", fleet.name());
         stderr_line!("  fleetdrill down {}", fleet.name());
-        for beside in clusters::state_dir::beside(fleet.name()) {
+        for beside in state_dir::beside(fleet.name()).await {
             stderr_line!("and {beside}, which a scenario had for itself: fleetdrill down {beside}");
         }
     } else if args.fleet.is_none() {
-        if ended.broken.as_ref().is_none_or(|e| e.name != "keeper") {
+        if ended.broken.as_ref().is_none_or(|e| e.name != "supervisor") {
             fleet.end().await?;
         }
-        // A keeper that was killed has left its directory.
-        clusters::state_dir::wait_until_gone(fleet.name()).await;
+        // A killed supervisor leaves its directory.
+        state_dir::wait_until_gone(fleet.name()).await;
     }
     Ok(swept?)
 }
 
-fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) -> Exit {
+fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) -> CommandExitCode {
     if interrupted {
-        Exit::Interrupted
+        CommandExitCode::Interrupted
     } else if broken.is_some() {
-        Exit::Environment
+        CommandExitCode::Environment
     } else if record.scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Interrupted)) {
-        Exit::Found
+        CommandExitCode::Found
     } else {
-        Exit::Fine
+        CommandExitCode::Fine
     }
-}
-
-/// Four characters that tell runs apart.
-pub(super) fn new_id() -> String {
-    use rand::RngExt;
-    let letters = b"abcdefghijkmnpqrstuvwxyz";
-    let mut rng = rand::rng();
-    (0..4).map(|_| char::from(letters[rng.random_range(0..letters.len())])).collect()
 }

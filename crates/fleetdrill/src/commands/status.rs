@@ -1,64 +1,64 @@
 //! `fleetdrill status`.
 
-use clusters::keeper::Keeper;
-use clusters::keeper::protocol::ProcessStatus;
 use clusters::state_dir;
+use clusters::supervisor::SupervisorClient;
+use clusters::supervisor::protocol::ProcessStatus;
 use fleet::Fleet;
+use report::stdout_line;
 use serde::Serialize;
 
 use super::versions;
-use crate::cli::{Format, Status};
+use crate::cli::{OutputFormat, StatusArgs};
 use crate::error::CommandError;
-use crate::exit::Exit;
+use crate::exit::CommandExitCode;
 use crate::output::data;
-use crate::output::stdout::stdout_line;
 
-/// A fleet, as `status -o json` shows it.
+/// Fleet in the output of `status -o json`.
 #[derive(Debug, Serialize)]
-struct Shown {
-    /// Its name.
+struct FleetStatus {
+    /// Name of the fleet.
     name: String,
-    /// KubeFleet's version; none while it starts.
+    /// Version of KubeFleet; `None` while the fleet starts.
     kubefleet: Option<String>,
-    /// Argo CD's version; none without it.
+    /// Version of Argo CD; `None` without Argo CD.
     argocd: Option<String>,
-    /// Where its clusters come from; none while it starts.
+    /// Provider of the clusters; `None` while the fleet starts.
     provider: Option<&'static str>,
-    /// Its members.
+    /// Names of the members.
     members: Vec<String>,
-    /// The kubeconfig with all its contexts.
+    /// Path of the kubeconfig with all contexts of the fleet.
     kubeconfig: Option<String>,
-    /// Its processes.
+    /// Processes of the fleet.
     processes: Vec<ProcessStatus>,
 }
 
-pub(super) async fn status(args: &Status) -> Result<Exit, CommandError> {
+pub(super) async fn status(args: &StatusArgs) -> Result<CommandExitCode, CommandError> {
     let names = match args.fleet_name() {
         Some(name) => vec![name.to_owned()],
-        None => state_dir::fleets()?,
+        None => state_dir::fleets().await?,
     };
     let mut fleets = Vec::new();
     for name in names {
         match shown(&name).await {
             Ok(shown) => fleets.push(shown),
-            // It ended since it was listed.
+            // The fleet has ended since it was listed.
             Err(_) if args.fleet_name().is_none() && !state_dir::is_alive(&state_dir::fleet(&name)?) => {}
             Err(error) => return Err(error),
         }
     }
     match args.output {
-        Format::Text => text(&fleets),
+        OutputFormat::Text => text(&fleets),
         format => data::print(format, &fleets),
     }
     let healthy = fleets.iter().flat_map(|f| &f.processes).all(|p| p.exit.is_none());
-    Ok(if healthy { Exit::Fine } else { Exit::Environment })
+    Ok(if healthy { CommandExitCode::Fine } else { CommandExitCode::Environment })
 }
 
-async fn shown(name: &str) -> Result<Shown, CommandError> {
-    let processes = Keeper::connect(&state_dir::fleet(name)?)?.processes().await?;
-    // A fleet that is just starting has a keeper and processes, and no more yet.
+async fn shown(name: &str) -> Result<FleetStatus, CommandError> {
+    let processes = SupervisorClient::connect(&state_dir::fleet(name)?)?.processes().await?;
+    // A fleet that is starting has only a supervisor and processes.
     let fleet = Fleet::open(name).await.ok();
-    let mut shown = Shown {
+    let mut shown = FleetStatus {
         name: name.to_owned(),
         kubefleet: None,
         argocd: None,
@@ -77,7 +77,7 @@ async fn shown(name: &str) -> Result<Shown, CommandError> {
     Ok(shown)
 }
 
-fn text(fleets: &[Shown]) {
+fn text(fleets: &[FleetStatus]) {
     if fleets.is_empty() {
         stdout_line!("no fleet is up");
     }

@@ -4,30 +4,32 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clusters::stderr_line;
-use clusters::toolchain::{Addition, Listed, Source, Toolchain as Cache};
+use report::stdout_line;
+use toolchain::{ListedVersion, VersionOrigin, VersionRegistration};
 
-use super::progress::Progress;
-use crate::cli::{Format, Toolchain};
-use crate::components::{self, Clusters, Extras};
+use crate::cli::{OutputFormat, ToolchainCommand};
+use crate::command_progress::CommandProgress;
+use crate::component_version::ArgoCdRequest;
+use crate::components::{BuildSink, FleetToolchain};
 use crate::error::CommandError;
-use crate::exit::Exit;
+use crate::exit::CommandExitCode;
+use crate::fleet_source::{ClusterSource, FleetNeeds, FleetProgress as _};
 use crate::output::data;
-use crate::output::stdout::stdout_line;
 
-pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> {
-    let cache = Cache::open(None)?;
-    let progress = Progress::stderr();
-    let build = |event| progress.build(&event);
+pub(super) async fn toolchain(command: ToolchainCommand) -> Result<CommandExitCode, CommandError> {
+    let components = FleetToolchain::open()?;
+    let cache = components.toolchain();
+    let progress = CommandProgress::stderr();
+    let build: BuildSink<'_> = &|event| progress.build(event);
     match command {
-        Toolchain::List { output: Format::Text } => text(&cache.list()),
-        Toolchain::List { output } => data::print(output, &cache.list()),
-        Toolchain::Install { component: None, .. } => {
-            components::ensure(None, &Clusters::Local, Extras { pods: true, argocd: None }, &build).await?;
-            components::build_argocd(None, &build).await?;
+        ToolchainCommand::List { output: OutputFormat::Text } => text(&cache.list()),
+        ToolchainCommand::List { output } => data::print(output, &cache.list()),
+        ToolchainCommand::Install { component: None, .. } => {
+            install_all(&components, build).await?;
             progress.finish();
             stderr_line!("all that fleets need is there, in {}", cache.cache_dir().display());
         }
-        Toolchain::Install { component: Some(component), version } => {
+        ToolchainCommand::Install { component: Some(component), version } => {
             let version = match version {
                 Some(version) => version,
                 None => cache.default_version(&component)?.to_owned(),
@@ -35,43 +37,58 @@ pub(super) async fn toolchain(command: Toolchain) -> Result<Exit, CommandError> 
             let known = cache.list().into_iter().find(|l| l.component == component && l.version == version);
             let programs = known.map(|l| l.programs).unwrap_or_default();
             let names: Vec<&str> = programs.iter().map(String::as_str).collect();
-            let installed = cache.ensure(&component, &version, &names, &build).await?;
+            let installed = cache.ensure(&component, &version, &names, build).await?;
             progress.finish();
             for path in names.iter().filter_map(|name| installed.program(name)) {
                 stdout_line!("{}", path.display());
             }
         }
-        Toolchain::Add { component, version, programs, crds, force } => {
-            let addition = Addition { component, version, programs: pairs(&programs)?, crds, force };
-            cache.add(&addition, &build).await?;
+        ToolchainCommand::Add { component, version, programs, crds, force } => {
+            let addition = VersionRegistration { component, version, programs: pairs(&programs)?, crds, force };
+            cache.add(&addition, build).await?;
             progress.finish();
             let (component, version) = (addition.component, addition.version);
             stderr_line!("{component} {version} is registered: fleetdrill run --{component} {version}");
         }
-        Toolchain::Remove { component, version } => {
-            let freed = cache.remove(&component, &version, &build).await?;
+        ToolchainCommand::Remove { component, version } => {
+            let freed = cache.remove(&component, &version, build).await?;
             progress.finish();
             stderr_line!("{component} {version} removed, {} MiB freed", freed >> 20);
         }
     }
-    Ok(Exit::Fine)
+    Ok(CommandExitCode::Fine)
+}
+
+/// Builds all that local fleets need.
+async fn install_all(components: &FleetToolchain, sink: BuildSink<'_>) -> Result<(), CommandError> {
+    // The shorter build comes first, so that its errors are reported at once and not after ten minutes.
+    let agents = components.agents(&components.kubefleet(None)?, sink).await?;
+    let needs = FleetNeeds { pods: true, argocd: ArgoCdRequest::No };
+    ClusterSource::Local.components(components, agents, &needs, sink).await?;
+    // Without redis-server and git, which only fleets need.
+    components.build_argocd(None, sink).await?;
+    Ok(())
 }
 
 fn pairs(programs: &[String]) -> Result<BTreeMap<String, PathBuf>, CommandError> {
-    let pair = |text: &String| match text.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),
-        _ => Err(CommandError::Usage {
-            message: format!("`{text}` doesn't name a program"),
-            hint: Some("write it as NAME=FILE, e.g. hub-agent=./bin/hub-agent".into()),
-        }),
-    };
-    programs.iter().map(pair).collect()
+    programs.iter().map(|text| pair(text)).collect()
 }
 
-fn text(listed: &[Listed]) {
+/// Parses a program's name and file.
+fn pair(text: &str) -> Result<(String, PathBuf), CommandError> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),
+        _ => Err(CommandError::usage(
+            format!("`{text}` doesn't name a program"),
+            Some("write it as NAME=FILE, e.g. hub-agent=./bin/hub-agent"),
+        )),
+    }
+}
+
+fn text(listed: &[ListedVersion]) {
     for one in listed {
         let default = if one.default { ", the default" } else { "" };
-        let source = if one.source == Source::Added { "added" } else { "can be built" };
+        let source = if one.source == VersionOrigin::Added { "added" } else { "can be built" };
         let there = match one.installed.len() {
             0 => "not in the cache".to_owned(),
             n => format!("{n} of {} programs in the cache, {} MiB", one.programs.len(), one.size >> 20),

@@ -3,104 +3,80 @@
 use std::sync::Arc;
 
 use clusters::error::ClusterError;
-use clusters::keeper::{Keeper, Program};
 use clusters::state_dir;
 use clusters::stderr_line;
+use clusters::supervisor::SupervisorClient;
+use fleet::argocd::ArgoCdCli;
 use fleet::{Fleet, FleetError};
 use futures::future::try_join_all;
+use report::stdout_line;
 use serde_json::json;
 
-use super::progress::Progress;
-use super::target::unusable;
-use super::{interruptible, open_fleet, versions};
-use crate::cli::{Provider, Up};
-use crate::components::{self, Clusters, Extras};
+use super::{interruptible, versions};
+use crate::cli::UpArgs;
+use crate::command_progress::CommandProgress;
+use crate::component_version::ArgoCdRequest;
+use crate::components::FleetToolchain;
 use crate::error::CommandError;
-use crate::exit::Exit;
-use crate::output::stdout::stdout_line;
+use crate::exit::CommandExitCode;
+use crate::fleet_source::options::ProviderName;
+use crate::fleet_source::{ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, RunningFleet};
 
-pub(super) async fn up(mut args: Up) -> Result<Exit, CommandError> {
-    args.name = args.fleet_name().to_owned();
-    state_dir::check_name(&args.name)?;
-    let clusters = clusters(&args)?;
-    let name = args.name.clone();
-    let is_up = state_dir::fleets()?.contains(&name);
-    let result = interruptible(bring_up(args, clusters, is_up)).await;
+pub(super) async fn up(args: UpArgs) -> Result<CommandExitCode, CommandError> {
+    let name = args.fleet_name().to_owned();
+    state_dir::check_name(&name)?;
+    let needs = FleetNeeds { pods: args.pods, argocd: argocd(&args) };
+    // Its parser takes no other providers.
+    let clusters = ClusterSource::of_options(&args.new)?.unwrap_or(ClusterSource::Local);
+    clusters.check_argocd(&needs.argocd)?;
+    let is_up = state_dir::fleets().await?.contains(&name);
+    let result = interruptible(bring_up(&args, &name, clusters, &needs, is_up)).await;
     let exists = matches!(result, Err(CommandError::Fleet(FleetError::Cluster(ClusterError::FleetExists(_)))));
-    if !is_up && !exists && !matches!(result, Ok(Exit::Fine)) {
+    if !is_up && !exists && !matches!(result, Ok(CommandExitCode::Fine)) {
         end_what_was_started(&name).await;
     }
     result
 }
 
-/// Where the clusters of a new fleet are to come from.
-fn clusters(args: &Up) -> Result<Clusters, CommandError> {
-    if args.provider != Provider::Local && (args.argocd.is_some() || args.argocd_server) {
-        return Err(unusable(
-            "--argocd goes with --provider local only",
-            Some("fleetdrill's Argo CD runs beside local clusters"),
-        ));
-    }
-    let clusters = args.images.clusters(args.provider).map_err(|why| unusable(why, Some(IN_DOCKER)))?;
-    Ok(clusters.unwrap_or(Clusters::Local))
+/// Returns the request for Argo CD; its API server needs it.
+fn argocd(args: &UpArgs) -> ArgoCdRequest {
+    let without_version = if args.argocd_server { ArgoCdRequest::Default } else { ArgoCdRequest::No };
+    args.argocd.clone().unwrap_or(without_version)
 }
 
-/// Which providers have images.
-pub(super) const IN_DOCKER: &str = "clusters in Docker: --provider docker, or with real nodes: --provider kind";
-
-/// Ends a fleet that didn't get ready, whatever of it there is, and waits until nothing is left.
+/// Ends a fleet whose start failed, and waits until nothing of it is left.
 async fn end_what_was_started(name: &str) {
     let Ok(dir) = state_dir::fleet(name) else { return };
-    if let Ok(keeper) = Keeper::connect(&dir) {
-        // It may be ending by itself, since its owner has let go.
-        let _ = keeper.end().await;
+    if let Ok(supervisor) = SupervisorClient::connect(&dir) {
+        // The fleet may be ending by itself, because its owner was dropped.
+        let _ = supervisor.end().await;
     }
     state_dir::wait_until_gone(name).await;
 }
 
-async fn bring_up(args: Up, clusters: Clusters, is_up: bool) -> Result<Exit, CommandError> {
-    let progress = Arc::new(Progress::stderr());
-    let argocd = args.argocd.as_deref().map(|version| Some(version).filter(|v| !v.is_empty()));
-    let argocd = argocd.or(args.argocd_server.then_some(None));
+async fn bring_up(
+    args: &UpArgs,
+    name: &str,
+    clusters: ClusterSource,
+    needs: &FleetNeeds,
+    is_up: bool,
+) -> Result<CommandExitCode, CommandError> {
+    let progress = Arc::new(CommandProgress::stderr());
+    let builder = FleetBuilder { components: FleetToolchain::open()?, progress: Arc::clone(&progress) as _ };
+    let requested = args.new.version.named();
+    let members = usize::from(args.members);
     let fleet = if is_up {
-        let fleet = open_fleet(&args.name).await?;
-        if let Some(version) = args.kubefleet.as_deref().filter(|v| **v != *fleet.version()) {
-            return Err(CommandError::Usage {
-                message: format!("fleet `{}` is up with KubeFleet {}, not {version}", args.name, fleet.version()),
-                hint: Some(format!("end it first (fleetdrill down {}), or give the new one another name", args.name)),
-            });
-        }
-        if args.provider != Provider::Local && fleet.provider() != clusters.provider() {
-            return Err(CommandError::Usage {
-                message: format!(
-                    "fleet `{}` is up with provider {}, not {}",
-                    args.name,
-                    fleet.provider(),
-                    clusters.provider()
-                ),
-                hint: Some(format!("end it first (fleetdrill down {}), or give the new one another name", args.name)),
-            });
-        }
-        if args.pods && fleet.is_local() {
-            let (programs, _) = components::ensure_pods(&|event| progress.build(&event)).await?;
-            fleet.allow_pods(programs).await?;
-        }
-        if let Some(version) = &argocd {
-            bring_argocd(&fleet, *version, &progress).await?;
-        }
-        resize(&fleet, usize::from(args.members), &progress).await?;
-        fleet
+        let running = RunningFleet::open(name).await?;
+        let provider = Some(clusters.provider()).filter(|_| args.new.provider != ProviderName::Local);
+        running.check(requested, provider)?;
+        running.extend(needs, &builder).await?;
+        resize(&running.fleet, members, &progress).await?;
+        running.fleet
     } else {
-        clusters.check().await?;
-        let building = Arc::clone(&progress);
-        let build = move |event| building.build(&event);
-        let components =
-            components::ensure(args.kubefleet.as_deref(), &clusters, Extras { pods: args.pods, argocd }, &build)
-                .await?;
-        progress.say("starting the fleet");
-        let options = components.options(args.name.clone(), usize::from(args.members), Program::this()?);
-        let starting = Arc::clone(&progress);
-        let fleet = Fleet::create(options, Arc::new(move |stage| starting.fleet(&stage))).await?;
+        let kubefleet = builder.components.kubefleet(requested)?;
+        let plan = FleetPlan { name: name.to_owned(), members, clusters, kubefleet };
+        let new = plan.check(needs, &builder.components).await?;
+        let fleet = new.probe(&builder).await?.build(needs, &builder).await?.start(&builder).await?;
         fleet.keep().await?;
         fleet
     };
@@ -116,27 +92,31 @@ async fn bring_up(args: Up, clusters: Clusters, is_up: bool) -> Result<Exit, Com
         None
     };
     progress.finish();
-    let argocd = fleet.argocd_version().await;
+    print_fleet(&fleet, &members, cli.as_ref()).await;
+    Ok(CommandExitCode::Fine)
+}
+
+/// Prints how a fleet that is up is used.
+async fn print_fleet(fleet: &Fleet, members: &[String], argocd_cli: Option<&ArgoCdCli>) {
+    let (name, argocd) = (fleet.name(), fleet.argocd_version().await);
     let versions = versions(&fleet.version(), argocd.as_deref());
-    stderr_line!("fleet `{}` is up: hub, {} ({versions})", args.name, members.join(", "));
+    stderr_line!("fleet `{name}` is up: hub, {} ({versions})", members.join(", "));
     stderr_line!("  kubectl --context hub get memberclusters");
     if argocd.is_some() {
         stderr_line!("  kubectl --context hub --namespace argocd get applications");
     }
-    if let Some(cli) = cli {
+    if let Some(cli) = argocd_cli {
         stderr_line!("  ARGOCD_CONFIG_DIR={} {} app list", cli.config_dir.display(), cli.program.display());
     }
     stderr_line!(
-        "  fleetdrill diagnose --fleet {0}\n  fleetdrill down {0}\nkubeconfig, with a context for each cluster:",
-        args.name
+        "  fleetdrill diagnose --fleet {name}\n  fleetdrill down {name}\nkubeconfig, with a context for each cluster:"
     );
-    // The one thing on stdout: export KUBECONFIG=$(fleetdrill up)
+    // The only line on stdout, for: export KUBECONFIG=$(fleetdrill up)
     stdout_line!("{}", fleet.kubeconfig_file().display());
-    Ok(Exit::Fine)
 }
 
-/// Joins the members that are missing and takes away those that are too many.
-async fn resize(fleet: &Fleet, members: usize, progress: &Progress) -> Result<(), CommandError> {
+/// Adds missing members and removes surplus ones.
+async fn resize(fleet: &Fleet, members: usize, progress: &CommandProgress) -> Result<(), CommandError> {
     let wanted: Vec<String> = (1..=members).map(|n| format!("member-{n}")).collect();
     let there = fleet.members().await;
     for name in wanted.iter().filter(|name| !there.contains_key(*name)) {
@@ -148,20 +128,4 @@ async fn resize(fleet: &Fleet, members: usize, progress: &Progress) -> Result<()
         fleet.remove_member(name).await?;
     }
     Ok(())
-}
-
-/// Starts Argo CD on a fleet that is up, unless it runs there.
-async fn bring_argocd(fleet: &Fleet, version: Option<&str>, progress: &Progress) -> Result<(), CommandError> {
-    if let Some(there) = fleet.argocd_version().await {
-        if version.is_none_or(|version| version == there) {
-            return Ok(());
-        }
-        return Err(CommandError::Usage {
-            message: format!("fleet `{}` has Argo CD {there}, not {}", fleet.name(), version.unwrap_or_default()),
-            hint: Some(format!("end it first (fleetdrill down {}), or give the new one another name", fleet.name())),
-        });
-    }
-    let programs = components::ensure_argocd(version, &|event| progress.build(&event)).await?;
-    progress.say("starting Argo CD on the hub");
-    Ok(fleet.start_argocd(programs).await?)
 }

@@ -3,93 +3,106 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use clusters::keeper::Program;
-use clusters::keeper::protocol::Exit as ProcessExit;
-use clusters::provider::is_agent;
+use clusters::agents::is_agent;
 use clusters::stderr_line;
-use fleet::agents::Agents;
+use clusters::supervisor::protocol::ProcessExit;
+use fleet::agents::KubeFleetPrograms;
 use fleet::capability::Capabilities;
 use fleet::error::in_full;
-use fleet::upgrade::Order;
+use fleet::upgrade::UpgradeOrder;
 use fleet::{Fleet, FleetError};
 use jiff::Timestamp;
-use steps::record::{RunRecord, ScenarioRecord};
+use record::{RunRecord, ScenarioRecord};
+use record::{UpgradeOrderRecord, UpgradeRecord, VersionChangeRecord};
+use report::run::{DetailLevel, Reporters, RunEvent, RunProgressDisplay, TerminalReporter, prepare, write_atomically};
+use report::text::style::OutputLayout;
+use report::upgrade::baseline::Baseline;
+use report::upgrade::difference::UpgradeVerdict;
+use report::upgrade::report::UpgradeReport;
+use report::upgrade::{html, json, text};
 use strum::IntoEnumIterator;
 
 use super::Interrupts;
-use super::progress::{Progress as Line, stage_text};
-use super::run::{left_out, new_id};
-use crate::cli::{Upgrade, UpgradePart};
-use crate::components::{self, Clusters, Components, Extras};
+use crate::cli::{UpgradeArgs, UpgradePart};
+use crate::command_progress::CommandProgress;
+use crate::component_version::{ComponentVersion, KUBEFLEET};
+use crate::components::FleetToolchain;
 use crate::error::CommandError;
-use crate::exit::Exit;
+use crate::exit::CommandExitCode;
+use crate::fleet_source::{BuiltFleet, ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, NewFleet};
 use crate::output::data;
-use crate::output::style::Look;
-use crate::reporter::{Detail, Event, Progress, Reporters, Terminal, prepare, write_atomically};
-use crate::run::{Engine, Jobs, Key, RunReporters, order, sort};
+use crate::run::{ConcurrencyLimits, ScenarioLocation, ScenarioRunner, left_out, new_id, order, sort};
 use crate::suite::Suite;
-use crate::upgrade::baseline::Baseline;
-use crate::upgrade::in_flight::in_flight;
-use crate::upgrade::passage;
-use crate::upgrade::record::{OrderRecord, Passage, UpgradeRecord};
-use crate::upgrade::report::Report;
-use crate::upgrade::{html, json, text};
+use crate::upgrade::fleet_upgrade;
+use crate::upgrade::in_flight_scenarios::in_flight;
 
-pub(super) async fn upgrade(args: Upgrade) -> Result<Exit, CommandError> {
+pub(super) async fn upgrade(args: UpgradeArgs) -> Result<CommandExitCode, CommandError> {
     let mut interrupts = Interrupts::listen();
-    let suite = args.scenarios.load(None)?;
-    let extras = Extras { pods: suite.needs_pods(), argocd: suite.needs_argocd().then_some(None) };
-    for version in [&args.from, &args.to] {
-        components::kubefleet(Some(version))?;
-    }
-    extras.check()?;
-    clusters::machine::check()?;
+    let suite = Suite::load(&args.scenarios.selection(None))?;
+    let components = FleetToolchain::open()?;
+    let from = components.kubefleet(Some(&args.from))?;
+    let to = components.kubefleet(Some(&args.to))?;
+    let needs = FleetNeeds::of_suite(&suite, None);
+    let name = format!("upgrade-{}", new_id());
+    let plan = FleetPlan { name, members: usize::from(args.members), clusters: ClusterSource::Local, kubefleet: from };
+    let new_fleet = plan.check(&needs, &components).await?;
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.unwrap_or_default();
     for path in [&args.json, &args.html].into_iter().flatten() {
         prepare(path)?;
     }
-    let ground = tokio::select! {
-        ground = Ground::prepare(&args, suite, extras) => ground?,
+    let run = tokio::select! {
+        run = UpgradeRun::prepare(&args, suite, components, new_fleet, &to, &needs) => run?,
         () = interrupts.next() => {
             stderr_line!("interrupted");
-            return Ok(Exit::Interrupted);
+            return Ok(CommandExitCode::Interrupted);
         }
     };
-    let Seen { record, interrupted } = ground.see(&mut interrupts).await?;
-    let report = Report::of(&record, &baseline);
+    let UpgradeResult { record, interrupted } = run.run_orders(&mut interrupts).await?;
+    let report = UpgradeReport::of(&record, &baseline);
     if !(interrupted && record.is_empty()) {
         output(&args, &record, &report)?;
     }
-    Ok(if interrupted { Exit::Interrupted } else { report.exit() })
+    Ok(if interrupted { CommandExitCode::Interrupted } else { exit(report.cut_off.is_some(), report.verdict) })
 }
 
-/// What an upgrade needs, gathered once.
-struct Ground<'a> {
-    args: &'a Upgrade,
-    /// Its fleets' name.
-    name: String,
+/// Returns the exit code of an upgrade. Differences in the baseline don't count in its verdict.
+fn exit(cut_off: bool, verdict: UpgradeVerdict) -> CommandExitCode {
+    match verdict {
+        _ if cut_off => CommandExitCode::Environment,
+        UpgradeVerdict::Breaks => CommandExitCode::Found,
+        UpgradeVerdict::Differs | UpgradeVerdict::Safe => CommandExitCode::Fine,
+    }
+}
+
+/// A run of the scenarios across upgrades, with everything that is built for it.
+struct UpgradeRun<'a> {
+    args: &'a UpgradeArgs,
     suite: Suite,
-    old: Components,
-    new: Agents,
+    components: FleetToolchain,
+    /// The fleet of the old version, which is started once for each order.
+    old: BuiltFleet,
+    /// KubeFleet's programs of the new version.
+    new: KubeFleetPrograms,
 }
 
-/// How far it came.
-struct Seen {
+/// Record of the upgrades, until they ended or were cut short.
+struct UpgradeResult {
     record: UpgradeRecord,
     interrupted: bool,
 }
 
-/// The scenarios that a fleet can run.
-struct Part {
+/// Scenarios of a suite, parted by what a fleet can run.
+struct FilteredSuite {
+    /// Scenarios that the fleet can run.
     suite: Suite,
-    /// Those that it can't, with the reason.
+    /// Scenarios that it can't run, with the reason.
     left_out: Vec<ScenarioRecord>,
-    /// The order of them all.
-    order: Vec<Key>,
+    /// Order of all scenarios.
+    order: Vec<ScenarioLocation>,
 }
 
-impl Part {
-    /// The scenarios of a suite, under an upgrade or without one.
+impl FilteredSuite {
+    /// Parts a suite for a fleet, under an upgrade or without one.
     fn of(mut suite: Suite, fleet: &Fleet, upgraded: bool) -> Self {
         let order = order(&suite);
         let left_out = left_out(&mut suite, &fleet.version(), &fleet.capabilities(), false, upgraded);
@@ -97,24 +110,37 @@ impl Part {
     }
 }
 
-impl<'a> Ground<'a> {
-    /// Builds what isn't there.
-    async fn prepare(args: &'a Upgrade, suite: Suite, extras: Extras<'_>) -> Result<Self, CommandError> {
-        let line = Line::stderr();
-        let build = |event| line.build(&event);
-        let old = components::ensure(Some(&args.from), &Clusters::Local, extras, &build).await?;
-        let new = components::ensure_agents(Some(&args.to), &build).await?;
-        line.finish();
-        Ok(Self { args, name: format!("upgrade-{}", new_id()), suite, old, new })
+impl<'a> UpgradeRun<'a> {
+    /// Builds the components that the cache lacks.
+    async fn prepare(
+        args: &'a UpgradeArgs,
+        suite: Suite,
+        components: FleetToolchain,
+        fleet: NewFleet,
+        to: &ComponentVersion,
+        needs: &FleetNeeds,
+    ) -> Result<Self, CommandError> {
+        let builder = FleetBuilder { components, progress: Arc::new(CommandProgress::stderr()) };
+        let old = fleet.probe(&builder).await?.build(needs, &builder).await?;
+        let new = builder.components.agents(to, &|event| builder.progress.build(event)).await?;
+        Ok(Self { args, suite, components: builder.components, old, new })
     }
 
-    /// Goes through the orders one after the other. What cuts them short ends up in the record, beside what was seen until then;
-    /// it is an error only where that is nothing.
-    async fn see(&self, interrupts: &mut Interrupts) -> Result<Seen, CommandError> {
+    /// Name of its fleets.
+    fn fleet_name(&self) -> &str {
+        self.old.name()
+    }
+
+    /// Runs the orders one after the other. An error or an interrupt that cuts them short stands in the record, beside what was
+    /// seen until then.
+    ///
+    /// # Errors
+    /// Returns an error that came before anything was seen.
+    async fn run_orders(&self, interrupts: &mut Interrupts) -> Result<UpgradeResult, CommandError> {
         let (started_at, started) = (Timestamp::now(), Instant::now());
         let mut before = None;
         let (mut orders, mut cut_off, mut interrupted) = (Vec::new(), None, false);
-        let asked = if self.args.order.is_empty() { Order::iter().collect() } else { self.args.order.clone() };
+        let asked = if self.args.order.is_empty() { UpgradeOrder::iter().collect() } else { self.args.order.clone() };
         for order in asked {
             let ended = tokio::select! {
                 ended = self.on_a_fleet(order, &mut before, &mut orders) => Some(ended),
@@ -122,9 +148,9 @@ impl<'a> Ground<'a> {
             };
             match ended {
                 Some(Ok(())) => continue,
-                // Nothing to report yet.
+                // There are no results to report yet.
                 Some(Err(error)) if before.is_none() && orders.is_empty() => {
-                    clusters::state_dir::wait_until_gone(&self.name).await;
+                    clusters::state_dir::wait_until_gone(self.fleet_name()).await;
                     return Err(error);
                 }
                 Some(Err(error)) => cut_off = Some(in_full(&error)),
@@ -134,7 +160,7 @@ impl<'a> Ground<'a> {
                     cut_off = Some("interrupted".into());
                 }
             }
-            clusters::state_dir::wait_until_gone(&self.name).await;
+            clusters::state_dir::wait_until_gone(self.fleet_name()).await;
             break;
         }
         let record = UpgradeRecord {
@@ -147,28 +173,24 @@ impl<'a> Ground<'a> {
             orders,
             cut_off,
         };
-        Ok(Seen { record, interrupted })
+        Ok(UpgradeResult { record, interrupted })
     }
 
-    /// A fleet of the old version.
-    async fn fleet(&self) -> Result<Fleet, CommandError> {
-        let line = Line::stderr();
-        let members = usize::from(self.args.members);
-        let options = self.old.clone().options(self.name.clone(), members, Program::this()?);
-        line.say("starting the fleet");
-        let line = Arc::new(line);
-        let told = Arc::clone(&line);
-        Ok(Fleet::create(options, Arc::new(move |stage| told.say(&stage_text(&stage)))).await?)
+    /// Starts a fleet of the old version.
+    async fn start_fleet(&self) -> Result<Fleet, CommandError> {
+        let progress = Arc::new(CommandProgress::stderr());
+        self.old.start(&FleetBuilder { components: self.components.clone(), progress }).await
     }
 
-    /// One order on a fleet of its own, the first with the scenarios before it. Whatever fails, what was seen until then stays.
+    /// Tries one order on a fleet of its own; the first time also runs the scenarios before the upgrade. Results are
+    /// kept, whatever fails later.
     async fn on_a_fleet(
         &self,
-        order: Order,
+        order: UpgradeOrder,
         before: &mut Option<RunRecord>,
-        orders: &mut Vec<OrderRecord>,
+        orders: &mut Vec<UpgradeOrderRecord>,
     ) -> Result<(), CommandError> {
-        let fleet = self.fleet().await?;
+        let fleet = self.start_fleet().await?;
         let seen = async {
             if before.is_none() && self.args.only != Some(UpgradePart::InFlight) {
                 stderr_line!("the scenarios on KubeFleet {}", self.args.from);
@@ -177,18 +199,18 @@ impl<'a> Ground<'a> {
             self.order(&fleet, order).await
         };
         let seen = seen.await;
-        // What went wrong matters more than that its fleet can't be ended.
+        // An error of the order matters more than an error at the end of its fleet.
         let ended = fleet.end().await;
         clusters::state_dir::wait_until_gone(fleet.name()).await;
         orders.push(seen?);
         Ok(ended?)
     }
 
-    /// One order on a fleet of the old version.
-    async fn order(&self, fleet: &Fleet, order: Order) -> Result<OrderRecord, CommandError> {
+    /// Tries one order on a fleet of the old version.
+    async fn order(&self, fleet: &Fleet, order: UpgradeOrder) -> Result<UpgradeOrderRecord, CommandError> {
         stderr_line!("upgrading to KubeFleet {}, {order}", self.new.version);
         let forth = self.pass(fleet, order, &self.new).await?;
-        let mut record = OrderRecord { order, forth, after: None, back: None };
+        let mut record = UpgradeOrderRecord { order, forth, after: None, back: None };
         if record.forth.error.is_some() {
             return Ok(record);
         }
@@ -197,46 +219,52 @@ impl<'a> Ground<'a> {
             record.after = Some(self.peaceful(fleet).await?);
         }
         if self.args.back {
-            stderr_line!("back to KubeFleet {}, {order}", self.old.agents.version);
-            record.back = Some(self.pass(fleet, order, &self.old.agents).await?);
+            stderr_line!("back to KubeFleet {}, {order}", self.old.components.agents.version);
+            record.back = Some(self.pass(fleet, order, &self.old.components.agents).await?);
         }
         Ok(record)
     }
 
-    /// All scenarios that the fleet's version can run, without an upgrade.
+    /// Runs all scenarios that the fleet's version supports, without an upgrade.
     async fn peaceful(&self, fleet: &Fleet) -> Result<RunRecord, CommandError> {
-        let (run, broken) = self.run(fleet, Part::of(self.suite.clone(), fleet, false), None).await?;
-        // Of scenarios that lost their fleet, nothing can be said.
+        let (run, broken) = self.run(fleet, FilteredSuite::of(self.suite.clone(), fleet, false), None).await?;
+        // The results of scenarios that lost their fleet mean nothing.
         broken.map_or(Ok(run), |exit| Err(FleetError::Broken { exit }.into()))
     }
 
-    /// Takes the fleet to a version with all scenarios in flight that the version it has can run.
-    async fn pass(&self, fleet: &Fleet, order: Order, to: &Agents) -> Result<Passage, CommandError> {
+    /// Upgrades or downgrades the fleet, with all scenarios in flight that its current version supports.
+    async fn pass(
+        &self,
+        fleet: &Fleet,
+        order: UpgradeOrder,
+        to: &KubeFleetPrograms,
+    ) -> Result<VersionChangeRecord, CommandError> {
         let from = fleet.version();
         let suite = match self.args.only {
             Some(UpgradePart::BeforeAfter) => Suite { features: Vec::new() },
             Some(UpgradePart::InFlight) | None => in_flight(&self.suite),
         };
-        let part = Part::of(suite, fleet, true);
-        let upgrade = steps::upgrade::Upgrade::new(order, to.clone(), part.suite.scenarios().count());
-        let told = |text: &str| stderr_line!("{text}");
-        let (ran, (phases, error)) =
-            tokio::join!(self.run(fleet, part, Some(upgrade.clone())), passage::go(fleet, &upgrade, &told));
+        let part = FilteredSuite::of(suite, fleet, true);
+        let upgrade = steps::shared_upgrade::Upgrade::new(order, to.clone(), part.suite.scenarios().count());
+        let (ran, (phases, error)) = tokio::join!(
+            self.run(fleet, part, Some(upgrade.clone())),
+            fleet_upgrade::go(fleet, &upgrade, &|text: &str| stderr_line!("{text}"))
+        );
         let (run, broken) = ran?;
         let error = match error.or(broken.map(|exit| FleetError::Broken { exit })) {
             Some(error) if is_the_upgrade_s(&error) => Some(in_full(&error)),
             Some(error) => return Err(error.into()),
             None => None,
         };
-        Ok(Passage { id: run.id, from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
+        Ok(VersionChangeRecord { id: run.id, from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
     }
 
-    /// Runs scenarios on the fleet; with an upgrade under them, all at the same time.
+    /// Runs scenarios on the fleet; during an upgrade all at the same time.
     async fn run(
         &self,
         fleet: &Fleet,
-        Part { suite, left_out, order }: Part,
-        upgrade: Option<steps::upgrade::Upgrade>,
+        FilteredSuite { suite, left_out, order }: FilteredSuite,
+        upgrade: Option<steps::shared_upgrade::Upgrade>,
     ) -> Result<(RunRecord, Option<ProcessExit>), CommandError> {
         let started = Instant::now();
         let mut record = self.empty(&fleet.version());
@@ -245,12 +273,16 @@ impl<'a> Ground<'a> {
         record.scenarios = left_out;
         let scenarios = suite.scenarios().count();
         let mut reporters = reporters();
-        reporters.event(&Event::RunStarted { scenarios })?;
-        let engine = Engine {
+        reporters.event(&RunEvent::RunStarted { scenarios })?;
+        let engine = ScenarioRunner {
             fleet: fleet.clone(),
             run: record.id.clone(),
             bundles: self.args.bundles.clone(),
-            jobs: Jobs::all(if upgrade.is_some() { scenarios.max(1) } else { usize::from(self.args.jobs) }),
+            jobs: ConcurrencyLimits::all(if upgrade.is_some() {
+                scenarios.max(1)
+            } else {
+                usize::from(self.args.jobs)
+            }),
             real_time: false,
             keep_failed: false,
             fleet_stays: true,
@@ -268,17 +300,14 @@ impl<'a> Ground<'a> {
         Ok((record, ended.broken))
     }
 
+    /// Returns the record of a run that has no scenarios yet, with KubeFleet in this version.
     fn empty(&self, version: &str) -> RunRecord {
-        let mut versions = self.old.versions.clone();
-        for (component, of) in &mut versions {
-            if component == "kubefleet" {
-                version.clone_into(of);
-            }
-        }
+        let others = self.old.components.versions.iter().filter(|one| one.component != KUBEFLEET).cloned();
+        let versions: Vec<_> = std::iter::once(ComponentVersion::kubefleet(version)).chain(others).collect();
         RunRecord {
             id: String::new(),
             fleetdrill: env!("CARGO_PKG_VERSION").into(),
-            versions,
+            versions: ComponentVersion::pairs(&versions),
             capabilities: Capabilities::default(),
             provider: "local".into(),
             started_at: Timestamp::now(),
@@ -289,7 +318,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Whether an upgrade that came no further is to blame for it, and not the machine.
+/// True if the new version is to blame for an upgrade that failed, and not the machine.
 fn is_the_upgrade_s(error: &FleetError) -> bool {
     match error {
         FleetError::Broken { exit } => is_agent(&exit.name),
@@ -297,13 +326,17 @@ fn is_the_upgrade_s(error: &FleetError) -> bool {
     }
 }
 
-/// All of it is progress here: stdout is the report's.
-fn reporters() -> RunReporters {
-    Reporters::new(Terminal::stderr(Look::from_locale(), Detail::Compact, Progress::auto()))
+/// Returns reporters that print progress to stderr only, because stdout is for the report.
+fn reporters() -> Reporters {
+    Reporters::new(TerminalReporter::stderr(
+        OutputLayout::from_locale(),
+        DetailLevel::Compact,
+        RunProgressDisplay::auto(),
+    ))
 }
 
-/// Writes the report into the files that were asked for, and prints it.
-fn output(args: &Upgrade, record: &UpgradeRecord, report: &Report) -> Result<(), CommandError> {
+/// Writes the report to the requested files, and prints it.
+fn output(args: &UpgradeArgs, record: &UpgradeRecord, report: &UpgradeReport) -> Result<(), CommandError> {
     if let Some(path) = &args.json {
         write_atomically(path, json::render(record, report)?.as_bytes())?;
     }
@@ -311,8 +344,22 @@ fn output(args: &Upgrade, record: &UpgradeRecord, report: &Report) -> Result<(),
         write_atomically(path, html::render(record, report)?.as_bytes())?;
     }
     match args.output {
-        crate::cli::Format::Text => data::print_text(&text::render(report, Look::from_locale())),
+        crate::cli::OutputFormat::Text => data::print_text(&text::render(report, OutputLayout::from_locale())),
         format => data::print(format, report),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upgrade_that_was_cut_off_is_the_environment_s_fault() {
+        assert_eq!(exit(true, UpgradeVerdict::Safe), CommandExitCode::Environment);
+        assert_eq!(exit(true, UpgradeVerdict::Breaks), CommandExitCode::Environment);
+        assert_eq!(exit(false, UpgradeVerdict::Breaks), CommandExitCode::Found);
+        assert_eq!(exit(false, UpgradeVerdict::Differs), CommandExitCode::Fine);
+        assert_eq!(exit(false, UpgradeVerdict::Safe), CommandExitCode::Fine);
+    }
 }

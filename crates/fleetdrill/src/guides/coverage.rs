@@ -1,121 +1,122 @@
-//! Guide by guide, which statements hold on which version of its product, which differ, and which no scenario reaches.
+//! Coverage of each guide: statements that hold or differ on each version of its product, and statements that no
+//! scenario reaches.
 
-use fleet::capability::Capabilities;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fleet::capability::Capabilities;
+use record::{ConditionTemplate, Outcome, RunRecord, ShownStatementState};
 use serde::Serialize;
-use steps::record::{Outcome, RunRecord, Seen, ShownState};
 
-use super::measured::Measured;
+use super::measured::MeasuredResults;
 use super::product::Product;
-use super::statement::{Claim, Guide, Scope, Statement};
+use super::statement::{Statement, StatementClaim, StatementScope, TroubleshootingGuide};
 use super::tags::{self, TagError};
-use crate::needed::Needed;
+use crate::capability_needs::CapabilityNeeds;
 use crate::suite::{self, Suite};
 
-/// A guide with its statements' states.
+/// Coverage of a guide: its statements with their states.
 #[derive(Clone, Debug, Serialize)]
 pub struct GuideCoverage {
-    /// Its short name.
+    /// Short name of the guide.
     pub name: String,
-    /// Its own title.
+    /// Title of the guide.
     pub title: String,
-    /// Where it is published.
+    /// Address of the published guide.
     pub url: String,
-    /// What it is about, of whose versions its statements' states are.
+    /// Product that the guide is about. The statements' states are by version of this product.
     pub product: Product,
-    /// In the guide's order.
-    pub statements: Vec<Covered>,
-    /// The ids of those that differ on some version.
+    /// Statements in the guide's order.
+    pub statements: Vec<StatementCoverage>,
+    /// Ids of the statements that differ on some version.
     pub differs: Vec<String>,
-    /// The ids of those that no scenario names, or that apply to a measured version and weren't seen on it.
+    /// Ids of the statements that no scenario names, or that apply to a measured version and weren't seen on it.
     pub unreached: Vec<String>,
 }
 
-/// A statement with its state on each version.
+/// Statement with its state on each version.
 #[derive(Clone, Debug, Serialize)]
-pub struct Covered {
-    /// Its id.
+pub struct StatementCoverage {
+    /// Id of the statement.
     pub id: String,
-    /// The guide's section.
+    /// Section of the guide.
     pub section: String,
-    /// Which kinds it is about, where that makes a difference.
+    /// Scope of the kinds that the statement is about; `None` if the scope makes no difference.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
-    /// What has the condition, e.g. `ResourcePlacement on a cluster`; nothing for a behaviour.
+    pub scope: Option<StatementScope>,
+    /// Object that has the condition, e.g. `ResourcePlacement on a cluster`; empty for a behaviour.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub object: String,
-    /// The guide's words, with the names of its example.
+    /// Text of the guide, with the names of its example.
     pub says: String,
-    /// How it is checked, where it is no condition.
+    /// Description of the check, for a behaviour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// What one must know where it isn't so.
+    /// Note for readers, where the statement differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What it is about.
+    /// Product that the statement is about.
     #[serde(skip)]
     pub product: Product,
-    /// Its state by the product's version.
-    pub versions: BTreeMap<String, Standing>,
-    /// What those versions of KubeFleet can do.
+    /// States by the product's version.
+    pub versions: BTreeMap<String, CoverageState>,
+    /// Capabilities of KubeFleet by version.
     #[serde(skip)]
     pub can: BTreeMap<String, Capabilities>,
-    /// The scenarios that show it.
-    pub scenarios: Vec<Shower>,
+    /// Scenarios that show the statement.
+    pub scenarios: Vec<CoveringScenario>,
 }
 
-/// How a statement stands on a version.
+/// State of a statement on a version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Standing {
-    /// It is so.
+pub enum CoverageState {
+    /// The controller behaves as the guide says.
     Holds,
-    /// It is otherwise.
+    /// The controller behaves differently.
     Differs {
-        /// What the controller wrote, with holes for names.
+        /// Condition that the controller wrote, with holes for names.
         #[serde(skip_serializing_if = "Option::is_none")]
-        seen: Option<Seen>,
-        /// What is so instead.
+        seen: Option<ConditionTemplate>,
+        /// Description of the real behaviour.
         #[serde(skip_serializing_if = "Option::is_none")]
         instead: Option<String>,
     },
-    /// No scenario has shown it.
+    /// No scenario has shown the statement.
     Unreached,
-    /// It can't be so.
+    /// The statement can't apply to this version.
     DoesNotApply {
-        /// Why.
+        /// Reason.
         because: String,
     },
 }
 
-/// A scenario that shows a statement.
+/// Scenario that shows a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Shower {
-    /// Its name.
+pub struct CoveringScenario {
+    /// Name of the scenario.
     pub scenario: String,
-    /// Its file.
+    /// File of the feature.
     pub file: String,
-    /// What it needs a version to do.
+    /// Capabilities that a version needs for the scenario.
     #[serde(skip)]
-    pub needed: Needed,
+    pub needed: CapabilityNeeds,
 }
 
 /// Scenarios by the ids of the statements that they show.
 #[derive(Clone, Debug, Default)]
-pub struct Showers(BTreeMap<String, Vec<Shower>>);
+pub struct ScenariosByStatement(BTreeMap<String, Vec<CoveringScenario>>);
 
-impl Showers {
-    /// What a suite's tags say.
+impl ScenariosByStatement {
+    /// Collects the scenarios of a suite by their tags.
     ///
     /// # Errors
-    /// When a tag names no statement.
+    /// Returns an error if a tag names no statement.
     pub fn of_suite(suite: &Suite) -> Result<Self, TagError> {
         let mut showers = Self::default();
         for (feature, scenario) in suite.scenarios() {
-            let needed = Needed::of(&suite::tags(feature, scenario)).unwrap_or_default();
-            let shower = Shower { scenario: scenario.name.clone(), file: suite::file(feature), needed };
+            let needed = CapabilityNeeds::of(&suite::tags(feature, scenario)).unwrap_or_default();
+            let shower = CoveringScenario { scenario: scenario.name.clone(), file: suite::file(feature), needed };
             for named in tags::named(feature, scenario)? {
                 showers.add(&named.statement.id, shower.clone());
             }
@@ -123,13 +124,13 @@ impl Showers {
         Ok(showers)
     }
 
-    /// What runs have shown.
+    /// Collects the scenarios that passed in some runs, by the statements that the records list.
     #[must_use]
     pub fn of_runs(runs: &[RunRecord]) -> Self {
         let mut showers = Self::default();
         for record in runs.iter().flat_map(|run| &run.scenarios).filter(|s| s.outcome == Outcome::Passed) {
-            let needed = Needed::default();
-            let shower = Shower { scenario: record.scenario.clone(), file: record.file.clone(), needed };
+            let needed = CapabilityNeeds::default();
+            let shower = CoveringScenario { scenario: record.scenario.clone(), file: record.file.clone(), needed };
             for shown in &record.statements {
                 showers.add(&shown.statement, shower.clone());
             }
@@ -137,22 +138,23 @@ impl Showers {
         showers
     }
 
-    fn add(&mut self, statement: &str, shower: Shower) {
+    fn add(&mut self, statement: &str, shower: CoveringScenario) {
         self.0.entry(statement.to_owned()).or_default().push(shower);
     }
 }
 
 impl GuideCoverage {
-    /// A guide's coverage by what was measured on some versions.
+    /// Computes a guide's coverage from the results measured on some versions.
     #[must_use]
-    pub fn of(guide: &Guide, measured: &[Measured], showers: &Showers) -> Self {
-        let measured: Vec<&Measured> = measured.iter().filter(|m| m.product == guide.product).collect();
-        let covered: Vec<Covered> = guide.statements.iter().map(|s| covered(s, &measured, showers)).collect();
-        let ids = |fits: &dyn Fn(&Covered) -> bool| {
-            covered.iter().filter(|c| fits(c)).map(|c| c.id.clone()).collect::<Vec<_>>()
-        };
-        let differs = ids(&|c| c.versions.values().any(|v| matches!(v, Standing::Differs { .. })));
-        let unreached = ids(&|c| c.scenarios.is_empty() || c.versions.values().any(|v| *v == Standing::Unreached));
+    pub fn of(guide: &TroubleshootingGuide, measured: &[MeasuredResults], showers: &ScenariosByStatement) -> Self {
+        let measured: Vec<&MeasuredResults> = measured.iter().filter(|m| m.product == guide.product).collect();
+        let covered: Vec<StatementCoverage> = guide.statements.iter().map(|s| covered(s, &measured, showers)).collect();
+        let differ = covered.iter().filter(|c| c.versions.values().any(|v| matches!(v, CoverageState::Differs { .. })));
+        let differs = differ.map(|c| c.id.clone()).collect();
+        let unreached = covered
+            .iter()
+            .filter(|c| c.scenarios.is_empty() || c.versions.values().any(|v| *v == CoverageState::Unreached));
+        let unreached = unreached.map(|c| c.id.clone()).collect();
         Self {
             name: guide.name.clone(),
             title: guide.title.clone(),
@@ -164,16 +166,12 @@ impl GuideCoverage {
         }
     }
 
-    /// What differs; statements that say the same and differ in the same way stand together.
+    /// Returns the statements that differ. Statements that say the same and differ in the same way form a group.
     #[must_use]
-    pub fn differences(&self) -> Vec<Vec<&Covered>> {
-        let mut groups: Vec<Vec<&Covered>> = Vec::new();
+    pub fn differences(&self) -> Vec<Vec<&StatementCoverage>> {
+        let mut groups: Vec<Vec<&StatementCoverage>> = Vec::new();
         for statement in self.statements.iter().filter(|s| self.differs.contains(&s.id)) {
-            let same = |other: &Covered| {
-                (&other.object, &other.says, &other.versions)
-                    == (&statement.object, &statement.says, &statement.versions)
-            };
-            match groups.iter_mut().find(|group| same(group[0])) {
+            match groups.iter_mut().find(|group| group[0].differs_like(statement)) {
                 Some(group) => group.push(statement),
                 None => groups.push(vec![statement]),
             }
@@ -181,37 +179,37 @@ impl GuideCoverage {
         groups
     }
 
-    /// How many statements stand in which way, by version: `12 hold, 1 differs, 0 unreached, 3 don't apply`.
+    /// Returns the number of statements per state, by version: `12 hold, 1 differ, 0 unreached, 3 don't apply`.
     #[must_use]
-    pub fn counts(&self) -> BTreeMap<&str, Counts> {
-        let mut counts: BTreeMap<&str, Counts> = BTreeMap::new();
+    pub fn counts(&self) -> BTreeMap<&str, StatementCounts> {
+        let mut counts: BTreeMap<&str, StatementCounts> = BTreeMap::new();
         for (version, standing) in self.statements.iter().flat_map(|s| &s.versions) {
             let count = counts.entry(version).or_default();
             *match standing {
-                Standing::Holds => &mut count.hold,
-                Standing::Differs { .. } => &mut count.differ,
-                Standing::Unreached => &mut count.unreached,
-                Standing::DoesNotApply { .. } => &mut count.do_not_apply,
+                CoverageState::Holds => &mut count.hold,
+                CoverageState::Differs { .. } => &mut count.differ,
+                CoverageState::Unreached => &mut count.unreached,
+                CoverageState::DoesNotApply { .. } => &mut count.do_not_apply,
             } += 1;
         }
         counts
     }
 }
 
-/// How many statements stand in which way on a version.
+/// Number of statements per state on a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// They are so.
+pub struct StatementCounts {
+    /// Statements that hold.
     pub hold: usize,
-    /// They are otherwise.
+    /// Statements that differ.
     pub differ: usize,
-    /// No scenario has shown them.
+    /// Statements that no scenario has shown.
     pub unreached: usize,
-    /// They can't be so.
+    /// Statements that can't apply to the version.
     pub do_not_apply: usize,
 }
 
-impl fmt::Display for Counts {
+impl fmt::Display for StatementCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} hold, {} differ, {} unreached", self.hold, self.differ, self.unreached)?;
         if self.do_not_apply > 0 {
@@ -221,42 +219,49 @@ impl fmt::Display for Counts {
     }
 }
 
-impl Covered {
-    /// The part of the id after the guide's name.
+impl StatementCoverage {
+    /// Returns the id without the guide's name.
     #[must_use]
     pub fn short_id(&self) -> &str {
         self.id.split_once('/').map_or(&self.id, |(_, rest)| rest)
     }
 
-    /// The command that shows it on a version.
+    /// True if both statements say the same and differ in the same way.
+    fn differs_like(&self, other: &Self) -> bool {
+        (&self.object, &self.says, &self.versions) == (&other.object, &other.says, &other.versions)
+    }
+
+    /// Returns the command that shows the statement on a version.
     #[must_use]
     pub fn command(&self, version: &str) -> Option<String> {
         let can = self.can.get(version).filter(|_| self.product == Product::KubeFleet);
-        let fits = |s: &&Shower| can.is_none_or(|can| s.needed.admits(can));
-        let scenario = self.scenarios.iter().find(fits)?.scenario.as_str();
-        // In the quotes that a shell takes the name whole in.
+        let shower = self.scenarios.iter().find(|s| can.is_none_or(|can| s.needed.admits(can)));
+        let scenario = shower?.scenario.as_str();
+        // Single quotes if a shell would interpret a character of the name within double quotes.
         let quote = if scenario.contains(['"', '$', '`', '\\', '!']) { '\'' } else { '"' };
         let scenario = if quote == '\'' { scenario.replace('\'', r"'\''") } else { scenario.to_owned() };
         Some(format!("fleetdrill run --{} {version} {quote}{scenario}{quote}", self.product.component()))
     }
 }
 
-fn covered(statement: &Statement, measured: &[&Measured], showers: &Showers) -> Covered {
+/// State of a statement on a version; `instead` is the behaviour that the steps assert where the statement differs.
+fn standing(statement: &Statement, measured: &MeasuredResults, instead: Option<&String>) -> CoverageState {
+    if !statement.applies_to(&measured.can) {
+        return CoverageState::DoesNotApply { because: statement.because.clone().unwrap_or_default() };
+    }
+    match measured.state(&statement.id) {
+        Some(ShownStatementState::Holds) => CoverageState::Holds,
+        Some(ShownStatementState::Differs { seen }) => CoverageState::Differs { seen, instead: instead.cloned() },
+        None => CoverageState::Unreached,
+    }
+}
+
+fn covered(statement: &Statement, measured: &[&MeasuredResults], showers: &ScenariosByStatement) -> StatementCoverage {
     let (check, instead) = match &statement.claim {
-        Claim::Behaviour { check, instead, .. } => (Some(check.clone()), instead.clone()),
-        Claim::Condition { .. } => (None, None),
+        StatementClaim::Behaviour { check, instead, .. } => (Some(check.clone()), instead.clone()),
+        StatementClaim::Condition { .. } => (None, None),
     };
-    let standing = |m: &Measured| {
-        if !statement.applies_to(&m.can) {
-            return Standing::DoesNotApply { because: statement.because.clone().unwrap_or_default() };
-        }
-        match m.state(&statement.id) {
-            Some(ShownState::Holds) => Standing::Holds,
-            Some(ShownState::Differs { seen }) => Standing::Differs { seen, instead: instead.clone() },
-            None => Standing::Unreached,
-        }
-    };
-    Covered {
+    StatementCoverage {
         id: statement.id.clone(),
         product: statement.product,
         section: statement.section.clone(),
@@ -265,7 +270,7 @@ fn covered(statement: &Statement, measured: &[&Measured], showers: &Showers) -> 
         says: statement.says(),
         check,
         note: statement.note.clone(),
-        versions: measured.iter().map(|m| (m.version.clone(), standing(m))).collect(),
+        versions: measured.iter().map(|m| (m.version.clone(), standing(statement, m, instead.as_ref()))).collect(),
         can: measured.iter().map(|m| (m.version.clone(), m.can.clone())).collect(),
         scenarios: showers.0.get(&statement.id).cloned().unwrap_or_default(),
     }
@@ -273,13 +278,14 @@ fn covered(statement: &Statement, measured: &[&Measured], showers: &Showers) -> 
 
 #[cfg(test)]
 pub(crate) mod fixture {
-    //! A guide of four statements, of which one holds, two differ alike, one differs otherwise and one isn't reached.
+    //! Fixture: a guide of six statements. On v0.1.2 one holds, two differ in the same way and one differs in another
+    //! way; the other two are measured only on v0.3.1.
 
     use super::*;
 
     pub(crate) fn guides() -> Vec<GuideCoverage> {
-        let can = |version: &str| Measured::committed(Product::KubeFleet, version).expect("measured").can;
-        let measured = |version: &str, differs: &[(&str, Option<&str>)], holds: &[&str]| Measured {
+        let can = |version: &str| MeasuredResults::committed(Product::KubeFleet, version).expect("measured").can;
+        let measured = |version: &str, differs: &[(&str, Option<&str>)], holds: &[&str]| MeasuredResults {
             product: Product::KubeFleet,
             version: version.into(),
             can: can(version),
@@ -299,18 +305,18 @@ pub(crate) mod fixture {
         ];
         let mut guide = crate::guides::guide("staged-update-run-2026").expect("a guide").clone();
         guide.statements.retain(|s| [first, second, label, holds, stopped, delete].contains(&s.id.as_str()));
-        let mut showers = Showers::default();
+        let mut showers = ScenariosByStatement::default();
         for id in [first, second, label, holds, stopped, delete] {
             let scenario = format!("Something that shows \"{}\"", id.split('/').nth(1).unwrap_or_default());
             let file = "kubefleet/some.feature".to_owned();
-            showers.add(id, Shower { scenario, file, needed: Needed::default() });
+            showers.add(id, CoveringScenario { scenario, file, needed: CapabilityNeeds::default() });
         }
         vec![GuideCoverage::of(&guide, &measured, &showers)]
     }
 
-    fn seen_as(message: &str) -> Seen {
+    fn seen_as(message: &str) -> ConditionTemplate {
         let reason = "UpdateRunInitializedSuccessfully".to_owned();
-        Seen { status: "True".into(), reason, message: message.to_owned() }
+        ConditionTemplate { status: "True".into(), reason, message: message.to_owned() }
     }
 }
 
@@ -339,7 +345,7 @@ mod tests {
     #[test]
     fn what_no_scenario_names_is_unreached_although_it_was_measured() {
         let guide = crate::guides::guide("work-synchronized").unwrap();
-        let all = GuideCoverage::of(guide, &[], &Showers::default());
+        let all = GuideCoverage::of(guide, &[], &ScenariosByStatement::default());
         assert_eq!(all.unreached.len(), guide.statements.len());
     }
 }

@@ -1,49 +1,51 @@
-//! What was measured on a version: `guides/measured/VERSION.yaml` of KubeFleet, `guides/measured/argocd-VERSION.yaml` of
-//! Argo CD, written by `fleetdrill guides GUIDE --from RUN.json -o measured`.
+//! Results measured on a version: `guides/measured/VERSION.yaml` for KubeFleet, `guides/measured/argocd-VERSION.yaml`
+//! for Argo CD. `fleetdrill guides GUIDE --from RUN.json -o measured` writes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use fleet::capability::Capabilities;
+use record::{ConditionTemplate, Outcome, RunRecord, ShownStatement, ShownStatementState};
 use serde::{Deserialize, Serialize};
-use steps::record::{Outcome, RunRecord, Seen, Shown, ShownState};
 
 use super::product::Product;
 use super::statement::{Statement, guides, measured_file, measured_files};
 
-/// The results of one version, by the statements' ids.
+/// Results of one version, by the statements' ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "File", into = "File")]
-pub struct Measured {
-    /// What it is a version of.
+#[serde(try_from = "MeasuredResultsFile", into = "MeasuredResultsFile")]
+pub struct MeasuredResults {
+    /// Product that was measured.
     pub product: Product,
-    /// The version.
+    /// Version of the product.
     pub version: String,
-    /// What the version can do, of KubeFleet.
+    /// Capabilities of the version, if the product is KubeFleet.
     pub can: Capabilities,
-    /// What differs, with the text that was seen instead; without one for behaviours.
-    pub differs: BTreeMap<String, Option<Seen>>,
-    /// What is as the guide says.
+    /// Statements that differ, with the text that was seen instead; a behaviour has no text.
+    pub differs: BTreeMap<String, Option<ConditionTemplate>>,
+    /// Statements that hold.
     pub holds: BTreeSet<String>,
 }
 
-/// As it is written: the version stands after its product.
+/// Form of [`MeasuredResults`] in a file, with a field for each product's version.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct MeasuredResultsFile {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     kubefleet: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     argocd: Option<String>,
     #[serde(skip_serializing_if = "Capabilities::is_empty", default)]
     can: Capabilities,
-    differs: BTreeMap<String, Option<Seen>>,
+    differs: BTreeMap<String, Option<ConditionTemplate>>,
     holds: BTreeSet<String>,
 }
 
-impl TryFrom<File> for Measured {
+impl TryFrom<MeasuredResultsFile> for MeasuredResults {
     type Error = &'static str;
 
-    fn try_from(File { kubefleet, argocd, can, differs, holds }: File) -> Result<Self, Self::Error> {
+    fn try_from(
+        MeasuredResultsFile { kubefleet, argocd, can, differs, holds }: MeasuredResultsFile,
+    ) -> Result<Self, Self::Error> {
         let (product, version) = match (kubefleet, argocd) {
             (Some(version), None) => (Product::KubeFleet, version),
             (None, Some(version)) => (Product::ArgoCd, version),
@@ -53,33 +55,36 @@ impl TryFrom<File> for Measured {
     }
 }
 
-impl From<Measured> for File {
-    fn from(Measured { product, version, can, differs, holds }: Measured) -> Self {
-        let of = |wanted| (product == wanted).then(|| version.clone());
-        Self { kubefleet: of(Product::KubeFleet), argocd: of(Product::ArgoCd), can, differs, holds }
-    }
-}
-
-/// The versions of what runs, with what was measured on them before.
-#[derive(Clone, Debug, Default)]
-pub struct Known {
-    /// What KubeFleet can do.
-    pub kubefleet: Capabilities,
-    versions: Vec<(Product, String, Option<Measured>)>,
-}
-
-impl Known {
-    /// What is committed for some versions.
-    pub fn of(kubefleet: Capabilities, versions: impl IntoIterator<Item = (Product, String)>) -> Self {
-        let known = |(product, version): (Product, String)| {
-            let measured = Measured::committed(product, &version);
-            (product, version, measured)
+impl From<MeasuredResults> for MeasuredResultsFile {
+    fn from(MeasuredResults { product, version, can, differs, holds }: MeasuredResults) -> Self {
+        let (kubefleet, argocd) = match product {
+            Product::KubeFleet => (Some(version), None),
+            Product::ArgoCd => (None, Some(version)),
         };
-        Self { kubefleet, versions: versions.into_iter().map(known).collect() }
+        Self { kubefleet, argocd, can, differs, holds }
+    }
+}
+
+/// Versions that run, each with the results measured on it before.
+#[derive(Clone, Debug, Default)]
+pub struct KnownResults {
+    /// Capabilities of KubeFleet.
+    pub kubefleet: Capabilities,
+    versions: Vec<(Product, String, Option<MeasuredResults>)>,
+}
+
+impl KnownResults {
+    /// Loads the committed results of some versions.
+    pub fn of(kubefleet: Capabilities, versions: impl IntoIterator<Item = (Product, String)>) -> Self {
+        let versions = versions.into_iter().map(|(product, version)| {
+            let measured = MeasuredResults::committed(product, &version);
+            (product, version, measured)
+        });
+        Self { kubefleet, versions: versions.collect() }
     }
 
-    /// What was measured on some versions.
-    pub fn measured(measured: impl IntoIterator<Item = Measured>) -> Self {
+    /// Uses these results instead of the committed ones.
+    pub fn measured(measured: impl IntoIterator<Item = MeasuredResults>) -> Self {
         let mut known = Self::default();
         for one in measured {
             if one.product == Product::KubeFleet {
@@ -90,43 +95,49 @@ impl Known {
         known
     }
 
-    /// The version that a statement is compared with, when it is known.
+    /// Returns the version that a statement is compared with, if it is known.
     #[must_use]
     pub fn version(&self, statement: &Statement) -> Option<&str> {
         self.versions.iter().find(|(product, ..)| *product == statement.product).map(|(_, version, _)| version.as_str())
     }
 
-    /// What was measured of a statement.
+    /// Returns the measured state of a statement.
     #[must_use]
-    pub fn state(&self, statement: &Statement) -> Option<ShownState> {
+    pub fn state(&self, statement: &Statement) -> Option<ShownStatementState> {
         let (.., measured) = self.versions.iter().find(|(product, ..)| *product == statement.product)?;
         measured.as_ref()?.state(&statement.id)
     }
 }
 
-impl Measured {
-    /// What scenarios have shown on a version that can do this.
-    pub fn of(product: Product, version: &str, can: Capabilities, shown: impl IntoIterator<Item = Shown>) -> Self {
+impl MeasuredResults {
+    /// Collects the results of scenarios on a version with these capabilities.
+    pub fn of(
+        product: Product,
+        version: &str,
+        can: Capabilities,
+        shown: impl IntoIterator<Item = ShownStatement>,
+    ) -> Self {
         let version = version.to_owned();
         let mut measured = Self { product, version, can, differs: BTreeMap::new(), holds: BTreeSet::new() };
-        for Shown { statement, state } in shown {
+        for ShownStatement { statement, state } in shown {
             match state {
-                ShownState::Holds => drop(measured.holds.insert(statement)),
-                ShownState::Differs { seen } => drop(measured.differs.insert(statement, seen)),
+                ShownStatementState::Holds => drop(measured.holds.insert(statement)),
+                ShownStatementState::Differs { seen } => drop(measured.differs.insert(statement, seen)),
             }
         }
         measured
     }
 
-    /// What runs of one version have shown of a product, such as the parts of one that was split. What an older fleetdrill
-    /// had for a statement is left out.
+    /// Collects the results of several runs of one version of a product, e.g. of the shards of one run. Statements that
+    /// only an older fleetdrill knew are left out.
     ///
     /// # Errors
-    /// When two scenarios contradict each other, or the runs don't say one version of the product; for people.
+    /// Returns an error text if two scenarios contradict each other, or the runs don't have exactly one version
+    /// of the product.
     pub fn of_runs(product: Product, runs: &[RunRecord]) -> Result<Self, String> {
-        let is = |(component, _): &&(String, String)| component == product.component();
-        let version = |run: &RunRecord| run.versions.iter().find(is).map(|(_, v)| v.clone());
-        let mut versions: Vec<String> = runs.iter().filter_map(version).collect();
+        let component = product.component();
+        let versions = runs.iter().filter_map(|run| run.versions.iter().find(|(name, _)| name == component));
+        let mut versions: Vec<String> = versions.map(|(_, version)| version.clone()).collect();
         versions.sort();
         versions.dedup();
         let [version] = &versions[..] else {
@@ -134,7 +145,7 @@ impl Measured {
             return Err(format!("the runs have to be of one version of {}, and have: {found}", product.name()));
         };
         let known = known(product);
-        let mut first: BTreeMap<&str, (&Shown, &str)> = BTreeMap::new();
+        let mut first: BTreeMap<&str, (&ShownStatement, &str)> = BTreeMap::new();
         let scenarios = runs.iter().flat_map(|run| &run.scenarios).filter(|s| s.outcome == Outcome::Passed);
         for scenario in scenarios {
             for shown in scenario.statements.iter().filter(|s| known.contains(s.statement.as_str())) {
@@ -152,7 +163,7 @@ impl Measured {
         Ok(Self::of(product, version, can, first.into_values().map(|(shown, _)| shown.clone())))
     }
 
-    /// What is committed for a version.
+    /// Returns the committed results of a version.
     ///
     /// # Panics
     /// Never in a build that passed its tests: the files are part of the binary.
@@ -161,7 +172,7 @@ impl Measured {
         Self::in_file(&product.measured(version))
     }
 
-    /// What is committed, by product and version.
+    /// Returns all committed results, by product and version.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let mut all: Vec<_> = measured_files().iter().filter_map(|name| Self::in_file(name)).collect();
@@ -174,16 +185,16 @@ impl Measured {
         Some(serde_saphyr::from_str(text).unwrap_or_else(|e| panic!("guides/measured/{name}.yaml: {e}")))
     }
 
-    /// A statement's result.
+    /// Returns the measured state of a statement.
     #[must_use]
-    pub fn state(&self, statement: &str) -> Option<ShownState> {
+    pub fn state(&self, statement: &str) -> Option<ShownStatementState> {
         if self.holds.contains(statement) {
-            return Some(ShownState::Holds);
+            return Some(ShownStatementState::Holds);
         }
-        self.differs.get(statement).map(|seen| ShownState::Differs { seen: seen.clone() })
+        self.differs.get(statement).map(|seen| ShownStatementState::Differs { seen: seen.clone() })
     }
 
-    /// Ids that no guide has any more.
+    /// Returns the ids that no guide has any more.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
         let known = known(self.product);
@@ -192,7 +203,7 @@ impl Measured {
     }
 }
 
-/// The ids of all statements that there are about a product.
+/// Returns the ids of all statements about a product.
 fn known(product: Product) -> BTreeSet<&'static str> {
     let about = guides().iter().filter(|g| g.product == product);
     about.flat_map(|g| &g.statements).map(|s| s.id.as_str()).collect()
@@ -200,12 +211,13 @@ fn known(product: Product) -> BTreeSet<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use report::run::fixture;
+
     use super::*;
-    use crate::reporter::fixture;
 
     #[test]
     fn what_is_committed_is_about_statements_that_there_are() {
-        for measured in Measured::all() {
+        for measured in MeasuredResults::all() {
             assert!(measured.unknown().is_empty(), "{}: {:?}", measured.version, measured.unknown());
         }
     }
@@ -215,30 +227,31 @@ mod tests {
         let id = "work-synchronized/resolution/wait";
         let with = |state| {
             let mut run = fixture::run();
-            let gone = Shown { statement: "work-synchronized/gone/gone".into(), state: ShownState::Holds };
-            run.scenarios[0].statements = vec![Shown { statement: id.into(), state }, gone];
+            let gone =
+                ShownStatement { statement: "work-synchronized/gone/gone".into(), state: ShownStatementState::Holds };
+            run.scenarios[0].statements = vec![ShownStatement { statement: id.into(), state }, gone];
             run
         };
-        let (holds, differs) = (with(ShownState::Holds), with(ShownState::Differs { seen: None }));
-        let measured = Measured::of_runs(Product::KubeFleet, &[holds.clone(), holds.clone()]).unwrap();
+        let (holds, differs) = (with(ShownStatementState::Holds), with(ShownStatementState::Differs { seen: None }));
+        let measured = MeasuredResults::of_runs(Product::KubeFleet, &[holds.clone(), holds.clone()]).unwrap();
         assert_eq!(measured.holds.iter().collect::<Vec<_>>(), [id]);
-        let error = Measured::of_runs(Product::KubeFleet, &[holds.clone(), differs]).unwrap_err();
+        let error = MeasuredResults::of_runs(Product::KubeFleet, &[holds.clone(), differs]).unwrap_err();
         assert!(error.ends_with(&format!("show statement {id} differently")), "{error}");
         let mut other = holds.clone();
         other.versions[0].1 = "v0.3.1".into();
-        let error = Measured::of_runs(Product::KubeFleet, &[holds, other]).unwrap_err();
+        let error = MeasuredResults::of_runs(Product::KubeFleet, &[holds, other]).unwrap_err();
         assert_eq!(error, "the runs have to be of one version of KubeFleet, and have: v0.1.2, v0.3.1");
     }
 
     #[test]
     fn a_file_says_what_it_is_a_version_of() {
         for (product, first) in [(Product::KubeFleet, "kubefleet: v1.0.0\n"), (Product::ArgoCd, "argocd: v1.0.0\n")] {
-            let measured = Measured::of(product, "v1.0.0", Capabilities::default(), []);
+            let measured = MeasuredResults::of(product, "v1.0.0", Capabilities::default(), []);
             let text = serde_saphyr::to_string(&measured).unwrap();
             assert!(text.starts_with(first), "{text}");
-            assert_eq!(serde_saphyr::from_str::<Measured>(&text).unwrap(), measured);
+            assert_eq!(serde_saphyr::from_str::<MeasuredResults>(&text).unwrap(), measured);
         }
-        let neither = serde_saphyr::from_str::<Measured>("differs: {}\nholds: []\n").unwrap_err().to_string();
+        let neither = serde_saphyr::from_str::<MeasuredResults>("differs: {}\nholds: []\n").unwrap_err().to_string();
         assert!(neither.contains("it is about one version, of `kubefleet` or of `argocd`"), "{neither}");
     }
 }

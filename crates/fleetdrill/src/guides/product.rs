@@ -1,8 +1,8 @@
-//! What a guide is about. Its statements hold or differ by the version of that.
+//! Products that guides are about. A statement holds or differs by the version of its guide's product.
 
 use serde::{Deserialize, Serialize};
 
-/// A product with guides.
+/// Product with guides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Product {
@@ -14,10 +14,10 @@ pub enum Product {
 }
 
 impl Product {
-    /// All of them.
+    /// All products.
     pub const ALL: [Self; 2] = [Self::KubeFleet, Self::ArgoCd];
 
-    /// Its component in the toolchain, and its option of `fleetdrill run`.
+    /// Returns the product's component in the toolchain, which is also its option of `fleetdrill run`.
     #[must_use]
     pub fn component(self) -> &'static str {
         match self {
@@ -26,7 +26,7 @@ impl Product {
         }
     }
 
-    /// As it calls itself.
+    /// Returns the product's own name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Product {
         }
     }
 
-    /// The file of what was measured on a version, without its ending.
+    /// Returns the name of the file with the results measured on a version, without extension.
     #[must_use]
     pub fn measured(self, version: &str) -> String {
         match self {

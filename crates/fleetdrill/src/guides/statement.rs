@@ -1,93 +1,94 @@
-//! The statements of the guides, from `guides/*.yaml`.
+//! Statements of the guides, from `guides/*.yaml`.
 
-use fleet::capability::{Capabilities, Capability};
 use std::sync::LazyLock;
 
+use fleet::capability::{Capabilities, Capability};
 use include_dir::{Dir, include_dir};
+use record::ConditionPlace;
 use serde::{Deserialize, Serialize};
 
-use super::message::Message;
+use super::message::MessageTemplate;
 use super::product::Product;
-use crate::needed::Needed;
+use crate::capability_needs::CapabilityNeeds;
 
-/// The guides' files.
+/// Files of the guides.
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guides");
 
-/// A guide with all its checkable statements.
+/// Guide with all its checkable statements.
 #[derive(Clone, Debug)]
-pub struct Guide {
-    /// Its short name, which is its file's: `work-synchronized`.
+pub struct TroubleshootingGuide {
+    /// Short name of the guide and stem of its file: `work-synchronized`.
     pub name: String,
-    /// Its own title.
+    /// Title of the guide.
     pub title: String,
-    /// Where it is published.
+    /// Address of the published guide.
     pub url: String,
-    /// What it is about.
+    /// Product that the guide is about.
     pub product: Product,
-    /// In the guide's order.
+    /// Statements in the guide's order.
     pub statements: Vec<Statement>,
 }
 
-/// One sentence, or one condition of a guide's example.
+/// Sentence of a guide, or condition in its example.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// `GUIDE/CASE/STATEMENT`, with `/cluster` or `/namespaced` where it is about one scope only.
+    /// Id: `GUIDE/CASE/STATEMENT`, followed by `/cluster` or `/namespaced` if the statement is about one scope only.
     pub id: String,
-    /// What its guide is about.
+    /// Product that the guide is about.
     pub product: Product,
-    /// The section's heading.
+    /// Heading of the guide's section.
     pub section: String,
-    /// Which kinds it is about; none where that makes no difference.
-    pub scope: Option<Scope>,
-    /// What it says.
-    pub claim: Claim,
-    /// What a version has to be able to do for it to apply.
-    pub needs: Needed,
-    /// Why it can't apply to others.
+    /// Scope of the kinds that the statement is about; `None` if the scope makes no difference.
+    pub scope: Option<StatementScope>,
+    /// Claim of the statement.
+    pub claim: StatementClaim,
+    /// Capabilities that a version needs so that the statement applies.
+    pub needs: CapabilityNeeds,
+    /// Reason why the statement can't apply to other versions.
     pub because: Option<String>,
-    /// What one must know where it isn't so.
+    /// Note for readers, where the statement differs.
     pub note: Option<String>,
 }
 
-/// What a statement says, in a form that can be checked.
+/// Claim of a statement, in a form that can be checked.
 #[derive(Clone, Debug)]
-pub enum Claim {
+pub enum StatementClaim {
     /// A condition is seen.
     Condition {
-        /// On what.
-        of: Of,
-        /// Its type as the object has it.
+        /// Kind of thing that has the condition.
+        of: ConditionOwner,
+        /// Type of the condition as in the object.
         condition: String,
         /// `True`, `False` or `Unknown`.
         status: String,
-        /// Its reason, where the guide names it.
+        /// Reason of the condition, if the guide names it.
         reason: Option<String>,
-        /// Its message, where the guide quotes it.
-        message: Option<Message>,
+        /// Message of the condition, if the guide quotes it.
+        message: Option<MessageTemplate>,
     },
-    /// Something else: how to look, how long it takes, what helps. The steps of a scenario assert it.
+    /// Another behaviour: commands for looking, durations, remedies. The steps of a scenario assert it.
     Behaviour {
-        /// The guide's words.
+        /// Text of the guide.
         says: String,
-        /// What a scenario has to show for it.
+        /// Description of what a scenario has to show.
         check: String,
-        /// What is so instead, on the versions for which scenarios show that.
+        /// Description of the real behaviour, on the versions for which scenarios show that it differs.
         instead: Option<String>,
     },
 }
 
-/// Which kinds a statement is about.
+/// Scope of the kinds that a statement is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Scope {
+pub enum StatementScope {
     /// ClusterResourcePlacement, ClusterStagedUpdateRun and so on.
     Cluster,
     /// ResourcePlacement, StagedUpdateRun and so on.
     Namespaced,
 }
 
-impl Scope {
-    /// As it stands in ids.
+impl StatementScope {
+    /// Returns the scope as written in ids.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -97,13 +98,13 @@ impl Scope {
     }
 }
 
-/// What has a condition.
+/// Kind of thing that has a condition: an object or a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Of {
-    /// A placement itself; its condition types carry its kind.
+pub enum ConditionOwner {
+    /// A placement itself. Its condition types begin with its kind.
     Placement,
-    /// A placement, for one of its clusters.
+    /// Cluster of a placement.
     Member,
     /// A resource among a placement's `failedPlacements`.
     FailedResource,
@@ -119,14 +120,15 @@ pub enum Of {
     ApprovalRequest,
     /// An Argo CD Application: its conditions, and `sync`, `health` and `operation` with a status or phase.
     Application,
-    /// A resource in the result of an Application's last sync: `result`, with its status and, as its reason, its hookPhase.
+    /// A resource in the result of an Application's last sync: `result`, with its status and, as its reason, its
+    /// hookPhase.
     Resource,
 }
 
-impl Of {
-    /// The object's kind; without a scope only where it makes no difference.
+impl ConditionOwner {
+    /// Returns the object's kind. Without a scope it is `None`, unless the scope makes no difference.
     #[must_use]
-    pub fn kind(self, scope: Option<Scope>) -> Option<&'static str> {
+    pub fn kind(self, scope: Option<StatementScope>) -> Option<&'static str> {
         let (cluster, namespaced) = match self {
             Self::Placement | Self::Member | Self::FailedResource => ("ClusterResourcePlacement", "ResourcePlacement"),
             Self::Run | Self::Stage | Self::StageMember => ("ClusterStagedUpdateRun", "StagedUpdateRun"),
@@ -135,12 +137,12 @@ impl Of {
             Self::Application | Self::Resource => return Some("Application"),
         };
         match scope? {
-            Scope::Cluster => Some(cluster),
-            Scope::Namespaced => Some(namespaced),
+            StatementScope::Cluster => Some(cluster),
+            StatementScope::Namespaced => Some(namespaced),
         }
     }
 
-    /// Where in the object, for people.
+    /// Returns a description of the place in the object, for people.
     #[must_use]
     pub fn place(self) -> &'static str {
         match self {
@@ -153,98 +155,103 @@ impl Of {
         }
     }
 
-    /// Whether a transition's part is such a place.
-    pub(super) fn is(self, part: Option<&str>) -> bool {
-        let stage = part.is_some_and(|p| p.starts_with("stage "));
-        let two = part.is_some_and(|p| p.contains(", "));
+    /// True for the places in an object that the statement is about.
+    pub(super) fn is(self, place: &ConditionPlace) -> bool {
         match self {
-            Self::Placement | Self::Run | Self::Binding | Self::ApprovalRequest | Self::Application => part.is_none(),
-            Self::Resource => part.is_some(),
-            Self::Member => part.is_some() && !stage && !two,
-            Self::FailedResource => !stage && two,
-            Self::Stage => stage && !two,
-            Self::StageMember => stage && two,
+            Self::Placement | Self::Run | Self::Binding | Self::ApprovalRequest | Self::Application => {
+                place.is_object()
+            }
+            Self::Resource => matches!(place, ConditionPlace::SyncResult { .. }),
+            Self::Member => matches!(place, ConditionPlace::Member { .. }),
+            Self::FailedResource => matches!(place, ConditionPlace::FailedPlacement { .. }),
+            Self::Stage => matches!(place, ConditionPlace::Stage { .. }),
+            Self::StageMember => matches!(place, ConditionPlace::StageMember { .. }),
         }
     }
 }
 
 impl Statement {
-    /// The guide's short name.
+    /// Returns the guide's short name.
     #[must_use]
     pub fn guide(&self) -> &str {
         self.id.split('/').next().unwrap_or_default()
     }
 
-    /// What the guide says, in its own words and with the names of its example.
+    /// Returns the text of the guide, with the names of its example.
     #[must_use]
     pub fn says(&self) -> String {
         match &self.claim {
-            Claim::Behaviour { says, .. } => says.clone(),
-            Claim::Condition { message, .. } => {
+            StatementClaim::Behaviour { says, .. } => says.clone(),
+            StatementClaim::Condition { message, .. } => {
                 let message = message.as_ref().map(|m| format!(": {}", m.verbatim())).unwrap_or_default();
                 format!("{}{message}", self.state())
             }
         }
     }
 
-    /// Type, status and reason of a condition, e.g. `Succeeded False UpdateRunFailed`; empty for a behaviour.
+    /// Returns type, status and reason of a condition, e.g. `Succeeded False UpdateRunFailed`; empty for a behaviour.
     #[must_use]
     pub fn state(&self) -> String {
-        let Claim::Condition { condition, status, reason, .. } = &self.claim else { return String::new() };
+        let StatementClaim::Condition { condition, status, reason, .. } = &self.claim else { return String::new() };
         format!("{condition} {status} {}", reason.as_deref().unwrap_or_default()).trim_end().to_owned()
     }
 
-    /// What has the condition, for people, e.g. `ResourcePlacement on a cluster`; empty for a behaviour.
+    /// Returns a description of the object that has the condition, e.g. `ResourcePlacement on a cluster`; empty for a
+    /// behaviour.
     #[must_use]
     pub fn object(&self) -> String {
         match &self.claim {
-            Claim::Condition { of, .. } => format!("{}{}", of.kind(self.scope).unwrap_or_default(), of.place()),
-            Claim::Behaviour { .. } => String::new(),
+            StatementClaim::Condition { of, .. } => {
+                format!("{}{}", of.kind(self.scope).unwrap_or_default(), of.place())
+            }
+            StatementClaim::Behaviour { .. } => String::new(),
         }
     }
 
-    /// Whether it can apply to a version of KubeFleet that can do this; always, if it is about something else.
+    /// True if the statement can apply to a version of KubeFleet with these capabilities. Always true for other
+    /// products.
     #[must_use]
     pub fn applies_to(&self, kubefleet: &Capabilities) -> bool {
-        let in_scope = self.scope != Some(Scope::Namespaced) || kubefleet.can(Capability::NamespacedPlacements);
+        let in_scope =
+            self.scope != Some(StatementScope::Namespaced) || kubefleet.can(Capability::NamespacedPlacements);
         self.product != Product::KubeFleet || (in_scope && self.needs.admits(kubefleet))
     }
 }
 
-/// All guides, in the order of their names.
+/// Returns all guides, ordered by name.
 ///
 /// # Panics
 /// Never in a build that passed its tests: the files are part of the binary.
 #[must_use]
-pub fn guides() -> &'static [Guide] {
-    static GUIDES: LazyLock<Vec<Guide>> = LazyLock::new(|| {
+pub fn guides() -> &'static [TroubleshootingGuide] {
+    static GUIDES: LazyLock<Vec<TroubleshootingGuide>> = LazyLock::new(|| {
         let mut files: Vec<_> = FILES.files().filter(|f| f.path().extension().is_some_and(|e| e == "yaml")).collect();
         files.sort_by_key(|f| f.path());
-        let read = |file: &include_dir::File<'_>| {
+        let guides = files.into_iter().map(|file| {
             let name = file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
             read(&name, file.contents_utf8().unwrap_or_default()).unwrap_or_else(|e| panic!("guides/{name}.yaml: {e}"))
-        };
-        files.into_iter().map(read).collect()
+        });
+        guides.collect()
     });
     &GUIDES
 }
 
-/// One guide.
+/// Returns the guide of this name.
 #[must_use]
-pub fn guide(name: &str) -> Option<&'static Guide> {
+pub fn guide(name: &str) -> Option<&'static TroubleshootingGuide> {
     guides().iter().find(|g| g.name == name)
 }
 
-/// A file of measured results, by its name without ending.
+/// Returns the file of measured results with this name; the name has no extension.
 pub(super) fn measured_file(name: &str) -> Option<&'static str> {
     FILES.get_file(format!("measured/{name}.yaml")).and_then(|f| f.contents_utf8())
 }
 
-/// The files of measured results, by their names without ending.
+/// Returns the names of the files of measured results, without extension.
 pub(super) fn measured_files() -> Vec<String> {
     let dir = FILES.get_dir("measured");
-    let stem = |f: &include_dir::File<'_>| f.path().file_stem().map(|s| s.to_string_lossy().into_owned());
-    dir.into_iter().flat_map(Dir::files).filter_map(stem).collect()
+    let stems = dir.into_iter().flat_map(Dir::files).filter_map(|f| f.path().file_stem());
+    stems.map(|stem| stem.to_string_lossy().into_owned()).collect()
 }
 
 #[derive(Debug, Deserialize)]
@@ -257,15 +264,15 @@ struct RawGuide {
     cases: Vec<RawCase>,
 }
 
-/// What is shown together, such as the status in one of the guide's examples.
+/// Statements that are shown together, e.g. the status in one of the guide's examples.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawCase {
     id: String,
     section: String,
-    /// `cluster`, `namespaced` or `both`; without it the scope makes no difference.
+    /// `cluster`, `namespaced` or `both`; none if the scope makes no difference.
     scope: Option<RawScope>,
-    /// A tag of a capability, e.g. `needs-run-states`.
+    /// Tag of a capability, e.g. `needs-run-states`.
     needs: Option<String>,
     because: Option<String>,
     statements: Vec<RawStatement>,
@@ -279,12 +286,12 @@ enum RawScope {
     Both,
 }
 
-/// Either `of`, `condition` and `status`, or `says` and `check`.
+/// A statement has either `of`, `condition` and `status`, or `says` and `check`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawStatement {
     id: String,
-    of: Option<Of>,
+    of: Option<ConditionOwner>,
     condition: Option<String>,
     status: Option<String>,
     reason: Option<String>,
@@ -292,21 +299,21 @@ struct RawStatement {
     says: Option<String>,
     check: Option<String>,
     instead: Option<String>,
-    /// As of the case, besides it.
+    /// Tag of a capability that the statement needs in addition to the case's.
     needs: Option<String>,
     because: Option<String>,
     note: Option<String>,
 }
 
-fn read(name: &str, text: &str) -> Result<Guide, String> {
+fn read(name: &str, text: &str) -> Result<TroubleshootingGuide, String> {
     let raw: RawGuide = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
     let mut statements = Vec::new();
     for case in &raw.cases {
-        let scopes: &[Option<Scope>] = match case.scope {
+        let scopes: &[Option<StatementScope>] = match case.scope {
             None => &[None],
-            Some(RawScope::Cluster) => &[Some(Scope::Cluster)],
-            Some(RawScope::Namespaced) => &[Some(Scope::Namespaced)],
-            Some(RawScope::Both) => &[Some(Scope::Cluster), Some(Scope::Namespaced)],
+            Some(RawScope::Cluster) => &[Some(StatementScope::Cluster)],
+            Some(RawScope::Namespaced) => &[Some(StatementScope::Namespaced)],
+            Some(RawScope::Both) => &[Some(StatementScope::Cluster), Some(StatementScope::Namespaced)],
         };
         for statement in &case.statements {
             for scope in scopes {
@@ -315,14 +322,14 @@ fn read(name: &str, text: &str) -> Result<Guide, String> {
             }
         }
     }
-    Ok(Guide { name: name.to_owned(), title: raw.title, url: raw.url, product: raw.product, statements })
+    Ok(TroubleshootingGuide { name: name.to_owned(), title: raw.title, url: raw.url, product: raw.product, statements })
 }
 
 fn resolve(
     (guide, product): (&str, Product),
     case: &RawCase,
     raw: &RawStatement,
-    scope: Option<Scope>,
+    scope: Option<StatementScope>,
 ) -> Result<Statement, String> {
     let suffix = scope.map(|s| format!("/{}", s.word())).unwrap_or_default();
     Ok(Statement {
@@ -331,26 +338,26 @@ fn resolve(
         section: case.section.clone(),
         scope,
         claim: claim(raw, scope)?,
-        needs: Needed::of(&[case.needs.as_slice(), raw.needs.as_slice()].concat())?,
+        needs: CapabilityNeeds::of(&[case.needs.as_slice(), raw.needs.as_slice()].concat())?,
         because: raw.because.as_ref().or(case.because.as_ref()).cloned(),
         note: raw.note.clone(),
     })
 }
 
-fn claim(raw: &RawStatement, scope: Option<Scope>) -> Result<Claim, String> {
+fn claim(raw: &RawStatement, scope: Option<StatementScope>) -> Result<StatementClaim, String> {
     match (&raw.of, &raw.condition, &raw.status, &raw.says, &raw.check) {
         (Some(of), Some(condition), Some(status), None, None) => {
             let kind = of.kind(scope).ok_or("a condition needs its case's scope: kinds differ by it")?;
-            let prefix = if *of == Of::Placement { kind } else { "" };
-            Ok(Claim::Condition {
+            let prefix = if *of == ConditionOwner::Placement { kind } else { "" };
+            Ok(StatementClaim::Condition {
                 of: *of,
                 condition: format!("{prefix}{condition}"),
                 status: status.clone(),
                 reason: raw.reason.clone(),
-                message: raw.message.as_deref().map(Message::parse).transpose().map_err(|e| e.to_string())?,
+                message: raw.message.as_deref().map(MessageTemplate::parse).transpose().map_err(|e| e.to_string())?,
             })
         }
-        (None, None, None, Some(says), Some(check)) => Ok(Claim::Behaviour {
+        (None, None, None, Some(says), Some(check)) => Ok(StatementClaim::Behaviour {
             says: says.trim().to_owned(),
             check: check.trim().to_owned(),
             instead: raw.instead.as_deref().map(|i| i.trim().to_owned()),
@@ -383,7 +390,7 @@ mod tests {
     #[test]
     fn messages_fit_the_texts_that_they_come_from() {
         for statement in all() {
-            if let Claim::Condition { message: Some(message), .. } = &statement.claim {
+            if let StatementClaim::Condition { message: Some(message), .. } = &statement.claim {
                 assert!(message.is(&message.verbatim()), "{}: {}", statement.id, message.verbatim());
             }
         }

@@ -1,19 +1,21 @@
-//! The coverage of guides as text: counts in a line for each version, or each statement: what holds, what differs with both texts,
-//! what no scenario reaches.
+//! Coverage of guides as text: either counts per version, or each statement: statements that hold, statements that
+//! differ with both texts, and statements that no scenario reaches.
 
 use std::collections::BTreeMap;
 
-use super::Page;
-use super::findings::heading;
-use super::style::{BOLD, ERROR, HINT, SUCCESS, WARNING};
-use crate::guides::GuideCoverage;
-use crate::guides::coverage::{Covered, Standing};
-use crate::guides::shown::Written;
+use report::finding::text::heading;
+use report::text::TextPage;
+use report::text::style::{BOLD, ERROR, HINT, SUCCESS, WARNING};
 
-/// A summary of the guides with colours, wrapped to a width: title and counts of each one, and how to see more.
+use crate::guides::GuideCoverage;
+use crate::guides::coverage::{CoverageState, StatementCoverage};
+use crate::guides::statement_check::ConditionDisplay;
+
+/// Returns a summary of the guides with colours, wrapped to a width: title and counts of each guide, and the commands
+/// that show more.
 #[must_use]
 pub fn summary(guides: &[GuideCoverage], width: usize) -> String {
-    let mut page = Page::new(width);
+    let mut page = TextPage::new(width);
     for guide in guides {
         write_head(&mut page, guide);
     }
@@ -23,10 +25,10 @@ pub fn summary(guides: &[GuideCoverage], width: usize) -> String {
     page.finish()
 }
 
-/// Every statement of the guides with colours, wrapped to a width.
+/// Returns every statement of the guides with colours, wrapped to a width.
 #[must_use]
 pub fn render(guides: &[GuideCoverage], width: usize) -> String {
-    let mut page = Page::new(width);
+    let mut page = TextPage::new(width);
     for guide in guides {
         page.blank();
         write_head(&mut page, guide);
@@ -35,7 +37,7 @@ pub fn render(guides: &[GuideCoverage], width: usize) -> String {
     page.finish()
 }
 
-fn write_head(page: &mut Page, guide: &GuideCoverage) {
+fn write_head(page: &mut TextPage, guide: &GuideCoverage) {
     page.item(&format!("{}: ", guide.name), BOLD, 2, &guide.title);
     page.indented(2, |page| {
         for (version, counts) in guide.counts() {
@@ -44,7 +46,7 @@ fn write_head(page: &mut Page, guide: &GuideCoverage) {
     });
 }
 
-fn write(page: &mut Page, guide: &GuideCoverage) {
+fn write(page: &mut TextPage, guide: &GuideCoverage) {
     if !guide.differs.is_empty() {
         page.blank();
         heading(page, "differs:");
@@ -67,7 +69,7 @@ fn write(page: &mut Page, guide: &GuideCoverage) {
     page.blank();
     heading(page, "holds:");
     for statement in &guide.statements {
-        let holds = statement.versions.iter().filter(|(_, s)| **s == Standing::Holds);
+        let holds = statement.versions.iter().filter(|(_, s)| **s == CoverageState::Holds);
         let versions: Vec<&str> = holds.map(|(version, _)| version.as_str()).collect();
         if !versions.is_empty() {
             page.indented(2, |page| {
@@ -78,16 +80,16 @@ fn write(page: &mut Page, guide: &GuideCoverage) {
     }
 }
 
-/// Statements that say the same and differ in the same way.
-fn write_differing(page: &mut Page, group: &[&Covered]) {
+/// Writes a group of statements that say the same and differ in the same way.
+fn write_differing(page: &mut TextPage, group: &[&StatementCoverage]) {
     let ids: Vec<&str> = group.iter().map(|s| s.short_id()).collect();
     let statement = group[0];
     page.text(&ids.join(", "));
     page.indented(2, |page| {
         page.item("the guide: ", BOLD, 2, &about(statement));
         for (version, standing) in &statement.versions {
-            let Standing::Differs { seen, instead } = standing else { continue };
-            let written = seen.as_ref().map(|seen| Written(seen).to_string());
+            let CoverageState::Differs { seen, instead } = standing else { continue };
+            let written = seen.as_ref().map(|seen| ConditionDisplay(seen).to_string());
             let text = written.or(instead.clone()).unwrap_or_default();
             page.item(&format!("{version}: "), WARNING, 2, &text);
             if let Some(command) = statement.command(version) {
@@ -100,8 +102,8 @@ fn write_differing(page: &mut Page, group: &[&Covered]) {
     });
 }
 
-/// The statement in the guide's words, with what has the condition.
-fn about(statement: &Covered) -> String {
+/// Returns the statement in the guide's words, preceded by the object that has the condition.
+fn about(statement: &StatementCoverage) -> String {
     if statement.object.is_empty() {
         statement.says.clone()
     } else {
@@ -113,7 +115,7 @@ fn not_applying(guide: &GuideCoverage) -> BTreeMap<(&str, &str), Vec<&str>> {
     let mut groups: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for statement in &guide.statements {
         for (version, standing) in &statement.versions {
-            if let Standing::DoesNotApply { because } = standing {
+            if let CoverageState::DoesNotApply { because } = standing {
                 groups.entry((version, because)).or_default().push(statement.short_id());
             }
         }
@@ -123,9 +125,10 @@ fn not_applying(guide: &GuideCoverage) -> BTreeMap<(&str, &str), Vec<&str>> {
 
 #[cfg(test)]
 mod tests {
+    use report::text::style::WIDTH;
+
     use super::*;
     use crate::guides::coverage::fixture;
-    use crate::output::style::WIDTH;
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()

@@ -1,16 +1,18 @@
-//! Data for programs, and texts for people, on stdout.
+//! Prints data for programs, and texts for people, to stdout.
 
 use clusters::stderr_line;
 use serde::Serialize;
 
-use crate::cli::Format;
-pub use crate::output::stdout::print_text;
+use crate::cli::OutputFormat;
+pub use report::text::stdout::print_text;
 
-/// Prints a value as JSON or YAML. A closed pipe is no error: whoever reads has enough.
-pub fn print<T: Serialize>(format: Format, value: &T) {
+/// Prints a value as JSON or YAML. A closed pipe is no error, because its reader has read enough.
+pub fn print<T: Serialize>(format: OutputFormat, value: &T) {
     let text = match format {
-        Format::Yaml => serde_saphyr::to_string(value).map_err(|e| e.to_string()),
-        Format::Text | Format::Json => serde_json::to_string_pretty(value).map(|t| t + "\n").map_err(|e| e.to_string()),
+        OutputFormat::Yaml => serde_saphyr::to_string(value).map_err(|e| e.to_string()),
+        OutputFormat::Text | OutputFormat::Json => {
+            serde_json::to_string_pretty(value).map(|t| t + "\n").map_err(|e| e.to_string())
+        }
     };
     match text {
         Ok(text) => print_text(&text),

@@ -1,13 +1,14 @@
-//! What differs from the guides, in Markdown: for the guides' authors, who don't know fleetdrill.
+//! Differences between controllers and their guides, in Markdown. The readers are the guides' authors, who don't know
+//! fleetdrill.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::guides::GuideCoverage;
-use crate::guides::coverage::{Covered, Standing};
-use crate::guides::shown::Written;
+use crate::guides::coverage::{CoverageState, StatementCoverage};
+use crate::guides::statement_check::ConditionDisplay;
 
-/// The differences, guide by guide and section by section, below a heading of their own.
+/// Returns the differences by guide and section, below a heading.
 #[must_use]
 pub fn render(guides: &[GuideCoverage]) -> String {
     let mut page = String::from(
@@ -19,7 +20,7 @@ pub fn render(guides: &[GuideCoverage]) -> String {
     page
 }
 
-/// The differences alone, with headings from a level on.
+/// Returns the differences alone; their headings begin at this level.
 #[must_use]
 pub fn differences(guides: &[GuideCoverage], level: usize) -> String {
     let mut page = String::new();
@@ -44,7 +45,7 @@ pub fn differences(guides: &[GuideCoverage], level: usize) -> String {
     page
 }
 
-fn write(page: &mut String, group: &[&Covered]) {
+fn write(page: &mut String, group: &[&StatementCoverage]) {
     let statement = group[0];
     let on = if statement.object.is_empty() { String::new() } else { format!(" of a {}", statement.object) };
     let mut others: Vec<&str> = group.iter().map(|s| s.section.as_str()).filter(|s| *s != statement.section).collect();
@@ -62,19 +63,19 @@ fn write(page: &mut String, group: &[&Covered]) {
     }
 }
 
-/// What is so instead, with the versions on which it is.
-fn texts(statement: &Covered) -> Vec<(Vec<&str>, String)> {
+/// Returns the texts about the controllers' real behaviour, each with the versions that show it.
+fn texts(statement: &StatementCoverage) -> Vec<(Vec<&str>, String)> {
     let mut texts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (version, standing) in &statement.versions {
-        let Standing::Differs { seen, instead } = standing else { continue };
+        let CoverageState::Differs { seen, instead } = standing else { continue };
         let condition = statement.says.split(' ').next().unwrap_or_default();
-        let written = seen.as_ref().map(|seen| quoted(&format!("{condition} {}", Written(seen))));
+        let written = seen.as_ref().map(|seen| quoted(&format!("{condition} {}", ConditionDisplay(seen))));
         texts.entry(written.or(instead.clone()).unwrap_or_default()).or_default().push(version);
     }
     texts.into_iter().map(|(text, versions)| (versions, text)).collect()
 }
 
-/// Text as it is: messages have characters that mean something in Markdown.
+/// Puts text into a code block, because messages contain characters with a meaning in Markdown.
 fn quoted(text: &str) -> String {
     format!("```text\n{text}\n```")
 }

@@ -1,4 +1,4 @@
-//! How errors and hints print, on stderr: what went wrong, what caused it, what to do.
+//! Prints errors to stderr: what went wrong, its causes, and a hint.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -7,31 +7,32 @@ use std::io::Write as _;
 use fleet::error::message;
 use owo_colors::OwoColorize;
 
-use super::clean;
-use super::style::{ERROR, HINT};
+use report::text::clean;
+use report::text::style::{ERROR, HINT};
 
-/// Prints an error with its causes and a hint to stderr. Where stderr can't be written to, nothing happens: there is
-/// nowhere left to say so.
+/// Prints an error with its causes and a hint to stderr. A failure to write to stderr is ignored, because there is no
+/// stream left to report it to.
 pub fn print_error(err: &(dyn Error + 'static), hint: Option<&str>) {
     let _ = anstream::stderr().write_all(error_text(err, hint).as_bytes());
 }
 
-/// What [`print_error`] prints, with its colours.
+/// Returns the text that [`print_error`] prints, with its colours.
 ///
-/// A cause that its effect already quotes is left out: many libraries' messages contain their source's.
+/// A cause that the preceding message already quotes is left out, because many libraries' messages contain the message
+/// of their source.
 #[must_use]
 pub fn error_text(err: &(dyn Error + 'static), hint: Option<&str>) -> String {
     let mut shown = message(err);
     let mut text = format!("{} {}\n", "error:".style(ERROR), indent_rest(&shown, 2));
     let mut next = err.source();
     while let Some(cause) = next {
-        // An API server's refusal in its own words: kube's have all fields of the status in them.
+        // The API server's own message is shorter than kube's, which contains all fields of the status.
         let message = message(cause);
         if !shown.contains(message.trim()) {
             let _ = writeln!(text, "  {} {}", "caused by:".style(ERROR), indent_rest(&message, 4));
             shown.clone_from(&message);
         }
-        // The source of a refusal is the same refusal once more.
+        // The source of a refusal is the same refusal again.
         next = if message == cause.to_string() { cause.source() } else { None };
     }
     if let Some(hint) = hint {
@@ -40,7 +41,7 @@ pub fn error_text(err: &(dyn Error + 'static), hint: Option<&str>) -> String {
     text
 }
 
-/// The lines after the first one stand to the right, so that it stays visible where a message begins.
+/// Indents the lines after the first one, so that the beginning of a message stays visible.
 fn indent_rest(message: &str, by: usize) -> String {
     clean(message).replace('\n', &format!("\n{:by$}", ""))
 }

@@ -1,4 +1,4 @@
-//! Log events as the lines that people know from commands: `warning: failed to leave a bundle: ...`.
+//! Log events as lines like those of other commands: `warning: failed to leave a bundle: ...`.
 
 use std::fmt;
 
@@ -7,11 +7,12 @@ use tracing_subscriber::fmt::FmtContext;
 use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
 use tracing_subscriber::registry::LookupSpan;
 
-/// One line for each event: its level in a word, and what it says. Without time and module, which `FLEETDRILL_LOG` shows.
+/// Formats an event as one line: its level in a word, and its message. Time and module are left out; `FLEETDRILL_LOG`
+/// shows them.
 #[derive(Clone, Copy, Debug)]
-pub struct WarningLines;
+pub struct LogLineFormatter;
 
-impl<S, N> FormatEvent<S, N> for WarningLines
+impl<S, N> FormatEvent<S, N> for LogLineFormatter
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -32,7 +33,7 @@ where
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use super::WarningLines;
+    use super::LogLineFormatter;
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -53,7 +54,7 @@ mod tests {
         let writer = lines.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_ansi(false)
-            .event_format(WarningLines)
+            .event_format(LogLineFormatter)
             .with_writer(move || writer.clone())
             .finish();
         tracing::subscriber::with_default(subscriber, || tracing::warn!("failed to leave a bundle: no space"));

@@ -1,60 +1,60 @@
-//! What a trainee reads: the page, hints, what a check says, scores. Nothing is wider than the page but what is copied.
+//! Texts for a trainee: the page, hints, results of checks, scores. Only lines to be copied are wider than the page.
 
 use std::path::PathBuf;
 
 use diagnosis::Finding;
 use jiff::Timestamp;
 use owo_colors::OwoColorize;
+use report::finding::text::{self, heading};
+use report::text::TextPage;
+use report::text::style::{BOLD, ERROR, HINT, OutputLayout, PLAIN, SUCCESS, WARNING};
 use serde::Serialize;
 
-use super::Page;
-use super::findings::{self, heading};
-use super::style::{BOLD, ERROR, HINT, Look, PLAIN, SUCCESS, WARNING};
 use crate::guides;
-use crate::train::answer::Judged;
-use crate::train::exercise::{Exercise, ExerciseNeeds, Level};
-use crate::train::proof::Tried;
-use crate::train::room::Room;
-use crate::train::score::{Outcome, Score};
+use crate::train::answer::AnswerJudgement;
+use crate::train::exercise::{Exercise, ExerciseNeeds, SkillLevel};
+use crate::train::score::{ExerciseOutcome, Score};
+use crate::train::session::TrainingSession;
 use crate::train::solution::ShellSetup;
+use crate::train::trials::TrialResult;
 
-/// Where a trainee can look.
+/// Kubeconfig contexts that a trainee can use.
 #[derive(Clone, Debug)]
-pub struct Contexts {
-    /// The environment for the commands.
+pub struct TraineeContexts {
+    /// Environment for the commands.
     pub setup: ShellSetup,
-    /// Its contexts.
+    /// Names of the contexts.
     pub names: Vec<String>,
-    /// What runs there, in a few words.
+    /// Versions of what runs on the fleet, in a few words.
     pub versions: String,
 }
 
-/// The lines of a solution, as they are run in a shell.
+/// Lines of a solution, ready for a shell.
 #[derive(Clone, Debug)]
 pub struct SolutionLines {
-    /// The environment.
+    /// Lines that export the environment.
     pub exports: Vec<String>,
-    /// The commands, each of one line or several.
+    /// Commands, each of one or more lines.
     pub commands: Vec<String>,
 }
 
-/// A score and the file that it is kept in.
-pub type Kept = (PathBuf, Score);
+/// Score and the file that stores it.
+pub type SavedScore = (PathBuf, Score);
 
-/// An exercise, as `train list -o json` shows it.
+/// Exercise in the output of `train list -o json`.
 #[derive(Debug, Serialize)]
-pub struct Listed<'a> {
+pub struct ListedExercise<'a> {
     name: &'a str,
     title: &'a str,
-    level: Level,
+    level: SkillLevel,
     minutes: u32,
     about: &'a str,
     guides: &'a [String],
     needs: ExerciseNeeds,
 }
 
-impl<'a> Listed<'a> {
-    /// What may be told of it.
+impl<'a> ListedExercise<'a> {
+    /// Returns the facts about an exercise that a trainee may know before it starts.
     #[must_use]
     pub fn of(exercise: &'a Exercise) -> Self {
         let Exercise { name, title, level, minutes, about, guides, .. } = exercise;
@@ -62,10 +62,10 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// All exercises by their levels.
+/// Returns all exercises by level.
 #[must_use]
 pub fn list(exercises: &[Exercise], width: usize) -> String {
-    let mut page = Page::new(width);
+    let mut page = TextPage::new(width);
     let longest = exercises.iter().map(|exercise| exercise.name.len()).max().unwrap_or_default();
     let mut level = None;
     for exercise in exercises {
@@ -82,41 +82,42 @@ pub fn list(exercises: &[Exercise], width: usize) -> String {
     page.finish()
 }
 
-/// ` (needs Argo CD)`; nothing where a fleet needs no more than KubeFleet.
+/// Returns ` (needs Argo CD)`; empty if the exercise needs nothing besides KubeFleet.
 fn needs(needs: ExerciseNeeds) -> String {
     let named = [(needs.argocd, "Argo CD"), (needs.pods, "pods")];
     let named: Vec<&str> = named.into_iter().filter(|(needed, _)| *needed).map(|(_, name)| name).collect();
     if named.is_empty() { String::new() } else { format!(" (needs {})", named.join(" and ")) }
 }
 
-/// `14:02 UTC`.
+/// Formats a time as `14:02 UTC`.
 #[must_use]
 pub fn clock(at: Timestamp) -> String {
     at.strftime("%H:%M UTC").to_string()
 }
 
-/// `3 min 20 s`.
+/// Formats seconds as `3 min 20 s`.
 fn time(seconds: f64) -> String {
     let seconds = seconds.round().max(0.0);
     let (minutes, rest) = ((seconds / 60.0).floor(), seconds % 60.0);
     if minutes > 0.0 { format!("{minutes} min {rest} s") } else { format!("{rest} s") }
 }
 
-/// A text of an exercise with its scenes' names in it; several scenes have different ones.
-fn filled(room: &Room, text: &str) -> String {
+/// Fills the names of an exercise's objects into a text. Each scene of the exercise has names of its own.
+fn filled(room: &TrainingSession, text: &str) -> String {
     let begun = room.broken_at.unwrap_or(room.started_at);
     let text = text.replace("{time}", &clock(begun));
     room.parts.iter().enumerate().fold(text, |text, (n, part)| {
-        // `{2:web}` is what the second scene calls web; without a number it is the first that knows the name.
+        // `{2:web}` is the name of `web` in the second scene. Without a number the first scene that knows the name
+        // fills it in.
         let marked = text.replace(&format!("{{{}:", n + 1), "{");
         part.scene.fill(&marked)
     })
 }
 
-/// The page at night, and how to go on from there.
+/// Returns the page that reports the broken fleet (the alert), and the commands for the trainee.
 #[must_use]
-pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, width: usize) -> String {
-    let mut page = Page::new(width);
+pub fn page(room: &TrainingSession, exercise: &Exercise, contexts: &TraineeContexts, width: usize) -> String {
+    let mut page = TextPage::new(width);
     let gone = Timestamp::now().duration_since(room.broken_at.unwrap_or(room.started_at));
     heading(&mut page, &format!("{} ({}, {} min)", exercise.title, exercise.level, exercise.minutes));
     page.blank();
@@ -129,7 +130,7 @@ pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, width: usize)
         page.text(&format!("{} have gone by, {} of 3 hints{resets}.", time(gone.as_secs_f64()), room.hints));
         page.blank();
     }
-    if room.over == Some(Outcome::Solution) {
+    if room.over == Some(ExerciseOutcome::Solution) {
         page.text("The solution was asked for, and the score is kept; the commands can still be tried.");
         page.blank();
     }
@@ -151,8 +152,8 @@ pub fn page(room: &Room, exercise: &Exercise, contexts: &Contexts, width: usize)
     page.finish()
 }
 
-/// The commands of an exercise, with what each does in a column of its own.
-fn write_commands(page: &mut Page, name: &str) {
+/// Writes the commands of an exercise, each with its meaning in a second column.
+fn write_commands(page: &mut TextPage, name: &str) {
     let commands = [
         ("hint", "the next of three"),
         ("diagnose CODE-OR-WORDS", "say what the cause is"),
@@ -168,24 +169,24 @@ fn write_commands(page: &mut Page, name: &str) {
     }
 }
 
-/// What tells this exercise from others in a command, where it needs that.
-fn named(room: &Room) -> String {
+/// Returns the option that selects this exercise in a command; empty if it isn't needed.
+fn named(room: &TrainingSession) -> String {
     if room.name == room.exercise { String::new() } else { format!(" --name {}", room.name) }
 }
 
-/// One hint.
+/// Returns the text of a hint.
 #[must_use]
-pub fn hint(room: &Room, exercise: &Exercise, number: usize, width: usize) -> String {
-    let mut page = Page::new(width);
+pub fn hint(room: &TrainingSession, exercise: &Exercise, number: usize, width: usize) -> String {
+    let mut page = TextPage::new(width);
     let label = format!("hint {} of {}: ", number + 1, exercise.hints.len());
     page.item(&label, HINT, 2, &filled(room, &exercise.hints[number]));
     page.finish()
 }
 
-/// What is said when all hints have been given.
+/// Returns the text for a trainee who has had all hints: the hints, and the command for the solution.
 #[must_use]
-pub fn no_more_hints(room: &Room, exercise: &Exercise, width: usize) -> String {
-    let mut page = Page::new(width);
+pub fn no_more_hints(room: &TrainingSession, exercise: &Exercise, width: usize) -> String {
+    let mut page = TextPage::new(width);
     page.text(&format!("There are no more hints than these {}:", exercise.hints.len()));
     for number in 0..exercise.hints.len() {
         page.item(&format!("{}. ", number + 1), HINT, 3, &filled(room, &exercise.hints[number]));
@@ -194,14 +195,14 @@ pub fn no_more_hints(room: &Room, exercise: &Exercise, width: usize) -> String {
     page.finish()
 }
 
-/// What becomes of an answer.
+/// Returns the text that follows an answer: whether it is right, and what to do next.
 #[must_use]
-pub fn answered(room: &Room, exercise: &Exercise, judged: &Judged, width: usize) -> String {
-    let mut page = Page::new(width);
+pub fn answered(room: &TrainingSession, exercise: &Exercise, judged: &AnswerJudgement, width: usize) -> String {
+    let mut page = TextPage::new(width);
     let (named, all) = (room.named().len(), exercise.faults.len());
-    let right = matches!(judged, Judged::Names(names) if !names.is_empty());
+    let right = matches!(judged, AnswerJudgement::Names(names) if !names.is_empty());
     match (right, named == all) {
-        (false, _) if *judged == Judged::TooBroad => {
+        (false, _) if *judged == AnswerJudgement::TooBroad => {
             page.item(
                 "no: ",
                 ERROR,
@@ -219,17 +220,17 @@ pub fn answered(room: &Room, exercise: &Exercise, judged: &Judged, width: usize)
     page.finish()
 }
 
-/// What a check says.
+/// Returns the result of a check.
 #[must_use]
 pub fn checked(
-    room: &Room,
+    room: &TrainingSession,
     exercise: &Exercise,
     missing: &[String],
-    kept: Option<&Kept>,
+    kept: Option<&SavedScore>,
     next: Option<&Exercise>,
-    look: Look,
+    look: OutputLayout,
 ) -> String {
-    let mut page = Page::new(look.width);
+    let mut page = TextPage::new(look.width);
     if missing.is_empty() {
         let (holds, why) = if exercise.healthy {
             ("that was it", "nothing was broken, and you left it so.")
@@ -256,20 +257,20 @@ pub fn checked(
     page.finish()
 }
 
-/// What `train status` says of an exercise whose repair has passed the check.
+/// Returns the text of `train status` about an exercise whose repair has passed the check.
 #[must_use]
-pub fn done(room: &Room, exercise: &Exercise, look: Look) -> String {
-    let mut page = Page::new(look.width);
+pub fn done(room: &TrainingSession, exercise: &Exercise, look: OutputLayout) -> String {
+    let mut page = TextPage::new(look.width);
     let title = format!("{} ({}, {} min)", exercise.title, exercise.level, exercise.minutes);
     page.item(&format!("{} done: ", look.symbols.passed), SUCCESS, 2, &title);
-    page.item("score: ", BOLD, 2, &line(&room.score(exercise, Outcome::Repaired)));
+    page.item("score: ", BOLD, 2, &line(&room.score(exercise, ExerciseOutcome::Repaired)));
     page.text(&format!("Its fleet stays up for a look until {}, or until:", clock(room.ends_at)));
     page.unwrapped(&format!("  fleetdrill train stop{}", named(room)));
     page.finish()
 }
 
-/// The titles and addresses of the guides that help.
-fn write_guides(page: &mut Page, exercise: &Exercise) {
+/// Writes the titles and addresses of the exercise's guides.
+fn write_guides(page: &mut TextPage, exercise: &Exercise) {
     let guides: Vec<_> = exercise.guides.iter().filter_map(|name| guides::guide(name)).collect();
     if guides.is_empty() {
         return;
@@ -282,7 +283,7 @@ fn write_guides(page: &mut Page, exercise: &Exercise) {
     }
 }
 
-fn write_score(page: &mut Page, room: &Room, kept: Option<&Kept>) {
+fn write_score(page: &mut TextPage, room: &TrainingSession, kept: Option<&SavedScore>) {
     let Some((path, score)) = kept else { return };
     page.blank();
     page.item("score: ", BOLD, 2, &line(score));
@@ -290,13 +291,14 @@ fn write_score(page: &mut Page, room: &Room, kept: Option<&Kept>) {
     page.unwrapped(&format!("  fleetdrill train stop{}", named(room)));
 }
 
-/// `repaired after 12 min 3 s, cause named after 5 min 10 s, 1 hint, 0 wrong answers, 1 failed check`.
+/// Formats a score as `repaired after 12 min 3 s, the cause named after 5 min 10 s, 1 hint, 0 wrong answers, 1 failed
+/// check`.
 fn line(score: &Score) -> String {
     let how = match (score.outcome, score.seconds_to_repair) {
-        (Outcome::Repaired, Some(seconds)) => format!("repaired after {}", time(seconds)),
-        (Outcome::Repaired, None) => "repaired".into(),
-        (Outcome::Solution, _) => "the solution was asked for".into(),
-        (Outcome::Stopped, _) => "stopped".into(),
+        (ExerciseOutcome::Repaired, Some(seconds)) => format!("repaired after {}", time(seconds)),
+        (ExerciseOutcome::Repaired, None) => "repaired".into(),
+        (ExerciseOutcome::Solution, _) => "the solution was asked for".into(),
+        (ExerciseOutcome::Stopped, _) => "stopped".into(),
     };
     let cause = match score.seconds_to_diagnosis {
         Some(seconds) => format!("the cause named after {}", time(seconds)),
@@ -313,33 +315,33 @@ fn line(score: &Score) -> String {
     format!("{how}, {cause}, {}", counts.join(", "))
 }
 
-/// `1 hint`, `2 hints`.
+/// Returns `1 hint`, `2 hints`.
 fn count(n: usize, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A finding without its remedies: of several that help elsewhere, not all pass the check of an exercise.
+/// Returns a finding without its remedies: not every remedy of the diagnosis passes the check of an exercise.
 fn without_remedies(finding: &Finding) -> Finding {
     let consequences = finding.consequences.iter().map(without_remedies).collect();
     Finding { remedies: Vec::new(), consequences, ..finding.clone() }
 }
 
-/// The evidence and the commands.
+/// Returns the evidence and the commands of the solution.
 #[must_use]
 pub fn solution(
-    room: &Room,
+    room: &TrainingSession,
     exercise: &Exercise,
     found: &[Finding],
     lines: &SolutionLines,
-    kept: Option<&Kept>,
+    kept: Option<&SavedScore>,
     width: usize,
 ) -> String {
-    let mut page = Page::new(width);
+    let mut page = TextPage::new(width);
     page.text(&exercise.teaches);
     page.blank();
     let evidence: Vec<&Finding> = found.iter().filter(|finding| is_about(exercise, finding)).collect();
     for finding in &evidence {
-        findings::write(&mut page, &without_remedies(finding));
+        text::write(&mut page, &without_remedies(finding));
         page.blank();
     }
     if evidence.is_empty() && !exercise.healthy {
@@ -352,7 +354,7 @@ pub fn solution(
     }
     heading(&mut page, "what repairs it here:");
     page.blank();
-    // Not indented: the end of a here-document has to stand at the beginning of its line.
+    // The commands aren't indented, because the end of a here-document has to stand at the beginning of its line.
     lines.exports.iter().chain(&lines.commands).for_each(|line| page.unwrapped(line));
     page.blank();
     let check = format!("`fleetdrill train check{}`", named(room));
@@ -371,33 +373,35 @@ fn is_about(exercise: &Exercise, finding: &Finding) -> bool {
     finding.flatten().any(|found| codes.iter().any(|code| **code == found.code.0))
 }
 
-/// Scores side by side: one line each.
+/// Minutes and seconds, `2:05`; `-` for none.
+fn minutes(seconds: Option<f64>) -> String {
+    seconds.map_or("-".to_owned(), |s| format!("{}:{:02}", (s / 60.0).floor(), (s % 60.0).floor()))
+}
+
+/// Returns the scores as a table, one line each.
 #[must_use]
 pub fn report(scores: &[Score], width: usize) -> String {
-    let mut page = Page::new(width);
+    let mut page = TextPage::new(width);
     if scores.is_empty() {
         page.text("No exercise has ended so far.");
         return page.finish();
     }
-    let widest = |of: fn(&Score) -> usize, least: usize| scores.iter().map(of).max().unwrap_or_default().max(least);
-    let (who, what) = (widest(|s| s.trainee.chars().count(), 3), widest(|s| s.exercise.len(), 8));
+    let who = scores.iter().map(|s| s.trainee.chars().count()).max().unwrap_or_default().max(3);
+    let what = scores.iter().map(|s| s.exercise.len()).max().unwrap_or_default().max(8);
     let heads = format!("{:who$}  {:what$}  {:>9}  {:>9}  hints  wrong  failed", "who", "exercise", "cause", "repair");
     page.styled(&heads.style(BOLD).to_string());
     let mut sorted: Vec<&Score> = scores.iter().collect();
     sorted.sort_by(|a, b| a.exercise.cmp(&b.exercise).then(a.started_at.cmp(&b.started_at)));
     for score in sorted {
-        let short = |seconds: Option<f64>, other: &str| {
-            seconds.map_or(other.to_owned(), |s| format!("{}:{:02}", (s / 60.0).floor(), (s % 60.0).floor()))
-        };
         let repair = match score.outcome {
-            Outcome::Repaired => short(score.seconds_to_repair, "-"),
+            ExerciseOutcome::Repaired => minutes(score.seconds_to_repair),
             outcome => outcome.to_string(),
         };
         page.styled(&format!(
             "{:who$}  {:what$}  {:>9}  {repair:>9}  {:>5}  {:>5}  {:>6}",
-            super::clean(&score.trainee),
-            super::clean(&score.exercise),
-            short(score.seconds_to_diagnosis, "-"),
+            report::text::clean(&score.trainee),
+            report::text::clean(&score.exercise),
+            minutes(score.seconds_to_diagnosis),
             score.hints,
             score.wrong_answers,
             score.failed_checks
@@ -406,10 +410,10 @@ pub fn report(scores: &[Score], width: usize) -> String {
     page.finish()
 }
 
-/// What each try of an exercise has shown.
+/// Returns the result of each try of an exercise.
 #[must_use]
-pub fn tried(all: &[Tried], look: Look) -> String {
-    let mut page = Page::new(look.width);
+pub fn tried(all: &[TrialResult], look: OutputLayout) -> String {
+    let mut page = TextPage::new(look.width);
     let mut exercise = None;
     for tried in all {
         if exercise != Some(&tried.exercise) {
@@ -435,20 +439,21 @@ pub fn tried(all: &[Tried], look: Look) -> String {
 
 #[cfg(test)]
 mod tests {
+    use report::text::style::WIDTH;
+
     use super::*;
-    use crate::output::style::WIDTH;
     use crate::train::exercise;
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
     }
 
-    fn score(trainee: &str, exercise: &str, outcome: Outcome) -> Score {
-        let repaired = outcome == Outcome::Repaired;
+    fn score(trainee: &str, exercise: &str, outcome: ExerciseOutcome) -> Score {
+        let repaired = outcome == ExerciseOutcome::Repaired;
         Score {
             id: "abcd".into(),
             exercise: exercise.into(),
-            level: Level::Beginner,
+            level: SkillLevel::Beginner,
             trainee: trainee.into(),
             kubefleet: "v0.1.2".into(),
             provider: "local".into(),
@@ -472,9 +477,9 @@ mod tests {
     #[test]
     fn scores_side_by_side() {
         let scores = [
-            score("ann", "empty-shop", Outcome::Repaired),
-            score("ben", "empty-shop", Outcome::Solution),
-            score("ann", "friday-release", Outcome::Stopped),
+            score("ann", "empty-shop", ExerciseOutcome::Repaired),
+            score("ben", "empty-shop", ExerciseOutcome::Solution),
+            score("ann", "friday-release", ExerciseOutcome::Stopped),
         ];
         let report = plain(&report(&scores, WIDTH));
         assert!(report.lines().all(|line| line.chars().count() <= WIDTH), "{report}");
@@ -483,14 +488,14 @@ mod tests {
 
     #[test]
     fn a_score_s_line() {
-        insta::assert_snapshot!(line(&score("ann", "empty-shop", Outcome::Repaired)));
-        let reset = Score { resets: 2, ..score("ann", "empty-shop", Outcome::Repaired) };
+        insta::assert_snapshot!(line(&score("ann", "empty-shop", ExerciseOutcome::Repaired)));
+        let reset = Score { resets: 2, ..score("ann", "empty-shop", ExerciseOutcome::Repaired) };
         assert!(line(&reset).ends_with(", 2 failed checks, 2 resets"), "{}", line(&reset));
     }
 
-    fn room(name: &str, over: Option<Outcome>) -> Room {
+    fn room(name: &str, over: Option<ExerciseOutcome>) -> TrainingSession {
         let at = Timestamp::UNIX_EPOCH;
-        Room {
+        TrainingSession {
             name: name.into(),
             id: "abcd".into(),
             exercise: "half-a-release".into(),
@@ -515,7 +520,7 @@ mod tests {
 
     #[test]
     fn the_commands_of_an_exercise_are_in_columns_whatever_its_name() {
-        let mut page = Page::new(WIDTH);
+        let mut page = TextPage::new(WIDTH);
         for name in ["", " --name red", " --name a-very-long-name-of-a-whole-team"] {
             write_commands(&mut page, name);
             page.blank();
@@ -526,7 +531,7 @@ mod tests {
     #[test]
     fn an_exercise_that_is_done() {
         let exercise = exercise::find("half-a-release", None).expect("an exercise");
-        let done = done(&room("red", Some(Outcome::Repaired)), &exercise, Look::default());
+        let done = done(&room("red", Some(ExerciseOutcome::Repaired)), &exercise, OutputLayout::default());
         insta::assert_snapshot!(plain(&done));
     }
 
@@ -543,16 +548,16 @@ mod tests {
         let missing =
             ["ClusterResourcePlacement/web-abcd was changed\nspec.strategy.type: External -> RollingUpdate".into()];
         let room = room("red", None);
-        let failed = checked(&room, &exercise, &missing, None, None, Look::default());
-        let kept = ("/state/score.json".into(), score("ann", "half-a-release", Outcome::Repaired));
-        let passed = checked(&room, &exercise, &[], Some(&kept), Some(&next), Look::default());
+        let failed = checked(&room, &exercise, &missing, None, None, OutputLayout::default());
+        let kept = ("/state/score.json".into(), score("ann", "half-a-release", ExerciseOutcome::Repaired));
+        let passed = checked(&room, &exercise, &[], Some(&kept), Some(&next), OutputLayout::default());
         insta::assert_snapshot!(plain(&format!("{failed}\n{passed}")));
     }
 
     #[test]
     fn answers() {
         let exercise = exercise::find("half-a-release", None).expect("an exercise");
-        let judged = [Judged::TooBroad, Judged::Names(Vec::new()), Judged::Names(vec![0])];
+        let judged = [AnswerJudgement::TooBroad, AnswerJudgement::Names(Vec::new()), AnswerJudgement::Names(vec![0])];
         let said = judged.map(|judged| answered(&room("red", None), &exercise, &judged, WIDTH));
         insta::assert_snapshot!(plain(&said.concat()));
     }
@@ -572,7 +577,7 @@ mod tests {
 
     #[test]
     fn tries() {
-        let tried = |deed: &str, should_pass: bool, missing: &[&str]| Tried {
+        let tried = |deed: &str, should_pass: bool, missing: &[&str]| TrialResult {
             exercise: "empty-shop".into(),
             deed: deed.into(),
             should_pass,
@@ -584,6 +589,6 @@ mod tests {
             tried("nothing", false, &["it is still so: first-abcd isn't there"]),
             tried("the placement is deleted", false, &[]),
         ];
-        insta::assert_snapshot!(plain(&super::tried(&all, Look::default())));
+        insta::assert_snapshot!(plain(&super::tried(&all, OutputLayout::default())));
     }
 }

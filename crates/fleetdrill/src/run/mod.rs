@@ -1,14 +1,19 @@
-//! Running scenarios on a fleet.
+//! Runs scenarios on a fleet.
 //!
-//! cucumber polls all scenarios on one thread and tells what happens; `watcher` turns that into the reporters' events
-//! and into records. `engine` wires the two, with a watchdog, and ends early when the fleet breaks. `bundles` keeps what
-//! a failed scenario's fleet looked like, `turns` whose turn it is.
+//! cucumber polls all scenarios on one thread and emits events; `watcher` converts these to the reporters' events and
+//! to records. `engine` connects cucumber and `watcher`, has a watchdog, and ends the run early if the fleet breaks.
+//! `bundles` saves a fleet's state when a scenario has failed, and `turns` limits how many scenarios run at the same
+//! time.
 
 mod bundles;
-mod engine;
-mod turns;
-mod watcher;
+mod concurrency;
+mod cucumber_writer;
+mod id;
+mod scenario_runner;
+mod unsupported_scenarios;
 
-pub use engine::{Ended, Engine, not_run};
-pub use turns::Jobs;
-pub use watcher::{Key, RunReporters, key, order, sort};
+pub use concurrency::ConcurrencyLimits;
+pub use cucumber_writer::{ScenarioLocation, key, order, sort};
+pub use id::new_id;
+pub use scenario_runner::{RunEnd, ScenarioRunner, not_run};
+pub use unsupported_scenarios::{check_members, left_out, not_started, out_of_reach};

@@ -1,4 +1,4 @@
-//! What a trainee says the cause is, and which faults that names.
+//! Judges a trainee's answer about the cause: the faults that it names.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -7,35 +7,35 @@ use regex::Regex;
 
 use super::exercise::{Exercise, Fault};
 
-/// How many words of an answer may stand between the words of one cause.
+/// Maximum number of other words between the words of one cause.
 const BETWEEN: usize = 6;
 
-/// The most words of an answer for each fault of an exercise: two plain sentences.
+/// Maximum number of words of an answer for each fault of an exercise: two plain sentences.
 const MOST_WORDS: usize = 30;
 
-/// How many other causes an answer in words may name: causes share words.
+/// Maximum number of other causes that an answer in words may name: causes share words.
 const TOLERATED: usize = 2;
 
 static CODE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)\b[a-z]{2}-[a-z]{2}-[0-9]+\b").ok());
 
-/// What an answer says.
+/// Judgement of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judged {
-    /// The places of the faults that it names; none where it is wrong.
+pub enum AnswerJudgement {
+    /// Indexes of the faults that the answer names; empty if the answer is wrong.
     Names(Vec<usize>),
-    /// It names more causes than an answer may, or has more words.
+    /// The answer names too many causes, or has too many words.
     TooBroad,
 }
 
-/// The failure codes in an answer, as they were written.
+/// Returns the failure codes in an answer, as written.
 #[must_use]
 pub fn codes(answer: &str) -> Vec<&str> {
     CODE.iter().flat_map(|code| code.find_iter(answer)).map(|found| found.as_str()).collect()
 }
 
-/// Judges an answer; `all` are the exercises whose causes count as other ones.
+/// Judges an answer. `all` are the exercises whose causes count as other causes.
 #[must_use]
-pub fn judge(answer: &str, exercise: &Exercise, all: &[Exercise]) -> Judged {
+pub fn judge(answer: &str, exercise: &Exercise, all: &[Exercise]) -> AnswerJudgement {
     let faults = exercise.faults.len();
     let written: BTreeSet<String> = codes(answer).into_iter().map(str::to_ascii_uppercase).collect();
     let own: BTreeSet<&String> = exercise.faults.iter().flat_map(|fault| &fault.codes).collect();
@@ -43,14 +43,14 @@ pub fn judge(answer: &str, exercise: &Exercise, all: &[Exercise]) -> Judged {
     let others: BTreeSet<&String> = others.flat_map(|fault| &fault.codes).filter(|code| !own.contains(code)).collect();
     let is_too_long = words(answer).len() > MOST_WORDS * faults;
     if written.len() > faults || others.len() > TOLERATED || is_too_long {
-        return Judged::TooBroad;
+        return AnswerJudgement::TooBroad;
     }
     let named = exercise.faults.iter().enumerate().filter(|(_, fault)| fault.is_named_by(answer));
-    Judged::Names(named.map(|(n, _)| n).collect())
+    AnswerJudgement::Names(named.map(|(n, _)| n).collect())
 }
 
 impl Fault {
-    /// Whether a text names the cause: by a code, or by words that stand near each other.
+    /// True if a text names the cause: by a code, or by words that stand near each other.
     #[must_use]
     pub fn is_named_by(&self, text: &str) -> bool {
         let written = codes(text);
@@ -60,15 +60,15 @@ impl Fault {
     }
 }
 
-/// Whether all words of a cause stand near each other, in any order.
+/// True if all words of a cause stand near each other, in any order.
 fn stand_together(cause: &str, words: &[String]) -> bool {
     let cause: Vec<&str> = cause.split(' ').collect();
     let width = (cause.len() + BETWEEN).min(words.len()).max(1);
     words.windows(width).any(|near| cause.iter().all(|cause| near.iter().any(|word| is_form_of(word, cause))))
 }
 
-/// Whether a word of an answer is a form of a cause's word: `terminating` of `terminat`, `clusterresourceenvelope` of `envelope`.
-/// A short word has no other form than its plural.
+/// True if a word of an answer is a form of a cause's word: `terminating` of `terminat`, `clusterresourceenvelope` of
+/// `envelope`. A short word has no form but its plural.
 fn is_form_of(word: &str, of: &str) -> bool {
     match of.len() {
         0..4 => word.strip_suffix('s').unwrap_or(word) == of || word == of,
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::train::exercise;
 
-    fn judged(answer: &str, name: &str) -> Judged {
+    fn judged(answer: &str, name: &str) -> AnswerJudgement {
         let all = exercise::all(None).expect("exercises");
         let exercise = all.iter().find(|exercise| exercise.name == name).expect("an exercise");
         judge(answer, exercise, &all)
@@ -103,20 +103,20 @@ mod tests {
             "observedGeneration is stale",
             "status.conditions[Approved].observedGeneration is 0, the approval isn't for this generation",
         ] {
-            assert_eq!(judged(right, "half-a-release"), Judged::Names(vec![0]), "{right}");
+            assert_eq!(judged(right, "half-a-release"), AnswerJudgement::Names(vec![0]), "{right}");
         }
         for wrong in
             ["KF-UR-005", "nobody has approved it", "", "an approval, and elsewhere in this fleet is a generation"]
         {
-            assert_eq!(judged(wrong, "half-a-release"), Judged::Names(Vec::new()), "{wrong}");
+            assert_eq!(judged(wrong, "half-a-release"), AnswerJudgement::Names(Vec::new()), "{wrong}");
         }
     }
 
     #[test]
     fn each_fault_of_an_exercise_can_be_named_alone_or_with_the_others() {
-        assert_eq!(judged("KF-WS-001", "two-fires"), Judged::Names(vec![0]));
-        assert_eq!(judged("KF-UR-004, KF-WS-001", "two-fires"), Judged::Names(vec![0, 1]));
-        assert_eq!(judged("KF-UR-004 KF-WS-001 KF-UR-003", "two-fires"), Judged::TooBroad);
+        assert_eq!(judged("KF-WS-001", "two-fires"), AnswerJudgement::Names(vec![0]));
+        assert_eq!(judged("KF-UR-004, KF-WS-001", "two-fires"), AnswerJudgement::Names(vec![0, 1]));
+        assert_eq!(judged("KF-UR-004 KF-WS-001 KF-UR-003", "two-fires"), AnswerJudgement::TooBroad);
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
             "another run snapshot index rights selector crd immutable namespace deleted approval generation",
             &"the snapshot index ".repeat(11),
         ] {
-            assert_eq!(judged(broad, "wrong-turn"), Judged::TooBroad, "{broad}");
+            assert_eq!(judged(broad, "wrong-turn"), AnswerJudgement::TooBroad, "{broad}");
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
         for exercise in exercise::all(None).expect("exercises") {
             let all: Vec<usize> = (0..exercise.faults.len()).collect();
             let sentence = exercise.hints[2].split(". ").next().unwrap_or_default();
-            assert_eq!(judged(sentence, &exercise.name), Judged::Names(all), "{}", exercise.name);
+            assert_eq!(judged(sentence, &exercise.name), AnswerJudgement::Names(all), "{}", exercise.name);
         }
     }
 

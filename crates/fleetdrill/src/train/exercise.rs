@@ -1,72 +1,74 @@
-//! Exercises, from `exercises/*.yaml`: each names the scenarios that break its fleet and adds what a trainee reads.
+//! Exercises, from `exercises/*.yaml`. Each exercise names the scenarios that break its fleet, and has the texts for a
+//! trainee.
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use fleet::capability::Capabilities;
 use gherkin::{Feature, Step, StepType};
 use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
-use steps::MayDiffer;
+use steps::{AllowedDifferences, StepRole, needs};
 use thiserror::Error;
 
-use super::stage;
+use super::fault_names::MOST_FAULTS;
+use crate::cli::ExerciseLevel;
+use crate::failure_codes;
 use crate::suite::{self, Suite, SuiteError};
 
-/// The built-in exercises.
+/// Built-in exercises.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../exercises");
 
-/// What stands for the number of a check in its steps, so that what each makes has a name of its own.
+/// Placeholder for the number of a check in its steps, so that each check creates objects with names of their own.
 const CHECK: &str = "{check}";
 
-/// An exercise that can't be used.
+/// Error about an exercise that can't be used.
 #[derive(Debug, Error)]
 pub enum ExerciseError {
     /// A file can't be read.
     #[error("failed to read {}", path.display())]
     Read {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// Underlying I/O error.
         #[source]
         source: std::io::Error,
     },
-    /// A file isn't an exercise.
+    /// A file isn't a valid exercise.
     #[error("{file}: {why}")]
     Malformed {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
-    /// A feature or step that it names can't be used.
+    /// A feature or step that the exercise names can't be used.
     #[error("{file}: {source}")]
     Steps {
-        /// The exercise's file.
+        /// File of the exercise.
         file: String,
-        /// What is wrong.
+        /// Underlying error.
         source: SuiteError,
     },
-    /// No exercise has that name.
+    /// No exercise has this name.
     #[error("there is no exercise `{name}`")]
     Unknown {
-        /// The name.
+        /// Requested name.
         name: String,
-        /// Names that are near to it.
+        /// Similar names.
         nearest: Vec<String>,
     },
-    /// It isn't for this version of KubeFleet.
+    /// The exercise doesn't apply to this version of KubeFleet.
     #[error("exercise `{name}` can't be done with KubeFleet {version}, which never gets into its trouble")]
     OtherVersion {
-        /// The exercise.
+        /// Name of the exercise.
         name: String,
-        /// The version.
+        /// Version of KubeFleet.
         version: String,
     },
 }
 
 impl ExerciseError {
-    /// What to do about it.
+    /// Returns a hint for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -82,11 +84,11 @@ impl ExerciseError {
     }
 }
 
-/// How much one has to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum, strum::Display)]
+/// Knowledge that an exercise requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
-pub enum Level {
+pub enum SkillLevel {
     /// The guide has the answer, and the object says it.
     Beginner,
     /// Several objects have to be looked at.
@@ -95,97 +97,108 @@ pub enum Level {
     Expert,
 }
 
-/// An exercise.
+impl From<ExerciseLevel> for SkillLevel {
+    fn from(level: ExerciseLevel) -> Self {
+        match level {
+            ExerciseLevel::Beginner => Self::Beginner,
+            ExerciseLevel::Intermediate => Self::Intermediate,
+            ExerciseLevel::Expert => Self::Expert,
+        }
+    }
+}
+
+/// Exercise as read from its file.
 #[derive(Clone, Debug)]
 pub struct Exercise {
-    /// Its name, which is its file's and says nothing of the cause.
+    /// Name of the exercise and stem of its file; it doesn't reveal the cause.
     pub name: String,
-    /// A few words that say as little.
+    /// Title of a few words; it doesn't reveal the cause.
     pub title: String,
-    /// How much one has to know.
-    pub level: Level,
-    /// How long it should take.
+    /// Knowledge that the exercise requires.
+    pub level: SkillLevel,
+    /// Expected duration in minutes.
     pub minutes: u32,
-    /// What it is about, without the cause.
+    /// Short description that doesn't reveal the cause.
     pub about: String,
-    /// What one has learned after it.
+    /// Text about the cause, shown after the exercise.
     pub teaches: String,
-    /// The guides that help, by their short names.
+    /// Guides that help, by their short names.
     pub guides: Vec<String>,
-    /// What the page at night says; `{name}` stands for the real name of what the scenario calls so, `{time}` for when it began.
+    /// Text of the page (the alert). `{name}` is replaced by the real name of the scenario's object `name`, `{time}` by
+    /// the time when the fleet was broken.
     pub page: String,
-    /// Where to look, which field, what it means.
+    /// Hints: where to look, which field, what it means.
     pub hints: [String; 3],
-    /// Whether nothing is broken, which is the right answer.
+    /// True if nothing is broken, which is the right answer then.
     pub healthy: bool,
-    /// What is broken, or looks so.
+    /// Faults, or the appearance of faults if nothing is broken.
     pub faults: Vec<Fault>,
 }
 
-/// One fault of an exercise.
+/// Fault of an exercise.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// The features with one scenario each that induce it, for different versions of KubeFleet.
+    /// Features with one scenario each that induces the fault, for different versions of KubeFleet.
     candidates: Vec<Feature>,
-    /// A step of the scenario, behind the remedy, that begins something else.
+    /// Step after the remedy at which the scenario begins another subject; it and later steps are cut off.
     until: Option<String>,
-    /// The failure codes that name its cause.
+    /// Failure codes that name the cause.
     pub codes: Vec<String>,
-    /// Words that name it, too: all words of one of these have to stand near each other in an answer.
+    /// Words that name the cause, too: all words of one entry have to stand near each other in an answer.
     pub words: Vec<String>,
-    /// What is wrong, as the page says it.
+    /// Symptom, as described on the page.
     pub symptom: String,
-    /// How many seconds it is waited for the symptom to be gone.
+    /// Seconds that a check waits for the symptom to disappear.
     pub patience: u64,
-    /// What has to be so again, in steps.
+    /// Steps that assert the repaired state.
     again: String,
-    /// A fresh change that has to go through the whole path, in steps.
+    /// Steps of a fresh change that has to reach the members.
     fresh: String,
-    /// What the remedy takes away or changes.
-    pub may: MayDiffer,
-    /// The remedy as commands for a shell: `train solution` prints them, `train verify` runs them.
+    /// Objects that the remedy deletes or changes.
+    pub may: AllowedDifferences,
+    /// Remedy as commands for a shell: `train solution` prints them, `train verify` runs them.
     pub commands: Vec<String>,
-    /// Repairs that tempt and don't hold.
-    pub wrong: Vec<Wrong>,
+    /// Tempting repairs that don't pass the check.
+    pub wrong: Vec<WrongRepair>,
 }
 
-/// A repair that doesn't hold.
+/// Repair that doesn't pass the check.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wrong {
-    /// What is done, in a few words.
+pub struct WrongRepair {
+    /// Description in a few words.
     pub name: String,
-    /// In steps.
+    /// Steps of the repair.
     steps: String,
 }
 
-/// What a fleet needs for an exercise beside KubeFleet.
+/// Needs of an exercise's fleet besides KubeFleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ExerciseNeeds {
-    /// Argo CD.
+    /// True if the fleet needs Argo CD.
     pub argocd: bool,
-    /// Something that plays or runs pods.
+    /// True if the fleet needs something that simulates or runs pods.
     pub pods: bool,
 }
 
-/// The steps of a fault on one version.
+/// Steps of a fault on one version of KubeFleet.
 #[derive(Clone, Debug)]
-pub struct Script {
-    /// The feature, with one scenario.
+pub struct FaultSteps {
+    /// Feature with one scenario.
     pub feature: Feature,
-    /// Everything is well.
+    /// Steps that create the healthy state.
     pub healthy: Vec<Step>,
-    /// The fault comes, and is there.
+    /// Steps that induce and assert the fault.
     pub broken: Vec<Step>,
-    /// What the scenario does against it, and asserts.
+    /// Steps of the scenario's remedy and its assertions.
     pub remedy: Vec<Step>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct RawExercise {
     title: String,
-    level: Level,
+    level: SkillLevel,
     minutes: u32,
     about: String,
     teaches: String,
@@ -194,12 +207,12 @@ struct Written {
     hints: [String; 3],
     #[serde(default)]
     healthy: bool,
-    faults: Vec<WrittenFault>,
+    faults: Vec<RawFault>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenFault {
+struct RawFault {
     feature: PathBuf,
     scenario: String,
     #[serde(default)]
@@ -213,20 +226,20 @@ struct WrittenFault {
     #[serde(default)]
     fresh: String,
     #[serde(default)]
-    may: MayDiffer,
+    may: AllowedDifferences,
     commands: Vec<String>,
-    wrong: Vec<Wrong>,
+    wrong: Vec<WrongRepair>,
 }
 
-/// Controllers report within a second, and a fleet needs a few more to be well again.
+/// Default patience: controllers report within a second, and a fleet needs a few more seconds to recover.
 fn patience() -> u64 {
     30
 }
 
-/// All exercises, built in or those of a directory, in the order of their levels and names.
+/// Returns all exercises, built-in or of a directory, ordered by level and name.
 ///
 /// # Errors
-/// When a file can't be read or isn't an exercise.
+/// Returns an error if a file can't be read or isn't a valid exercise.
 pub fn all(dir: Option<&Path>) -> Result<Vec<Exercise>, ExerciseError> {
     let features = suite::built_in().map_err(|source| ExerciseError::Steps { file: "features".into(), source })?;
     let mut exercises = match dir {
@@ -240,10 +253,10 @@ pub fn all(dir: Option<&Path>) -> Result<Vec<Exercise>, ExerciseError> {
     Ok(exercises)
 }
 
-/// The exercise of that name.
+/// Returns the exercise of this name.
 ///
 /// # Errors
-/// When there is none; as [`all`].
+/// Returns an error if there is no such exercise, or for the reasons of [`all`].
 pub fn find(name: &str, dir: Option<&Path>) -> Result<Exercise, ExerciseError> {
     let mut exercises = all(dir)?;
     if let Some(found) = exercises.iter().position(|exercise| exercise.name == name) {
@@ -260,56 +273,56 @@ pub fn find(name: &str, dir: Option<&Path>) -> Result<Exercise, ExerciseError> {
 }
 
 fn read_dir(dir: &Path, features: &[Feature]) -> Result<Vec<Exercise>, ExerciseError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| ExerciseError::Read { path, source }
-    };
     let mut exercises = Vec::new();
-    for entry in std::fs::read_dir(dir).map_err(failed(dir))? {
-        let path = entry.map_err(failed(dir))?.path();
+    for entry in std::fs::read_dir(dir).map_err(|source| unread(dir, source))? {
+        let path = entry.map_err(|source| unread(dir, source))?.path();
         if path.extension().is_some_and(|extension| extension == "yaml") {
-            let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
+            let text = std::fs::read_to_string(&path).map_err(|source| unread(&path, source))?;
             exercises.push(read(&path, &text, Some(dir), features)?);
         }
     }
     if exercises.is_empty() {
         let why = "no exercise is in this directory: files that end with .yaml".to_owned();
-        return Err(ExerciseError::Malformed { file: dir.display().to_string(), why });
+        return Err(malformed(&dir.display().to_string(), why));
     }
     Ok(exercises)
 }
 
+fn malformed(file: &str, why: impl Into<String>) -> ExerciseError {
+    ExerciseError::Malformed { file: file.to_owned(), why: why.into() }
+}
+
+fn wrong_steps(file: &str, source: SuiteError) -> ExerciseError {
+    ExerciseError::Steps { file: file.to_owned(), source }
+}
+
+fn unread(path: &Path, source: std::io::Error) -> ExerciseError {
+    ExerciseError::Read { path: path.to_owned(), source }
+}
+
 fn read(path: &Path, text: &str, dir: Option<&Path>, features: &[Feature]) -> Result<Exercise, ExerciseError> {
     let file = path.display().to_string();
-    let malformed = |why: String| ExerciseError::Malformed { file: file.clone(), why };
-    let written: Written = serde_saphyr::from_str(text).map_err(|error| malformed(error.to_string()))?;
+    let written: RawExercise = serde_saphyr::from_str(text).map_err(|error| malformed(&file, error.to_string()))?;
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
     if clusters::state_dir::check_name(&name).is_err() {
-        return Err(malformed("the file's name becomes a fleet's: lower-case letters, digits and dashes".into()));
+        return Err(malformed(&file, "the file's name becomes a fleet's: lower-case letters, digits and dashes"));
     }
     if written.faults.is_empty() {
-        return Err(malformed("it has no faults: an exercise names one scenario at least".into()));
+        return Err(malformed(&file, "it has no faults: an exercise names one scenario at least"));
     }
-    if written.faults.len() > stage::MOST_FAULTS {
-        let why = format!("it has {} faults: an exercise has at most {}", written.faults.len(), stage::MOST_FAULTS);
-        return Err(malformed(why));
+    if written.faults.len() > MOST_FAULTS {
+        let why = format!("it has {} faults: an exercise has at most {}", written.faults.len(), MOST_FAULTS);
+        return Err(malformed(&file, why));
     }
     let faults =
         written.faults.into_iter().map(|fault| read_fault(fault, dir, features, &file)).collect::<Result<_, _>>()?;
-    let Written { title, level, minutes, about, teaches, guides, page, hints, healthy, .. } = written;
+    let RawExercise { title, level, minutes, about, teaches, guides, page, hints, healthy, .. } = written;
     Ok(Exercise { name, title, level, minutes, about, teaches, guides, page, hints, healthy, faults })
 }
 
-fn read_fault(
-    fault: WrittenFault,
-    dir: Option<&Path>,
-    features: &[Feature],
-    file: &str,
-) -> Result<Fault, ExerciseError> {
-    let wrong_steps = |source| ExerciseError::Steps { file: file.to_owned(), source };
+fn read_fault(fault: RawFault, dir: Option<&Path>, features: &[Feature], file: &str) -> Result<Fault, ExerciseError> {
     let own = dir.map(|dir| dir.join(&fault.feature)).filter(|path| path.exists());
-    let own: Vec<Feature> =
-        own.map(|path| suite::read_file(&path)).transpose().map_err(wrong_steps)?.into_iter().collect();
+    let own = own.map(|path| suite::read_file(&path)).transpose().map_err(|e| wrong_steps(file, e))?;
     let of_file =
         features.iter().filter(|feature| feature.path.as_ref().is_some_and(|path| path.ends_with(&fault.feature)));
     let candidates: Vec<Feature> = own
@@ -321,24 +334,36 @@ fn read_fault(
         .collect();
     if candidates.is_empty() {
         let why = format!("{} has no scenario \"{}\"", fault.feature.display(), fault.scenario);
-        return Err(ExerciseError::Malformed { file: file.to_owned(), why });
+        return Err(malformed(file, why));
     }
-    let WrittenFault { until, codes, words, symptom, patience, again, fresh, may, commands, wrong, .. } = fault;
+    if let Some(until) = &fault.until
+        && let Some(other) = candidates.iter().find(|feature| !has_step(feature, until))
+    {
+        let path = other.path.as_deref().unwrap_or(&fault.feature).display();
+        let why = format!("`until: {until}` is no step of scenario \"{}\" in {path}", fault.scenario);
+        return Err(malformed(file, why));
+    }
+    let RawFault { until, codes, words, symptom, patience, again, fresh, may, commands, wrong, .. } = fault;
     let fault = Fault { candidates, until, codes, words, symptom, patience, again, fresh, may, commands, wrong };
     let texts = [fault.again.as_str(), &fault.fresh.replace(CHECK, "1")];
     for text in texts.into_iter().chain(fault.wrong.iter().map(|wrong| wrong.steps.as_str())) {
-        let feature = as_feature(text, file).map_err(wrong_steps)?;
+        let feature = as_feature(text, file).map_err(|e| wrong_steps(file, e))?;
         if let Some(feature) = feature {
-            Suite { features: vec![feature] }.check_later_steps().map_err(wrong_steps)?;
+            Suite { features: vec![feature] }.check_later_steps().map_err(|e| wrong_steps(file, e))?;
         }
     }
-    if let Some(code) = fault.codes.iter().find(|code| diagnosis::entry(code).is_none()) {
-        return Err(ExerciseError::Malformed { file: file.to_owned(), why: format!("{code} is no failure code") });
+    if let Some(unknown) = fault.codes.iter().find_map(|code| failure_codes::check(code).err()) {
+        return Err(malformed(file, unknown.to_string()));
     }
     Ok(fault)
 }
 
-/// Steps as they stand in an exercise, as a feature's.
+/// True if the feature's only scenario has a step with this text.
+fn has_step(feature: &Feature, text: &str) -> bool {
+    suite::steps(feature, &feature.scenarios[0]).any(|step| step.value == text)
+}
+
+/// Parses the steps of an exercise as a feature; `None` for an empty text.
 fn as_feature(text: &str, file: &str) -> Result<Option<Feature>, SuiteError> {
     if text.trim().is_empty() {
         return Ok(None);
@@ -346,14 +371,14 @@ fn as_feature(text: &str, file: &str) -> Result<Option<Feature>, SuiteError> {
     suite::parse(Path::new(file), &format!("Feature: an exercise\n  Scenario: its steps\n{text}\n")).map(Some)
 }
 
-/// The steps of a text that was read before.
+/// Returns the steps of a text that was parsed successfully before.
 fn parsed(text: &str) -> Vec<Step> {
     let feature = as_feature(text, "exercise").ok().flatten();
     feature.into_iter().flat_map(|feature| feature.scenarios).flat_map(|scenario| scenario.steps).collect()
 }
 
-impl Wrong {
-    /// What is done.
+impl WrongRepair {
+    /// Returns the steps of the repair.
     #[must_use]
     pub fn steps(&self) -> Vec<Step> {
         parsed(&self.steps)
@@ -361,64 +386,60 @@ impl Wrong {
 }
 
 impl Fault {
-    /// What has to be so again.
+    /// Returns the steps that assert the repaired state.
     #[must_use]
     pub fn again(&self) -> Vec<Step> {
         parsed(&self.again)
     }
 
-    /// The fresh change of a check, counted from 1.
+    /// Returns the steps of the fresh change for a check with this number, counted from 1.
     #[must_use]
     pub fn fresh(&self, check: usize) -> Vec<Step> {
         parsed(&self.fresh.replace(CHECK, &check.to_string()))
     }
 
-    /// The scenario's steps on a version of KubeFleet; none where it can't get into this.
+    /// Returns the scenario's steps on a version of KubeFleet; `None` if the version can't have this fault.
     #[must_use]
-    pub fn script(&self, kubefleet: &Capabilities) -> Option<Script> {
-        let fits = |feature: &&Feature| {
+    pub fn script(&self, kubefleet: &Capabilities) -> Option<FaultSteps> {
+        let mut candidates = self.candidates.iter();
+        let feature = candidates.find(|feature| {
             suite::needed(feature, &feature.scenarios[0]).is_ok_and(|needed| needed.admits(kubefleet))
-        };
-        let feature = self.candidates.iter().find(fits)?.clone();
+        })?;
+        let feature = feature.clone();
         let mut steps: Vec<Step> = suite::steps(&feature, &feature.scenarios[0]).cloned().collect();
         if let Some(until) = &self.until {
             let end = steps.iter().position(|step| step.value == *until);
             steps.truncate(end.unwrap_or(steps.len()));
         }
         let mut remedy = steps.split_off(suite::remedy(&steps).unwrap_or(steps.len()));
-        // Whether a fresh change goes through is what a check finds out.
-        remedy.truncate(remedy.iter().position(is_fresh_change).unwrap_or(remedy.len()));
+        // The check tests itself whether a fresh change goes through.
+        remedy.truncate(
+            remedy.iter().position(|step| needs(step).role == Some(StepRole::ChangesResources)).unwrap_or(remedy.len()),
+        );
         let fault = steps.iter().position(|step| step.ty != StepType::Given).unwrap_or(steps.len());
         let broken = steps.split_off(fault);
-        Some(Script { feature, healthy: steps, broken, remedy })
+        Some(FaultSteps { feature, healthy: steps, broken, remedy })
     }
-}
-
-/// Whether a scenario proves here that the whole path works.
-fn is_fresh_change(step: &Step) -> bool {
-    let text = step.value.as_str();
-    (text.starts_with("the resources of placement") && text.ends_with("change"))
-        || text.starts_with("a change to the resources")
 }
 
 impl Exercise {
-    /// The steps of all its faults on a version of KubeFleet.
+    /// Returns the steps of all faults on a version of KubeFleet.
     ///
     /// # Errors
-    /// When the version can't get into it.
-    pub fn scripts(&self, kubefleet: &Capabilities, version: &str) -> Result<Vec<Script>, ExerciseError> {
-        let scripts: Option<Vec<Script>> = self.faults.iter().map(|fault| fault.script(kubefleet)).collect();
+    /// Returns an error if the version can't have one of the faults.
+    pub fn scripts(&self, kubefleet: &Capabilities, version: &str) -> Result<Vec<FaultSteps>, ExerciseError> {
+        let scripts: Option<Vec<FaultSteps>> = self.faults.iter().map(|fault| fault.script(kubefleet)).collect();
         scripts.ok_or_else(|| ExerciseError::OtherVersion { name: self.name.clone(), version: version.to_owned() })
     }
 
-    /// What a fleet needs for it beside KubeFleet.
+    /// Returns the needs of the exercise's fleet besides KubeFleet.
     #[must_use]
     pub fn needs(&self) -> ExerciseNeeds {
         let suite = self.suite();
         ExerciseNeeds { argocd: suite.needs_argocd(), pods: suite.needs_pods() }
     }
 
-    /// The scenarios that it may need, of any version.
+    /// Returns the scenarios that the exercise may need, for all versions.
     #[must_use]
     pub fn suite(&self) -> Suite {
         Suite { features: self.faults.iter().flat_map(|fault| fault.candidates.clone()).collect() }
@@ -442,7 +463,7 @@ mod tests {
         let guides: BTreeSet<&str> = exercises.iter().flat_map(|e| &e.guides).map(String::as_str).collect();
         let known: BTreeSet<&str> = crate::guides::guides().iter().map(|guide| guide.name.as_str()).collect();
         assert_eq!(guides, known);
-        let levels: BTreeSet<Level> = exercises.iter().map(|e| e.level).collect();
+        let levels: BTreeSet<SkillLevel> = exercises.iter().map(|e| e.level).collect();
         assert_eq!(levels.len(), 3);
         assert!(exercises.iter().filter(|e| e.faults.len() > 1).count() >= 2);
         assert_eq!(exercises.iter().filter(|e| e.healthy).count(), 1);
@@ -507,6 +528,20 @@ mod tests {
     }
 
     #[test]
+    fn an_until_that_is_no_step_of_the_scenario_is_an_error() {
+        let text = include_str!("../../../../exercises/silent-treatment.yaml");
+        let broken = text.replace("until: the ServiceAccount of", "until: the ServiceAcount of");
+        assert_ne!(broken, text);
+        let features = suite::built_in().expect("the built-in features");
+        let error = read(Path::new("silent-treatment.yaml"), &broken, None, &features).expect_err("no such step");
+        assert_eq!(
+            error.to_string(),
+            "silent-treatment.yaml: `until: the ServiceAcount of member \"east\" on the hub is deleted` is no step of \
+             scenario \"The member's rights on the hub are gone, then its identity\" in kubefleet/silent_member.feature"
+        );
+    }
+
+    #[test]
     fn an_unknown_exercise_has_neighbours() {
         let error = find("half-release", None).expect_err("no such exercise");
         assert_eq!(error.to_string(), "there is no exercise `half-release`");
@@ -531,7 +566,7 @@ mod tests {
         is(text.replace("snapshot index that doesn't exist", "snapshot index"), "has no scenario");
         let (head, fault) = text.split_once("faults:\n").expect("faults");
         is(format!("{head}faults:\n{}", fault.repeat(27)), "it has 27 faults: an exercise has at most 26");
-        is(text.replace("[KF-UR-001]", "[KF-UR-999]"), "KF-UR-999 is no failure code");
+        is(text.replace("[KF-UR-001]", "[KF-UR-999]"), "there is no failure code KF-UR-999; the nearest one is");
         is(text.replace("Then placement \"web\" becomes", "Then placement \"web\" became"), "can't be run");
     }
 }

@@ -1,83 +1,87 @@
-//! What is left of an exercise: a line for the trainee, and JSON for a team's scoreboard.
+//! Score of an exercise: a line for the trainee, and JSON for a team's scoreboard.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use report::run::write_atomically;
 use serde::{Deserialize, Serialize};
 
-use super::exercise::Level;
-use super::room;
+use super::directories;
+use super::exercise::SkillLevel;
+use super::start_claim::failed;
 use crate::error::CommandError;
-use crate::reporter::write_atomically;
 
-/// How an exercise ended.
+/// Outcome of an exercise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
-pub enum Outcome {
-    /// The repair holds.
+pub enum ExerciseOutcome {
+    /// The repair passed the check.
     Repaired,
     /// The trainee asked for the solution.
     Solution,
-    /// It was stopped.
+    /// The exercise was stopped.
     Stopped,
 }
 
-/// One exercise of one trainee.
+/// Score of one exercise of one trainee.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// Unique among all of them.
+    /// Unique id of the started exercise.
     pub id: String,
-    /// The exercise.
+    /// Name of the exercise.
     pub exercise: String,
-    /// Its level.
-    pub level: Level,
-    /// Who did it.
+    /// Level of the exercise.
+    pub level: SkillLevel,
+    /// Name of the trainee.
     pub trainee: String,
-    /// KubeFleet's version.
+    /// Version of KubeFleet.
     pub kubefleet: String,
-    /// Where the clusters came from.
+    /// Provider of the clusters.
     pub provider: String,
-    /// When its start began.
+    /// Time when the exercise was started.
     pub started_at: Timestamp,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// From the page to the last of the causes that was named; none where they weren't all.
+    /// Outcome of the exercise.
+    pub outcome: ExerciseOutcome,
+    /// Seconds from the page to the answer that named the last cause; `None` if not all causes were named.
     pub seconds_to_diagnosis: Option<f64>,
-    /// From the page to the check that passed; none where none did.
+    /// Seconds from the page to the check that passed; `None` if no check passed.
     pub seconds_to_repair: Option<f64>,
-    /// How many hints were taken.
+    /// Number of hints that were given.
     pub hints: usize,
-    /// Answers that named no cause.
+    /// Number of answers that named no cause.
     pub wrong_answers: usize,
-    /// Checks that didn't pass.
+    /// Number of checks that didn't pass.
     pub failed_checks: usize,
-    /// How often the exercise was set up again.
+    /// Number of resets.
     #[serde(default)]
     pub resets: usize,
 }
 
 impl Score {
-    /// Keeps it, and says where.
+    /// Writes the score to a file and returns its path.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// Returns an error if the file can't be written.
     pub fn keep(&self) -> Result<PathBuf, CommandError> {
-        let dir = room::scores()?;
-        clusters::state_dir::make_private(&dir)?;
+        self.keep_in(&directories::scores()?)
+    }
+
+    fn keep_in(&self, dir: &Path) -> Result<PathBuf, CommandError> {
+        clusters::state_dir::make_private(dir)?;
         let path = dir.join(format!("{}-{}.json", self.exercise, self.id));
-        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let text = serde_json::to_string_pretty(self).map_err(|error| failed("written", &path, error))?;
         write_atomically(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
     }
 
-    /// Those of files and of directories with files, or all that are kept here, in the order in which they were begun. A file
-    /// may hold one score or a list of them.
+    /// Reads the scores of files and of directories with files, or all local scores if there is no path, ordered by
+    /// their start. A file may contain one score or a list.
     ///
     /// # Errors
-    /// When one can't be read.
+    /// Returns an error if a file can't be read.
     pub fn read(paths: &[PathBuf]) -> Result<Vec<Self>, CommandError> {
-        let own = room::scores()?;
+        let own = directories::scores()?;
         let paths = match paths {
             [] if own.exists() => vec![own],
             given => given.to_vec(),

@@ -1,52 +1,51 @@
 //! Lines for a trainee's shell: the environment that a page names, and the commands of a solution.
 //!
-//! A page prints these lines, and `train verify` runs the same ones.
+//! A page prints these lines, and `train verify` runs the same lines.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use diagnosis::quoted;
-use fleet::argocd::Cli;
+use fleet::argocd::ArgoCdCli;
 use tokio::process::Command;
 
 use super::exercise::Exercise;
-use super::room::{Part, Room};
+use super::session::TrainingSession;
 use crate::error::CommandError;
 
-/// How long the commands of a solution may take: `argocd app sync` has no limit of its own.
+/// Time limit for the commands of a solution: `argocd app sync` has no limit of its own.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// Stands for the name that an exercise was started under.
+/// Placeholder for the name under which an exercise was started.
 const EXERCISE: &str = "{exercise}";
 
-/// The environment in which the commands of a page work.
+/// Environment in which the commands of a page work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellSetup {
-    /// The kubeconfig with all contexts.
+    /// Kubeconfig with all contexts.
     pub kubeconfig: PathBuf,
-    /// The configuration of the `argocd` command, where the fleet has Argo CD's API server.
+    /// Configuration directory of the `argocd` command, if the fleet has Argo CD's API server.
     pub argocd_config: Option<PathBuf>,
-    /// Directories for the beginning of the PATH.
+    /// Directories to put at the beginning of the PATH.
     pub program_dirs: Vec<PathBuf>,
 }
 
 impl ShellSetup {
-    /// The environment for a fleet's kubeconfig, its `argocd` command, and a `kubectl` where the PATH has none.
+    /// Creates the environment for a fleet's kubeconfig, its `argocd` command, and a `kubectl` if the PATH has none.
     #[must_use]
-    pub fn new(kubeconfig: PathBuf, argocd: Option<&Cli>, kubectl: Option<&Path>) -> Self {
+    pub fn new(kubeconfig: PathBuf, argocd: Option<&ArgoCdCli>, kubectl: Option<&Path>) -> Self {
         let programs = argocd.map(|cli| cli.program.as_path()).into_iter().chain(kubectl);
         let program_dirs = programs.filter_map(Path::parent).map(Path::to_owned).collect();
         Self { kubeconfig, argocd_config: argocd.map(|cli| cli.config_dir.clone()), program_dirs }
     }
 
-    /// `export` lines for a POSIX shell.
+    /// Returns `export` lines for a POSIX shell.
     #[must_use]
     pub fn exports(&self) -> Vec<String> {
-        let word = |path: &Path| quoted(&path.display().to_string());
-        let mut lines = vec![format!("export KUBECONFIG={}", word(&self.kubeconfig))];
-        lines.extend(self.argocd_config.as_deref().map(|dir| format!("export ARGOCD_CONFIG_DIR={}", word(dir))));
-        let dirs: String = self.program_dirs.iter().flat_map(|dir| [word(dir), ":".to_owned()]).collect();
+        let mut lines = vec![format!("export KUBECONFIG={}", shell_word(&self.kubeconfig))];
+        lines.extend(self.argocd_config.as_deref().map(|dir| format!("export ARGOCD_CONFIG_DIR={}", shell_word(dir))));
+        let dirs: String = self.program_dirs.iter().flat_map(|dir| [shell_word(dir), ":".to_owned()]).collect();
         if !dirs.is_empty() {
             lines.push(format!("export PATH={dirs}\"$PATH\""));
         }
@@ -54,34 +53,38 @@ impl ShellSetup {
     }
 }
 
-/// The commands that repair an exercise, in the order of its faults. Each may have several lines.
-#[must_use]
-pub fn commands(room: &Room, exercise: &Exercise) -> Vec<String> {
-    let filled = |command: &str, part: &Part| part.scene.fill(command).replace(EXERCISE, &room.name);
-    let faults = exercise.faults.iter().zip(&room.parts);
-    faults.flat_map(|(fault, part)| fault.commands.iter().map(|command| filled(command, part))).collect()
+/// Returns a path as one word of a shell.
+fn shell_word(path: &Path) -> String {
+    quoted(&path.display().to_string())
 }
 
-/// Runs lines in a shell as a trainee would who pastes them, and ends at the first command that fails.
+/// Returns the commands that repair an exercise, in the order of its faults. A command may have several lines.
+#[must_use]
+pub fn commands(session: &TrainingSession, exercise: &Exercise) -> Vec<String> {
+    let mut commands = Vec::new();
+    for (fault, induced) in exercise.faults.iter().zip(&session.parts) {
+        let filled = fault.commands.iter().map(|command| induced.scene.fill(command));
+        commands.extend(filled.map(|command| command.replace(EXERCISE, &session.name)));
+    }
+    commands
+}
+
+/// Runs lines in a shell as if a trainee had pasted them, and stops at the first command that fails.
 ///
-/// `programs` are directories with what a trainee has on the PATH: this program, and a `kubectl`.
+/// `programs` are the directories of the programs that a trainee has on the PATH: fleetdrill and a `kubectl`.
 ///
 /// # Errors
-/// With what the shell said, when a command fails or the time is up.
+/// Returns an error with the shell's stderr if a command fails, or an error if the time is up.
 pub async fn paste(lines: &[String], programs: &[PathBuf]) -> Result<(), CommandError> {
-    let failed = |why: String| CommandError::Environment {
-        message: format!("the printed solution doesn't run: {why}"),
-        hint: None,
-    };
     let inherited = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(programs.iter().cloned().chain(std::env::split_paths(&inherited)));
     let mut shell = Command::new("bash");
     shell
         .args(["-e", "-c", &lines.join("\n")])
-        .env("PATH", path.map_err(|error| failed(error.to_string()))?)
+        .env("PATH", path.map_err(unpasted)?)
         .env_remove("KUBECONFIG")
         .env_remove("ARGOCD_CONFIG_DIR")
-        // Whoever commits has an identity; nothing else of this machine's configuration of git counts.
+        // A trainee who commits has an identity. Git reads no other configuration of this machine.
         .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|key| (key, "trainee")))
         .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|key| (key, "trainee@localhost")))
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -89,13 +92,18 @@ pub async fn paste(lines: &[String], programs: &[PathBuf]) -> Result<(), Command
         .stdin(Stdio::null())
         .kill_on_drop(true);
     let ended = tokio::time::timeout(LIMIT, shell.output()).await;
-    let ended = ended.map_err(|_| failed(format!("it takes more than {} s", LIMIT.as_secs())))?;
-    let ended = ended.map_err(|error| failed(format!("bash: {error}")))?;
+    let ended = ended.map_err(|_| unpasted(format!("it takes more than {} s", LIMIT.as_secs())))?;
+    let ended = ended.map_err(|error| unpasted(format!("bash: {error}")))?;
     if ended.status.success() {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&ended.stderr);
-    Err(failed(format!("{}: {}", ended.status, said.trim())))
+    Err(unpasted(format!("{}: {}", ended.status, said.trim())))
+}
+
+/// Reports why the lines of a solution don't run.
+fn unpasted(why: impl std::fmt::Display) -> CommandError {
+    CommandError::Environment { message: format!("the printed solution doesn't run: {why}"), hint: None }
 }
 
 #[cfg(test)]
@@ -104,8 +112,8 @@ mod tests {
 
     use super::*;
 
-    fn cli() -> Cli {
-        Cli { program: "/cache/argocd/argocd".into(), config_dir: "/state/my fleet/cli".into() }
+    fn cli() -> ArgoCdCli {
+        ArgoCdCli { program: "/cache/argocd/argocd".into(), config_dir: "/state/my fleet/cli".into() }
     }
 
     #[test]

@@ -1,24 +1,24 @@
-//! An API server of a test's own, which has what it is told to have and nothing else.
+//! A fake API server for tests, which returns only what it was set up with.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
-/// What an API server gives for a path. Everything else is an empty list.
+/// Answers of a fake API server by path. On all other paths it returns an empty list.
 #[derive(Clone, Default)]
 pub struct FakeApi {
     answers: Vec<(String, u16, Value)>,
 }
 
 impl FakeApi {
-    /// The objects of a path, e.g. `/api/v1/namespaces`.
+    /// Adds the objects of a path, e.g. `/api/v1/namespaces`.
     pub fn has(mut self, path: &str, items: &[Value]) -> Self {
         self.answers.push((path.to_owned(), 200, json!({"metadata": {}, "items": items})));
         self
     }
 
-    /// The kinds of a group and version.
+    /// Adds the kinds of a group and version.
     pub fn knows(mut self, path: &str, plurals: &[&str]) -> Self {
         let resources: Vec<Value> = plurals
             .iter()
@@ -30,7 +30,7 @@ impl FakeApi {
         self
     }
 
-    /// Refuses a path with a status, as an API server does.
+    /// Makes the server refuse a path with this status code, as a real one does.
     pub fn refuses(mut self, path: &str, code: u16) -> Self {
         let message = format!("{} is refused", path.rsplit('/').next().unwrap_or_default());
         let reason = if code == 401 { "Unauthorized" } else { "Forbidden" };
@@ -40,7 +40,7 @@ impl FakeApi {
         self
     }
 
-    /// Starts it; its address.
+    /// Starts the server and returns its address.
     pub fn start(self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -53,7 +53,7 @@ impl FakeApi {
         address
     }
 
-    /// One request on each connection.
+    /// Answers one request on a connection.
     fn serve(&self, stream: TcpStream) {
         let mut reader = BufReader::new(stream);
         let mut line = String::new();

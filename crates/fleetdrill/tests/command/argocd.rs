@@ -1,4 +1,4 @@
-//! Argo CD's versions, and Argo CD on fleets that stay: what it refuses, and the real `argocd` command.
+//! Argo CD: its versions, cases that `up` refuses, and the real `argocd` command on a fleet that is kept.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +23,7 @@ Feature: needs it
       \"\"\"
 ";
 
-/// A component of which a version is asked for that there is none of.
+/// Requests a version of a component that doesn't exist.
 #[test]
 fn a_version_that_there_is_none_of() {
     let place = Place::new();
@@ -33,7 +33,7 @@ fn a_version_that_there_is_none_of() {
         ["there is no argocd v9.9.9", "there is only v3.2.11", "fleetdrill toolchain add argocd v9.9.9 argocd=PATH"];
     let commands: [&[&str]; 5] = [
         &["run", &file, "--argocd", "v9.9.9"],
-        // Nothing of it needs Argo CD, and the version is wrong all the same.
+        // No selected scenario needs Argo CD, and the wrong version is an error nevertheless.
         &["run", "--tags", "@drill", "--argocd", "v9.9.9"],
         &["up", "--argocd=v9.9.9"],
         &["up", "web", "--argocd", "v9.9.9"],
@@ -88,7 +88,7 @@ fn a_build_of_ones_own_that_does_not_run() {
         eprintln!("skipped: there is no cache yet that could be copied");
         return;
     };
-    // Its help is all that it can do.
+    // A program that only answers `--help`.
     let program = script(&place, "argocd", "[ \"$1\" = --help ] || { echo no such role >&2; exit 7; }");
     let (program, crds) = (format!("argocd={program}"), pinned.join("crds").display().to_string());
     let add = ["toolchain", "add", "argocd", "v3.9.0-mine", &program, "--crds", &crds];
@@ -110,7 +110,7 @@ fn argo_cd_on_a_fleet_that_stays() {
     let argocd = Argocd::of(&said);
     the_command_works(&place, &fleet, &argocd);
     nobody_gets_in_without_a_token(&argocd);
-    // Once more: what runs stays, and the same is said.
+    // A second `up` leaves the running Argo CD alone and prints the same.
     let again = place.run(["up", "--members", "1", "--argocd-server"]);
     assert_eq!(Argocd::of(&again).line, argocd.line);
     argocd.run(&["app", "list", "-o", "name"]).expect(0, &[]);
@@ -121,7 +121,7 @@ fn argo_cd_on_a_fleet_that_stays() {
     place.nothing_is_left();
 }
 
-/// A namespace `argocd` that somebody made keeps Argo CD away, and stays as it is.
+/// A namespace `argocd` of somebody else keeps Argo CD from being installed, and isn't changed.
 fn another_s_is_not_touched(place: &Place, fleet: &Fleet) {
     fleet.on_hub(async |hub| {
         let object = serde_json::from_value(json!({"metadata": {"name": "argocd", "labels": {"owner": "somebody"}}}));
@@ -144,11 +144,11 @@ fn another_s_is_not_touched(place: &Place, fleet: &Fleet) {
     });
     let gone = || fleet.on_hub(async |hub| NAMESPACE.api(hub, None).get_opt("argocd").await.expect("an answer"));
     until_or("the namespace is gone", || gone().is_none().then_some(()), || format!("{:?}", gone()));
-    // The fleet is none the worse for it.
+    // The fleet still works.
     place.run(["status"]).expect(0, &[]);
 }
 
-/// An application's life, by the real command alone.
+/// Takes an application from its creation to a sync, only with the real command.
 fn the_command_works(place: &Place, fleet: &Fleet, argocd: &Argocd) {
     let repository = repository(place);
     let create = ["app", "create", "web", "--repo", &repository, "--path", ".", "--dest-name", "member-1"];
@@ -166,7 +166,7 @@ fn the_command_works(place: &Place, fleet: &Fleet, argocd: &Argocd) {
     assert_eq!(there.expect("it is there").data["data"]["from"], "git");
 }
 
-/// The server takes no request without a session, and the command trusts no other certificate than the fleet's.
+/// The server refuses requests without a session, and the command trusts no certificate but the fleet's.
 fn nobody_gets_in_without_a_token(argocd: &Argocd) {
     let config: Value = serde_json::from_str(&std::fs::read_to_string(argocd.config_dir.join("config")).expect("read"))
         .expect("the configuration is JSON");
@@ -187,7 +187,7 @@ fn nobody_gets_in_without_a_token(argocd: &Argocd) {
     );
 }
 
-/// A git repository with one ConfigMap, by its URL.
+/// Creates a git repository with one ConfigMap, and returns its URL.
 fn repository(place: &Place) -> String {
     let dir = place.path("repository");
     std::fs::create_dir(&dir).expect("made");
@@ -205,7 +205,7 @@ fn repository(place: &Place) -> String {
     format!("file://{}", dir.display())
 }
 
-/// The fleet `default` of a place.
+/// The fleet `default` in the state directory of a test.
 struct Fleet {
     kubeconfig: PathBuf,
     runtime: tokio::runtime::Runtime,
@@ -217,7 +217,7 @@ impl Fleet {
         Self { kubeconfig: place.state().join("default/kubeconfig"), runtime }
     }
 
-    /// Does something on the hub.
+    /// Runs `what` with a client of the hub.
     fn on_hub<T>(&self, what: impl AsyncFnOnce(&Client) -> T) -> T {
         self.on("hub", what)
     }
@@ -230,7 +230,7 @@ impl Fleet {
     }
 }
 
-/// The `argocd` command as `fleetdrill up` says it is to be used.
+/// The `argocd` command line that `fleetdrill up` prints.
 #[derive(Clone)]
 struct Argocd {
     line: String,

@@ -1,15 +1,15 @@
-//! Bundles and what is known of failure codes: `collect`, `diagnose --from`, `explain`. No fleet is needed here, but for
-//! [`of_a_fleet`] and [`left_by`], which the tests that have one call.
+//! Bundles and failure codes: `collect`, `diagnose --from`, `explain`. Only [`of_a_fleet`] and [`left_by`] need a
+//! fleet; tests that have one call them.
 
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, PodLog, Role, Snapshot};
-use fleet::bundle::{Bundle, Missing};
+use diagnosis::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole};
+use fleet::bundle::{Bundle, MissingBundlePart};
 use serde_json::{Value, json};
 
 use crate::place::{Place, Said};
 
-/// A hub on which member-1's namespace is being deleted, with the conditions that KubeFleet v0.1.2 writes.
+/// Objects of a hub on which member-1's namespace is being deleted, with the conditions that KubeFleet v0.1.2 writes.
 fn broken_hub() -> Vec<Value> {
     let condition = |type_: &str, reason: &str, message: &str| {
         json!({"type": type_, "status": "False", "reason": reason, "message": message, "observedGeneration": 1,
@@ -44,7 +44,10 @@ fn bundle() -> Bundle {
         about: Some("a look".into()),
         snapshot: Snapshot {
             taken_at: "2026-11-21T02:11:00.5Z".parse().expect("a time"),
-            clusters: vec![cluster("hub", Role::Hub, broken_hub()), cluster("member-1", Role::Member, Vec::new())],
+            clusters: vec![
+                cluster("hub", SnapshotRole::Hub, broken_hub()),
+                cluster("member-1", SnapshotRole::Member, Vec::new()),
+            ],
         },
         events: std::collections::BTreeMap::new(),
         logs: Vec::new(),
@@ -66,7 +69,7 @@ fn from(place: &Place, path: impl AsRef<Path>, more: &[&str]) -> Said {
 #[test]
 fn a_bundle_is_diagnosed_like_the_fleet_it_was_taken_from() {
     let place = Place::new();
-    let found = diagnosis::diagnose_with(&bundle().snapshot, &diagnosis::Access::unknown());
+    let found = diagnosis::diagnose_with(&bundle().snapshot, &diagnosis::KubectlAccess::unknown());
     let expected = serde_json::to_value(found).expect("JSON");
     assert_eq!(expected[0]["code"], "KF-WS-001");
     for name in ["b", "b.tar.gz"] {
@@ -82,7 +85,8 @@ fn a_bundle_is_diagnosed_like_the_fleet_it_was_taken_from() {
     }
 }
 
-/// An application for member-1 whose `PreSync` hook failed, and what its Job left there.
+/// Bundle with an application for member-1 whose `PreSync` hook failed, and with the hook's Job, Pod and log on the
+/// member.
 fn failed_hook() -> Bundle {
     let hook = json!({"group": "batch", "version": "v1", "kind": "Job", "namespace": "web", "name": "migrate",
         "hookType": "PreSync", "hookPhase": "Failed", "message": "Job has reached the specified backoff limit"});
@@ -150,7 +154,7 @@ fn what_is_no_whole_bundle_is_named() {
 
     let mut lacking = bundle();
     let why = "works is forbidden".to_owned();
-    lacking.missing.push(Missing { cluster: Some("hub".into()), what: "works".into(), why, needed: true });
+    lacking.missing.push(MissingBundlePart { cluster: Some("hub".into()), what: "works".into(), why, needed: true });
     let path = written(&place, "c", &lacking);
     from(&place, path, &[]).expect(2, &["can't be diagnosed", "the hub's works couldn't be read: works is forbidden"]);
 
@@ -225,7 +229,7 @@ fn a_code_is_explained() {
     place.run(["explain", "KF-WS-01"]).expect(2, &["there is no failure code `KF-WS-01`", "KF-WS-001 The member's"]);
 }
 
-/// Collects a fleet that is up: nothing secret gets out, and the diagnosis says the same of both.
+/// Collects a bundle of a running fleet. The bundle has no secrets, and its diagnosis is the same as the fleet's.
 pub fn of_a_fleet(place: &Place, name: &str) {
     let path = place.path(&format!("{name}-bundle"));
     let text = path.display().to_string();
@@ -248,7 +252,7 @@ pub fn of_a_fleet(place: &Place, name: &str) {
     assert_eq!((live.code, of_findings(&live)), (saved.code, of_findings(&saved)), "{}", saved.stderr);
 }
 
-/// What a diagnosis found, without its commands: contexts are known of a fleet and not of its bundle.
+/// Findings of a diagnosis without their commands, which contain contexts that a bundle doesn't have.
 fn of_findings(said: &Said) -> Value {
     fn without_commands(value: &mut Value) {
         match value {
@@ -265,7 +269,7 @@ fn of_findings(said: &Said) -> Value {
     report["findings"].take()
 }
 
-/// The one bundle that a run has left in its directory, and what the diagnosis says of it.
+/// Diagnoses the only bundle that a run has left in this directory.
 pub fn left_by(place: &Place, bundles: &Path) -> Said {
     let left = files(bundles);
     assert_eq!(left.len(), 1, "{left:?}");

@@ -1,4 +1,4 @@
-//! A toolchain cache that is empty with nothing to fill it, or damaged.
+//! A toolchain cache that is damaged, or empty with no Go to fill it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,8 +8,8 @@ use std::process::Command;
 use crate::features::quick;
 use crate::place::{PROGRAM, Place, Said};
 
-/// A copy of the cache as far as it goes: the same files by other names, so that nothing is lost when one is replaced.
-/// Gives the folder of the component's default version in it, or nothing where there is none yet.
+/// Copies a component's default version from the cache, by hard links where possible, so that a test can replace files.
+/// Returns its folder in the copy, or `None` if the cache doesn't have it yet.
 pub fn copy_of(place: &Place, cache: &Path, component: &str) -> Option<PathBuf> {
     let listed: serde_json::Value =
         serde_json::from_str(&place.run(["toolchain", "list", "-o", "json"]).stdout).expect("JSON");
@@ -31,22 +31,22 @@ pub fn copy_of(place: &Place, cache: &Path, component: &str) -> Option<PathBuf> 
     Some(to)
 }
 
-/// Runs the command with a cache of its own.
+/// Runs the command with another cache.
 pub fn with_cache(place: &Place, cache: &Path, args: &[&str]) -> Said {
     Said::from(place.command(args).env("FLEETDRILL_CACHE_DIR", cache).output().expect("starts"))
 }
 
-/// A program that is a shell script.
+/// Writes a shell script as a program.
 pub fn script(place: &Place, name: &str, text: &str) -> String {
     let path = place.write(name, &format!("#!/bin/sh\n{text}\n"));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
     path
 }
 
-/// Copies the cache and registers KubeFleet v9.9.9 in it, whose agents end with exit code 7 as soon as they are started. Gives
-/// the folder of the real agents in it.
+/// Copies the cache and registers KubeFleet v9.9.9 in it, whose agents exit with code 7 as soon as they are started.
+/// Returns the folder of the real agents in the copy.
 pub fn heartless(place: &Place, cache: &Path) -> PathBuf {
-    // Makes sure that there is something to copy.
+    // Fills the cache, so that there is something to copy.
     place.run(["toolchain", "install"]).expect(0, &[]);
     copy_of(place, cache, "kubernetes").expect("the control planes");
     let agents = copy_of(place, cache, "kubefleet").expect("the agents");
@@ -64,7 +64,8 @@ fn an_empty_cache_and_no_go() {
     let place = Place::new();
     let mut command = Command::new("unshare");
     place.environment(&mut command);
-    // The usual place of Go is looked at even when it isn't on the PATH: an empty disk hides it.
+    // fleetdrill also looks for Go in its usual directory when PATH doesn't have it. An empty file system hides that
+    // directory.
     let hide = "[ ! -d /usr/local/go ] || mount -t tmpfs none /usr/local/go";
     if !Command::new("unshare").args(["-rm", "sh", "-c", hide]).output().is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: this system doesn't let us hide Go");
@@ -74,7 +75,7 @@ fn an_empty_cache_and_no_go() {
     command.args(["-rm", "sh", "-c", &script, PROGRAM]).env("FLEETDRILL_CACHE_DIR", place.path("cache"));
     let said = Said::from(command.output().expect("starts"));
     said.expect(3, &["needs Go 1.", "and there is no `go`", "https://go.dev/dl"]);
-    // A CI system that reads the reports must not take their absence for success.
+    // Without a report, a CI system that reads reports might see a success.
     let junit = fs::read_to_string(place.path("junit.xml")).expect("the JUnit file is there");
     assert!(junit.contains("<error message=\"the fleet didn&apos;t start: "), "{junit}");
     place.nothing_is_left();
@@ -89,7 +90,7 @@ fn a_damaged_cache_is_told_and_not_used() {
         eprintln!("skipped: there is no cache yet that a copy could be damaged of");
         return;
     };
-    // A Go that can't build it anew.
+    // This Go can't rebuild the damaged component.
     script(&place, "go", "case $1 in env) echo go1.2.3; echo local; echo; echo /c; echo /m;; *) exit 1;; esac");
     let run = || {
         let mut command = place.command(["run", &quick(&place)]);

@@ -1,4 +1,4 @@
-//! `diagnose` by a kubeconfig whose contexts aren't there, or whose clusters aren't.
+//! `diagnose` with a kubeconfig that lacks contexts, or whose clusters can't be reached.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -69,12 +69,12 @@ fn a_hub_that_never_answers() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
-    // Connections wait in the listener's queue, which the kernel takes them into.
+    // The kernel accepts connections into the listener's queue, and nothing answers them.
     let file = kubeconfig(&place, &address);
     place.run(["diagnose", "--kubeconfig", &file, "--hub", "far-hub"]).expect(3, &["can't be reached", &address]);
 }
 
-/// Answers every request with the same status.
+/// Starts a server that answers every request with this status, and returns its address.
 fn server(status: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -107,7 +107,7 @@ const MEMBERS: &str = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters"
 const NAMESPACES: &str = "/api/v1/namespaces";
 const APPLIED_WORKS: &str = "/apis/placement.kubernetes-fleet.io/v1beta1/appliedworks";
 
-/// A kubeconfig with a context for each address.
+/// Writes a kubeconfig with a context for each address.
 fn contexts(place: &Place, addresses: &[(&str, &str)]) -> String {
     let clusters = addresses.iter().map(|(name, server)| json!({"name": name, "cluster": {"server": server}}));
     let contexts = addresses.iter().map(|(name, _)| json!({"name": name, "context": {"cluster": name, "user": "me"}}));
@@ -164,7 +164,7 @@ fn what_could_not_be_read_has_an_exit_code_of_its_own() {
     assert_eq!(unread(1), ["pods forbidden"]);
     assert_eq!(report["clusters"][2]["context"], "aks-west");
 
-    // Who doesn't want to know isn't told by the code.
+    // Missing lists don't change the exit code for a user who only asks for failures.
     diagnose(&place, &file, &[&both[..], &["--fail-on", "failure"]].concat()).expect(0, &[]);
     let markdown = diagnose(&place, &file, &[&both[..], &["-o", "markdown"]].concat()).expect(4, &[]).stdout.clone();
     assert!(markdown.starts_with("## fleetdrill: prod-hub\n"), "{markdown}");
@@ -197,7 +197,7 @@ fn contexts_that_lead_elsewhere_are_refused() {
         FakeApi::default().has(NAMESPACES, &[system("b")]).has(APPLIED_WORKS, &[works("fleet-member-east")]).start();
     let west =
         FakeApi::default().has(NAMESPACES, &[system("c")]).has(APPLIED_WORKS, &[works("fleet-member-west")]).start();
-    // Another address of the hub.
+    // Another address of the same hub.
     let other = FakeApi::default().has(NAMESPACES, &[system("a")]).start();
     let addresses =
         [("prod-hub", &*hub), ("same-hub", &*hub), ("other-hub", &*other), ("aks-east", &*east), ("aks-west", &*west)];

@@ -1,7 +1,7 @@
-//! `--provider existing`: scenarios on a fleet that somebody else has made and uses, and what reading it takes.
+//! `--provider existing`: runs scenarios on a fleet that somebody else has made and uses, and reads it.
 //!
-//! The fleet is one of `fleetdrill up`, which is then made to look like somebody's: without the labels that fleetdrill gives, and with
-//! a placement, namespaces and labels of its own.
+//! The fleet is made by `fleetdrill up`, and then changed to look like somebody else's: without fleetdrill's labels,
+//! and with a placement, namespaces and labels of its own.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::features::{endless, quick};
 use crate::place::{Place, Said, turn, until_or};
 use crate::running::Running;
 
-/// KubeFleet's default version.
+/// Default version of KubeFleet.
 const VERSION: &str = "v0.1.2";
 
 const PLACEMENTS: &str = "placement.kubernetes-fleet.io/v1beta1/ClusterResourcePlacement";
@@ -41,7 +41,7 @@ fn a_fleet_that_somebody_else_uses() {
     place.nothing_is_left();
 }
 
-/// Somebody's fleet.
+/// A fleet that belongs to somebody else.
 struct Theirs {
     runtime: tokio::runtime::Runtime,
     kubeconfig: String,
@@ -59,7 +59,7 @@ impl Theirs {
         Self { runtime, kubeconfig: file.display().to_string(), hub, member }
     }
 
-    /// Gives it a placement and labels of its own, and takes those of fleetdrill's away.
+    /// Adds a placement and labels of the fleet's owner, and removes fleetdrill's labels.
     fn is_in_use(&self) {
         let shop = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
         let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"},
@@ -104,7 +104,7 @@ impl Theirs {
         self.runtime.block_on(api.patch(name, &PatchParams::default(), &Patch::Merge(patch))).expect("patched");
     }
 
-    /// Everything that is on its clusters, without what agents write again and again of their own accord.
+    /// Returns all objects of the clusters, without fields that agents write all the time.
     fn everything(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         for (cluster, client) in [("hub", &self.hub), ("member-1", &self.member)] {
@@ -114,14 +114,14 @@ impl Theirs {
                 all.insert(key, serde_json::to_string_pretty(&object).expect("JSON"));
             }
         }
-        // Without their own objects, nothing would have been looked at.
+        // If the owner's objects were missing here, comparing would prove nothing.
         for theirs in ["hub \"ClusterResourcePlacement\" /shop", "member-1 \"ConfigMap\" shop/settings"] {
             assert!(all.contains_key(theirs), "{theirs}: {:#?}", all.keys());
         }
         all
     }
 
-    /// The options for a command on it.
+    /// Options by which a command selects the fleet.
     fn contexts(&self) -> Vec<String> {
         let contexts = ["--kubeconfig", &self.kubeconfig, "--hub", "hub", "--member", "member-1=member-1"];
         contexts.map(ToOwned::to_owned).to_vec()
@@ -147,9 +147,10 @@ fn is_available(placement: &Value) -> bool {
     conditions.into_iter().flatten().any(is)
 }
 
-/// All objects of a cluster.
+/// Lists all objects of a cluster.
 async fn objects(client: &Client) -> Vec<Value> {
-    // What comes and goes by itself; what agents write of their own accord: when they were there last, what they applied.
+    // The first kinds come and go by themselves. Agents rewrite the status of the others: their last heartbeat, what
+    // they applied.
     const BY_THEMSELVES: [&str; 3] = ["Event", "Lease", "ComponentStatus"];
     const BY_AGENTS: [&str; 5] =
         ["MemberCluster", "InternalMemberCluster", "Work", "AppliedWork", "ClusterResourceBinding"];
@@ -174,7 +175,7 @@ async fn objects(client: &Client) -> Vec<Value> {
     all
 }
 
-/// The role that the docs give is enough for `diagnose` and `collect`, and allows nothing but reading.
+/// The role in docs/own-fleet.md is enough for `diagnose` and `collect`, and permits only reading.
 fn it_is_read_with_the_documented_role(place: &Place, theirs: &Theirs) {
     let docs = include_str!("../../../../docs/own-fleet.md");
     let yaml = docs.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the role");
@@ -217,7 +218,7 @@ fn it_is_read_with_the_documented_role(place: &Place, theirs: &Theirs) {
     for word in ["forbidden", "couldn't", "missing"] {
         assert!(!said.stderr.contains(word), "{}", said.stderr);
     }
-    // It may not do more than read, which scenarios do.
+    // The role must not permit scenarios, which write objects.
     let feature = quick(place);
     let run = ["run", &feature, "--provider", "existing", "--kubefleet", VERSION];
     place.run(run.iter().chain(&options)).expect(
@@ -227,7 +228,7 @@ fn it_is_read_with_the_documented_role(place: &Place, theirs: &Theirs) {
             "  clusterresourceplacements.placement.kubernetes-fleet.io: get, watch, create, ",
         ],
     );
-    // What may not be listed isn't said to be gone.
+    // Kinds that may not be listed aren't reported as removed.
     let said = place.run(["down", "--run", "xyz"].iter().chain(&options));
     said.expect(4, &["nothing of run xyz is among what these credentials may list", "  on member-1: ", "secrets"]);
     assert!(!said.stderr.contains("has left nothing"), "{}", said.stderr);
@@ -255,13 +256,13 @@ fn what_is_not_to_be_broken_is_refused(place: &Place, theirs: &Theirs) {
     theirs.patch(&theirs.member, "v1/Namespace", "kube-system", &unmark("true".into()));
     let mut after = theirs.everything();
     let changed = before.iter().filter(|(key, text)| after.get(*key) != Some(text)).map(|(key, _)| key.as_str());
-    // Whose label was changed here.
+    // The test itself has changed the label of this namespace.
     assert_eq!(changed.collect::<Vec<_>>(), ["member-1 \"Namespace\" /kube-system"]);
     after.retain(|key, _| !before.contains_key(key));
     assert_eq!(after, BTreeMap::new());
 }
 
-/// Of two scenarios, one fails.
+/// Writes a feature with four scenarios: one passes, one fails, and two can't run on this fleet.
 fn feature(place: &Place) -> String {
     let text = "Feature: ours
 
@@ -301,7 +302,7 @@ fn a_run_leaves_everything_else_as_it_was(place: &Place, theirs: &Theirs) {
     theirs.is_as_it_was(&before, &said);
 }
 
-/// An exercise that needs more than there is isn't begun, and one that is takes away what it has made.
+/// An exercise that the fleet can't offer isn't started. An exercise that was started removes its objects.
 fn so_does_an_exercise(place: &Place, theirs: &Theirs) {
     let before = theirs.everything();
     place
@@ -316,7 +317,7 @@ fn so_does_an_exercise(place: &Place, theirs: &Theirs) {
 }
 
 impl Theirs {
-    /// Whether a run has a placement that is available.
+    /// True if a run has a placement that is available.
     fn placed_by(&self, run: &str) -> bool {
         let params = ListParams::default().labels(&format!("fleetdrill.dev/run={run}"));
         let placements = self.runtime.block_on(Self::api(&self.hub, PLACEMENTS, None).list(&params)).expect("a list");
@@ -325,7 +326,7 @@ impl Theirs {
 
     #[track_caller]
     fn is_as_it_was(&self, before: &BTreeMap<String, String>, said: &Said) {
-        // What was on the member goes a moment after what had put it there.
+        // A member removes resources a moment after their placement is gone.
         let after = || {
             let after = self.everything();
             let changed: Vec<String> = before
@@ -351,7 +352,7 @@ fn what_a_killed_run_left_is_removed(place: &Place, theirs: &Theirs) {
     let rest = running.until_it_says("fleetdrill down --run ");
     let id = rest.split_whitespace().next().expect("an id").to_owned();
     until_or("a placement of the run is available", || theirs.placed_by(&id).then_some(()), String::new);
-    // Nobody else may come between.
+    // A second run is refused meanwhile.
     place.run(theirs.run(&quick(place))).expect(2, &[&format!("run {id} uses MemberCluster/member-1")]);
     running.signal(Signal::KILL);
     drop(running);

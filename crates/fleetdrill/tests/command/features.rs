@@ -1,4 +1,4 @@
-//! Features for tests: quick ones, and ones that go on until somebody ends them.
+//! Features for tests: short ones, and ones that go on until they are interrupted.
 
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -6,7 +6,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use crate::place::{Place, until_or};
 use crate::running::Running;
 
-/// Writes a feature with one scenario that nothing is wrong in, and gives its path.
+/// Writes a feature with one scenario that passes, and returns its path.
 pub fn quick(place: &Place) -> String {
     let text = "Feature: quick
 
@@ -17,14 +17,14 @@ pub fn quick(place: &Place) -> String {
     place.write("quick.feature", text)
 }
 
-/// Writes a feature with scenarios that go on for ten minutes, and gives its path.
+/// Writes a feature with scenarios that take ten minutes, and returns its path.
 pub fn endless(place: &Place, scenarios: usize) -> String {
     let scenario = |n| {
         format!(
             "
   Scenario: endless {n}
     Given a placement \"web\" has put its resources on \"member-1\"
-    Then placement \"web\" goes on reporting for 600 seconds
+    Then placement \"web\" reports for 600 seconds
       | condition | status | reason                    |
       | Scheduled | True   | SchedulingPolicyFulfilled |
 "
@@ -34,7 +34,7 @@ pub fn endless(place: &Place, scenarios: usize) -> String {
     place.write("endless.feature", &text)
 }
 
-/// Waits until scenarios of a run are under way: this many placements are available on the hub.
+/// Waits until a run's scenarios have started: this many placements are available on the hub.
 #[track_caller]
 pub fn until_placements(place: &Place, running: &mut Running, count: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -1,4 +1,5 @@
-//! `up`, `status`, `diagnose` and `down`: fleets that stay until they are ended. One test, since a fleet takes its time.
+//! `up`, `status`, `diagnose` and `down`: fleets that are kept until they are ended. One test covers them all, since
+//! starting a fleet takes time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ fn fleets_that_stay_until_they_are_ended() {
     let place = Place::new();
     let said = place.run(["up", "--members", "1"]);
     said.expect(0, &["fleet `default` is up: hub, member-1 (KubeFleet v", "fleetdrill down default"]);
-    // export KUBECONFIG=$(fleetdrill up)
+    // `export KUBECONFIG=$(fleetdrill up)` relies on this.
     let kubeconfig = place.state().join("default/kubeconfig");
     assert_eq!(said.stdout, format!("{}\n", kubeconfig.display()));
 
@@ -53,7 +54,7 @@ fn its_kubeconfig_works(place: &Place, kubeconfig: &Path) {
         }
         Err(_) => eprintln!("skipped: there is no kubectl here"),
     }
-    // Our own `diagnose` reads it like anybody's.
+    // `diagnose` can read the fleet by its kubeconfig, like a fleet of somebody else.
     let file = kubeconfig.display().to_string();
     let by_contexts = ["diagnose", "--kubeconfig", &file, "--hub", "hub", "--member", "member-1=member-1"];
     place.run(by_contexts).expect(0, &[]);
@@ -93,7 +94,7 @@ fn nobody_else_gets_in(place: &Place, kubeconfig: &Path) {
     let refused = get(&trusting_others, "hub", version).expect_err("its CA is its own");
     assert!(refused.contains("UnknownIssuer"), "{refused}");
 
-    // etcd's port for other members of its cluster, which has none, wants a certificate of the fleet's CA.
+    // etcd's peer port, which no peer uses, asks for a certificate of the fleet's CA.
     let etcd = place.process("/etcd ");
     let ports: Vec<u16> = proc::listens_on(etcd)
         .iter()
@@ -113,7 +114,7 @@ fn it_is_healthy(place: &Place, name: &str, members: &[&str]) {
     assert_eq!(fleets[0]["name"], name);
     assert_eq!(fleets[0]["members"], serde_json::json!(members));
     let processes = fleets[0]["processes"].as_array().expect("a list");
-    // etcd, the hub's API server, controllers and agent, and three for each member.
+    // etcd, three processes for the hub (API server, controllers, agent), and three for each member.
     assert_eq!(processes.len(), 4 + 3 * members.len(), "{processes:#?}");
     assert!(processes.iter().all(|p| p["pid"].is_u64() && p["exit"].is_null()), "{processes:#?}");
     let text = place.run(["status", name]);
@@ -137,7 +138,7 @@ fn members_come_and_go(place: &Place, kubeconfig: &Path) {
     let config = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     get(&config, "member-2", "/version").expect("the kubeconfig has the new one");
     create_namespace(&config, "member-2", "left-behind");
-    // A run on it leaves it as it was.
+    // A run on the fleet leaves nothing behind.
     place.run(["run", &quick(place), "--fleet", "default"]).expect(0, &[]);
     place.run(["diagnose", "--fleet", "default"]).expect(0, &[]);
     let placements = get(&config, "hub", "/apis/placement.kubernetes-fleet.io/v1beta1/clusterresourceplacements");
@@ -146,14 +147,14 @@ fn members_come_and_go(place: &Place, kubeconfig: &Path) {
     place.run(["up", "--members", "1"]).expect(0, &["member-2 leaves", "is up: hub, member-1 "]);
     it_is_healthy(place, "default", &["member-1"]);
     assert_eq!(ids(place, "default"), before, "what stayed was not touched");
-    // One of the same name is another one.
+    // A new member with the same name starts empty.
     place.run(["up", "--members", "2"]).expect(0, &["member-2 joins", "is up: hub, member-1, member-2 "]);
     let config = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     let namespaces = get(&config, "member-2", "/api/v1/namespaces").expect("a list");
     assert!(!namespaces.contains("\"left-behind\""), "{namespaces}");
     it_is_healthy(place, "default", &["member-1", "member-2"]);
     place.run(["up", "--members", "1"]).expect(0, &["member-2 leaves"]);
-    // Once more: nothing to do.
+    // The fleet has one member already: nothing to do.
     let again = place.run(["up", "--members", "1"]);
     assert_eq!(again.expect(0, &["is up: hub, member-1 "]).stdout, format!("{}\n", kubeconfig.display()));
     place
@@ -172,13 +173,13 @@ fn a_name_is_given_once(place: &Place, kubeconfig: &Path) {
     let mut unset = place.command(["diagnose"]);
     let said = Said::from(unset.env_remove("KUBECONFIG").output().expect("it starts"));
     said.expect(2, &["several fleets are up: default, twin", "--fleet NAME"]);
-    // An explicit kubeconfig is meant, even one that isn't there.
+    // KUBECONFIG counts when it is set, even if the file doesn't exist.
     place.run(["diagnose"]).expect(2, &["there is no usable kubeconfig", "--fleet NAME: default, twin"]);
     let mut own = place.command(["diagnose"]);
     let said = Said::from(own.env("KUBECONFIG", place.state().join("twin/kubeconfig")).output().expect("it starts"));
     said.expect(0, &["reading fleet twin"]);
 
-    // The one's administrator is nobody to the other.
+    // The administrator of one fleet has no access to the other.
     let config = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
     let twin = Kubeconfig::read_from(place.state().join("twin/kubeconfig")).expect("a kubeconfig");
     let twin = serde_json::to_value(&twin).expect("JSON");
@@ -200,15 +201,15 @@ fn a_component_is_killed(place: &Place) {
         ["fleet `twin` is broken: member-1-kube-apiserver ended (signal: 9 (SIGKILL))", "fleetdrill down twin"];
     place.run(["up", "--name", "twin", "--members", "1"]).expect(3, &broken);
     place.run(["run", &quick(place), "--fleet", "twin"]).expect(3, &broken);
-    // What is left of it can be collected, and that is what one wants then.
+    // A bundle can be collected from a broken fleet, which is when users need one.
     let bundle = place.path("broken.tar.gz").display().to_string();
     place.run(["collect", "--fleet", "twin", "--bundle", &bundle]).expect(0, &["warning: member-1 couldn't be read: "]);
-    // By contexts the rest can still be read; what is missing is said.
+    // With contexts, the remaining clusters can still be read, and a warning names the missing one.
     let file = place.state().join("twin/kubeconfig").display().to_string();
     let said = place.run(["diagnose", "--kubeconfig", &file, "--hub", "hub", "--member", "member-1=member-1"]);
     assert!(said.stderr.contains("warning: member-1 can't be read, its side of things is left out: "), "{said:?}");
     assert!(matches!(said.code, Some(1 | 4)), "{said:?}");
-    // The other one doesn't care.
+    // The other fleet isn't affected.
     it_is_healthy(place, "default", &["member-1"]);
 }
 
@@ -226,7 +227,7 @@ fn they_end(place: &Place) {
 fn ctrl_c_while_a_fleet_comes_up() {
     let _turn = turn();
     let place = Place::new();
-    for begun in ["keeper serve", "kube-apiserver"] {
+    for begun in ["supervisor serve", "kube-apiserver"] {
         let running = Running::start(&mut place.command(["up"]));
         place.process(begun);
         running.signal(Signal::INT);
@@ -244,11 +245,11 @@ fn down_while_a_fleet_comes_up() {
     assert!(place.run(["status"]).expect(0, &[]).stdout.starts_with("default (starting)"));
     place.run(["diagnose", "--fleet", "default"]).expect(2, &["fleet `default` is just starting"]);
     place.run(["down"]).expect(0, &["fleet `default` ended"]);
-    running.end().expect(3, &["keeper"]);
+    running.end().expect(3, &["supervisor"]);
     place.nothing_is_left();
 }
 
-/// The processes' ids by name.
+/// Process ids by the processes' names.
 fn ids(place: &Place, fleet: &str) -> BTreeMap<String, u32> {
     let said = place.run(["status", fleet, "-o", "json"]);
     let fleets: Value = serde_json::from_str(&said.stdout).expect("JSON");
@@ -256,7 +257,7 @@ fn ids(place: &Place, fleet: &str) -> BTreeMap<String, u32> {
     fleets[0]["processes"].as_array().into_iter().flatten().filter_map(id).collect()
 }
 
-/// A kubeconfig whose users and clusters were changed.
+/// Copies a kubeconfig with each user and cluster changed.
 fn changed(config: &Kubeconfig, change: impl Fn(&mut Value, &mut Value)) -> Kubeconfig {
     let mut value = serde_json::to_value(config).expect("JSON");
     let count = value["users"].as_array().map_or(0, Vec::len);
@@ -275,7 +276,7 @@ fn create_namespace(config: &Kubeconfig, context: &str, name: &str) {
     ask(config, context, request.body(body.to_string().into_bytes()).expect("a request")).expect("created");
 }
 
-/// What an API server answers, or all that went wrong.
+/// Returns an API server's answer, or the error with all its causes.
 fn get(config: &Kubeconfig, context: &str, path: &str) -> Result<String, String> {
     ask(config, context, http::Request::get(path).body(Vec::new()).expect("a request"))
 }

@@ -36,7 +36,7 @@ fn without_a_guide_it_is_a_summary() {
     let json: Value = serde_json::from_str(&Place::new().run(["guides", "-o", "json"]).stdout).expect("JSON");
     let guides = json["guides"].as_array().expect("guides");
     let versions = json["versions"].as_array().expect("versions").len();
-    // A title and a line for each version, and two hints.
+    // Each guide has a title and a line for each version; two hints follow.
     assert!(said.lines().count() <= guides.len() * (1 + versions) + 3, "{said}");
     for guide in guides {
         assert!(said.contains(guide["name"].as_str().expect("a name")), "{said}");

@@ -1,4 +1,4 @@
-//! The help texts, which are the first thing that a stranger reads.
+//! The help texts, which new users read first.
 
 use crate::place::Place;
 

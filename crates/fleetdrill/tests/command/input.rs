@@ -1,4 +1,4 @@
-//! Wrong input: found before anything is built or started, with the place and what to do.
+//! Wrong input is found before anything is built or started. The error names the place and the remedy.
 
 use crate::place::{Place, Said};
 
@@ -62,7 +62,7 @@ fn a_step_that_nobody_defined() {
     place.nothing_is_left();
 }
 
-/// A feature with one scenario.
+/// Writes a feature with one scenario.
 fn feature(place: &Place, steps: &str) -> String {
     place.write("own.feature", &format!("Feature: mine\n  Scenario: one\n{steps}"))
 }
@@ -75,7 +75,7 @@ fn what_is_wrong_with_a_step_is_told_before_anything_starts() {
         let refused = |steps: &str, why: &str| {
             place.run([command, &feature(&place, steps)]).expect(2, &[why]);
         };
-        refused("    Given a placment \"web\" selects \"member-1\"\n", "selects {members}");
+        refused("    Given a placment \"web\" selects \"member-1\"\n", "selects {selection}");
         refused(
             &format!("{given}    When placement \"web\" becomes available on \"member-1\"\n"),
             "this step is defined under Given and Then, and stands under When here",
@@ -235,7 +235,7 @@ fn a_selection_that_makes_no_sense() {
     place.nothing_is_left();
 }
 
-/// A directory for `PATH` with programs that are scripts.
+/// Creates a directory for `PATH` whose programs are scripts.
 fn programs(place: &Place, scripts: &[(&str, &str)]) -> String {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = place.path("bin");

@@ -1,9 +1,9 @@
-//! The command as a person or a CI system meets it: the real program, and where it takes one, a real fleet.
+//! Tests of the command as a person or a CI system uses it: the real program, with a real fleet where a test needs one.
 //!
-//! What can be shown without a fleet stands in [`help`], [`input`], [`versions`], [`contexts`], [`cache`],
-//! [`bundle`], [`guides`] and [`keeper`]. [`fleet`], [`existing`],
-//! [`pods`], [`argocd`], [`run`] and [`upgrade`] start fleets, one at a time. Every test has a state directory of its own, so that fleets of others are
-//! neither seen nor harmed, and leaves no process behind even when it fails.
+//! Tests without a fleet are in [`help`], [`input`], [`versions`], [`contexts`], [`cache`], [`bundle`], [`guides`] and
+//! [`supervisor`]. [`fleet`], [`existing`], [`pods`], [`argocd`], [`run`] and [`upgrade`] start fleets, one at a time. Each
+//! test has a state directory of its own, so that it neither sees nor harms other fleets, and leaves no process behind
+//! even if it fails.
 
 mod api;
 mod argocd;
@@ -16,7 +16,6 @@ mod fleet;
 mod guides;
 mod help;
 mod input;
-mod keeper;
 mod place;
 mod pods;
 mod proc;
@@ -24,6 +23,7 @@ mod run;
 mod running;
 mod setup;
 mod streams;
+mod supervisor;
 mod train;
 mod upgrade;
 mod versions;

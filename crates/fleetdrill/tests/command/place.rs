@@ -1,4 +1,4 @@
-//! A state directory of a test's own, and the command that works in it.
+//! A state directory for one test, and commands that use it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -13,15 +13,15 @@ use crate::proc;
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fleetdrill");
 
-/// How long anything may take that is waited for here. It is no measure of speed: the machine may be busy.
+/// Time limit for everything that a test waits for. It is no measure of speed: the machine may be busy.
 pub const LIMIT: Duration = Duration::from_secs(180);
 
-/// A directory for fleets and files. What still runs when it is dropped is killed.
+/// A temporary directory for a test's fleets and files. Dropping it kills the processes that still run in it.
 pub struct Place {
     dir: TempDir,
 }
 
-/// How a command ended and what it said.
+/// Exit code and output of a command.
 #[derive(Debug)]
 pub struct Said {
     pub code: Option<i32>,
@@ -35,24 +35,24 @@ impl Place {
         Self { dir }
     }
 
-    /// A path for a file of the test's own.
+    /// Path of a file in the test's directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// Writes a file of the test's own.
+    /// Writes a file to the test's directory, and returns its path.
     pub fn write(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         std::fs::write(&path, text).expect("written");
         path.display().to_string()
     }
 
-    /// The state directory.
+    /// Path of the state directory.
     pub fn state(&self) -> PathBuf {
         self.path("state")
     }
 
-    /// The command, with everything set that could differ from machine to machine.
+    /// Command with all variables set that could differ between machines.
     pub fn command<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(PROGRAM);
         self.environment(&mut command);
@@ -60,11 +60,11 @@ impl Place {
         command
     }
 
-    /// Sets the environment that [`Place::command`] sets for another command that starts ours.
+    /// Sets the variables of [`Place::command`] for another program that starts fleetdrill.
     pub fn environment(&self, command: &mut Command) {
         command.env("FLEETDRILL_STATE_DIR", self.state()).env("KUBECONFIG", self.path("no-such-kubeconfig"));
         command.env("NO_COLOR", "1").env("LANG", "C.UTF-8").env_remove("COLUMNS").env_remove("FLEETDRILL_LOG");
-        // Runs leave their bundles below the directory that they are started in.
+        // Runs write their bundles below their working directory.
         command.current_dir(self.dir.path()).stdin(Stdio::null());
     }
 
@@ -73,19 +73,19 @@ impl Place {
         Said::from(self.command(args).output().expect("the command starts"))
     }
 
-    /// The ids and command lines of processes that belong here.
+    /// Ids and command lines of processes that belong to this directory.
     pub fn processes(&self) -> Vec<(u32, String)> {
         proc::belonging_to(self.dir.path())
     }
 
-    /// The process whose command line has `part`, once there is one.
+    /// Waits for a process whose command line contains `part`, and returns its id.
     pub fn process(&self, part: &str) -> u32 {
         until(&format!("a process {part}"), || {
             self.processes().into_iter().find(|(_, line)| line.contains(part)).map(|(id, _)| id)
         })
     }
 
-    /// What is left of fleets and exercises: processes and files, but for scores, which are meant to stay.
+    /// Lists the processes and files that fleets and exercises have left, except for scores, which are kept on purpose.
     pub fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = self.processes().into_iter().map(|(id, line)| format!("{id} {line}")).collect();
         let [state, training] = [self.state(), self.state().join("Training")];
@@ -95,13 +95,13 @@ impl Place {
         left
     }
 
-    /// Nothing may be left, now.
+    /// Asserts that nothing is left.
     #[track_caller]
     pub fn nothing_is_left(&self) {
         assert_eq!(self.left(), Vec::<String>::new());
     }
 
-    /// Nothing may be left, soon.
+    /// Waits until nothing is left.
     #[track_caller]
     pub fn soon_nothing_is_left(&self) {
         until_or("nothing is left", || self.left().is_empty().then_some(()), || format!("{:#?}", self.left()));
@@ -134,7 +134,7 @@ impl From<Output> for Said {
 }
 
 impl Said {
-    /// Checks the exit code and that stderr has all `parts`.
+    /// Asserts the exit code, and that stderr contains all `parts`.
     #[track_caller]
     pub fn expect(&self, code: i32, parts: &[&str]) -> &Self {
         let missing: Vec<_> = parts.iter().filter(|part| !self.stderr.contains(**part)).collect();
@@ -149,20 +149,20 @@ impl Said {
     }
 }
 
-/// Tests that start fleets take their turns: two fleets more than a machine has cores for only wait for each other.
+/// Lets tests that start fleets run one at a time. More fleets at once only make each other wait for processors.
 pub fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    // A test that failed in its turn must not fail the others.
+    // A failed test must not make the others fail.
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Polls until there is something.
+/// Polls until `found` returns a value.
 #[track_caller]
 pub fn until<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
     until_or(what, found, String::new)
 }
 
-/// Polls until there is something, and otherwise fails with what is there instead.
+/// Polls until `found` returns a value. At the time limit, fails with the text of `instead`.
 #[track_caller]
 pub fn until_or<T>(what: &str, mut found: impl FnMut() -> Option<T>, instead: impl Fn() -> String) -> T {
     let started = Instant::now();
@@ -175,13 +175,13 @@ pub fn until_or<T>(what: &str, mut found: impl FnMut() -> Option<T>, instead: im
     }
 }
 
-/// The names of all files below a directory, itself included, with their modes.
+/// Paths and modes of the directory and of everything below it.
 pub fn modes(dir: &Path) -> Vec<(PathBuf, u32)> {
     use std::os::unix::fs::PermissionsExt;
     let mut found = Vec::new();
     let mut paths = vec![dir.to_owned()];
     while let Some(path) = paths.pop() {
-        // A file may go while we look.
+        // A file may be deleted meanwhile.
         let Ok(metadata) = std::fs::symlink_metadata(&path) else { continue };
         if metadata.is_dir() {
             paths.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));

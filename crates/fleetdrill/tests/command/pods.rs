@@ -1,8 +1,9 @@
-//! `up --pods`: workloads on a member whose kubelet is simulated. One test, since a fleet takes its time.
+//! `up --pods`: workloads on a member whose kubelet is simulated. One test covers them all, since starting a fleet
+//! takes time.
 
 use std::time::{Duration, Instant};
 
-use fleet::kinds::{DEPLOYMENT, Kind, POD};
+use fleet::kinds::{DEPLOYMENT, POD, ResourceKind};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use crate::place::{LIMIT, Place, turn};
 use crate::proc;
 
-const JOB: Kind = Kind { group: "batch", version: "v1", kind: "Job", plural: "jobs", namespaced: true };
+const JOB: ResourceKind = ResourceKind { group: "batch", version: "v1", kind: "Job", plural: "jobs", namespaced: true };
 
 #[test]
 fn pods_run_unless_their_image_cannot_be_had() {
@@ -117,7 +118,7 @@ fn members_with_pods_come_and_go(place: &Place) {
     assert_eq!(names(), of_first);
 }
 
-/// A member's cluster, and what lives in its default namespace.
+/// Cluster of a member, and the workloads in its default namespace.
 struct Member {
     client: Client,
 }
@@ -130,7 +131,7 @@ impl Member {
         Self { client: Client::try_from(config).expect("a client") }
     }
 
-    async fn create(&self, kind: Kind, mut value: Value) {
+    async fn create(&self, kind: ResourceKind, mut value: Value) {
         value["apiVersion"] = kind.api_version().into();
         value["kind"] = kind.kind.into();
         let object: DynamicObject = serde_json::from_value(value).expect("an object");
@@ -154,7 +155,7 @@ impl Member {
         self.create(JOB, json!({"metadata": {"name": name}, "spec": {"backoffLimit": 0, "template": template}})).await;
     }
 
-    /// Gives a Deployment another image and waits until it is available with it.
+    /// Changes the image of a Deployment, and waits until the Deployment is available with it.
     async fn repair(&self, app: &str, image: &str) {
         let patch = json!({"spec": {"template": {"spec": {"containers": [{"name": "app", "image": image}]}}}});
         let api = DEPLOYMENT.api(&self.client, Some("default"));
@@ -175,7 +176,7 @@ impl Member {
         self.wait(&what, async || self.pods(app).await.into_iter().find(|pod| is_it(pod))).await
     }
 
-    async fn becomes(&self, kind: Kind, name: &str, type_: &str, status: &str) {
+    async fn becomes(&self, kind: ResourceKind, name: &str, type_: &str, status: &str) {
         let api = kind.api(&self.client, Some("default"));
         self.wait(&format!("{}/{name}: {type_} {status}", kind.kind), async || {
             let object = serde_json::to_value(api.get(name).await.expect("it is there")).expect("JSON");
@@ -199,7 +200,7 @@ impl Member {
     }
 }
 
-/// A condition's status, reason and message.
+/// Returns a condition's status, reason and message.
 fn condition<'a>(object: &'a Value, type_: &str) -> Option<(&'a str, &'a str, &'a str)> {
     let conditions = object.pointer("/status/conditions")?.as_array()?;
     let found = conditions.iter().find(|c| c["type"] == type_)?;

@@ -1,4 +1,4 @@
-//! What the kernel says about processes and their sockets.
+//! Reads processes and their sockets from `/proc`.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,13 +7,13 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Ids and command lines of processes that have `dir` in their command line, their environment or as their directory.
+/// Ids and command lines of processes that have `dir` in their command line or environment, or work in it.
 pub fn belonging_to(dir: &Path) -> Vec<(u32, String)> {
     let dir = dir.as_os_str().as_bytes();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").expect("Linux").flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        // A process may end while we look; a zombie has no command line any more.
+        // A process may end meanwhile. A zombie has an empty command line.
         let Ok(line) = fs::read(entry.path().join("cmdline")) else { continue };
         let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
         let place = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
@@ -25,14 +25,14 @@ pub fn belonging_to(dir: &Path) -> Vec<(u32, String)> {
     found
 }
 
-/// Sends a signal; no matter whether the process is still there.
+/// Sends a signal; a process that has ended already is no error.
 pub fn kill(id: u32, signal: Signal) {
     if let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) {
         let _ = kill_process(id, signal);
     }
 }
 
-/// The addresses that a process listens on for TCP, as the kernel writes them: `0100007F:1F90` for 127.0.0.1:8080.
+/// TCP addresses on which a process listens, in the kernel's format: `0100007F:1F90` for 127.0.0.1:8080.
 pub fn listens_on(id: u32) -> Vec<String> {
     let files = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
     let sockets: HashSet<String> = files

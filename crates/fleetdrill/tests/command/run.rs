@@ -1,4 +1,4 @@
-//! `run` on bad days. Each test has a run of its own, since each ends it in another way.
+//! `run` when something breaks or interrupts it. Each test starts its own run, since each run ends differently.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::place::{PROGRAM, Place, Said, turn, until};
 use crate::proc;
 use crate::running::Running;
 
-/// A run of scenarios that don't end by themselves, once they are under way.
+/// Starts a run of scenarios that don't end by themselves, and waits until they have begun.
 fn under_way(place: &Place, scenarios: usize, more: &[&str]) -> Running {
     let file = endless(place, scenarios);
     let junit = place.path("junit.xml").display().to_string();
@@ -30,7 +30,7 @@ fn ctrl_c_while_the_fleet_starts() {
     let _turn = turn();
     let place = Place::new();
     for signal in [Signal::INT, Signal::TERM] {
-        for begun in ["keeper serve", "kube-apiserver"] {
+        for begun in ["supervisor serve", "kube-apiserver"] {
             let running = Running::start(&mut place.command(["run", &quick(&place)]));
             place.process(begun);
             running.signal(signal);
@@ -50,7 +50,7 @@ fn ctrl_c_in_mid_scenario() {
     said.expect(130, &[]);
     place.nothing_is_left();
     assert!(said.stdout.ends_with("\n0 passed, 0 failed, 2 interrupted, 1 skipped\n"), "{}", said.stdout);
-    // What was never begun isn't forgotten.
+    // The report also has the scenario that hasn't begun.
     let junit = junit(&place);
     let counts = junit.lines().find(|line| line.starts_with("<testsuites")).unwrap_or_default();
     for count in ["tests=\"3\"", "failures=\"0\"", "errors=\"2\""] {
@@ -71,27 +71,27 @@ fn the_harness_is_killed_in_mid_scenario() {
 }
 
 #[test]
-fn harness_and_keeper_are_killed_at_once() {
+fn harness_and_supervisor_are_killed_at_once() {
     let _turn = turn();
     let place = Place::new();
     let running = under_way(&place, 1, &[]);
-    proc::kill(place.process("keeper serve"), Signal::KILL);
+    proc::kill(place.process("supervisor serve"), Signal::KILL);
     running.signal(Signal::KILL);
     drop(running);
     until("all processes die", || place.processes().is_empty().then_some(()));
-    // Files can only be removed by somebody who lives: the next command.
+    // A killed process can't remove its files; the next command does.
     assert_eq!(place.run(["status"]).expect(0, &[]).stdout, "no fleet is up\n");
     place.nothing_is_left();
 }
 
 #[test]
-fn the_keeper_is_killed_in_mid_scenario() {
+fn the_supervisor_is_killed_in_mid_scenario() {
     let _turn = turn();
     let place = Place::new();
     let running = under_way(&place, 1, &[]);
-    proc::kill(place.process("keeper serve"), Signal::KILL);
+    proc::kill(place.process("supervisor serve"), Signal::KILL);
     let said = running.end();
-    said.expect(3, &["error: keeper ended (gone)\n", "hint: it was killed from outside"]);
+    said.expect(3, &["error: supervisor ended (gone)\n", "hint: it was killed from outside"]);
     assert!(!said.stderr.contains("its last lines"), "{}", said.stderr);
     place.nothing_is_left();
 }
@@ -123,7 +123,7 @@ fn a_component_dies_while_the_fleet_starts() {
     for victim in ["/etcd ", "/kube-apiserver "] {
         let running = Running::start(&mut place.command(["run", &quick(&place)]));
         proc::kill(place.process(victim), Signal::KILL);
-        // A process that is killed so early may not have logged anything yet.
+        // A process that is killed this early may not have logged anything yet.
         running.end().expect(3, &["ended while", "signal: 9 (SIGKILL)"]);
         place.nothing_is_left();
     }
@@ -139,7 +139,7 @@ fn a_component_that_can_not_start() {
     let run = ["run", &quick, "--kubefleet", "v9.9.9", "--members", "1", "--junit", "junit.xml"];
     let said = with_cache(&place, &cache, &run);
     said.expect(3, &["hub-agent ended (exit status: 7)", "I have no heart"]);
-    // No scenario began, and none may look as if it had passed.
+    // No scenario has begun, and the report must not count any as passed.
     let junit = junit(&place);
     assert!(junit.contains("<error message=\"the fleet didn&apos;t start: hub-agent ended"), "{junit}");
     place.nothing_is_left();

@@ -1,4 +1,4 @@
-//! A command that runs while the test does something to it.
+//! A command that runs while a test does something to it.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::place::{Said, until_or};
 use crate::proc;
 
-/// The command; killed when it is dropped.
+/// A running command, which is killed when it is dropped.
 pub struct Running {
     child: Child,
     stdout: Stream,
@@ -33,7 +33,7 @@ impl Running {
         proc::kill(self.id(), signal);
     }
 
-    /// Waits for its end.
+    /// Waits until the command ends.
     #[track_caller]
     pub fn end(mut self) -> Said {
         let status = until_or(
@@ -44,7 +44,7 @@ impl Running {
         Said { code: status.code(), stdout: self.stdout.read_to_its_end(), stderr: self.stderr.read_to_its_end() }
     }
 
-    /// Waits until it has said something on stderr, and gives what follows it there.
+    /// Waits until a text appears on the command's stderr, and returns the text behind it.
     #[track_caller]
     pub fn until_it_says(&mut self, part: &str) -> String {
         until_or(
@@ -57,7 +57,7 @@ impl Running {
         )
     }
 
-    /// Fails when it has ended already.
+    /// Fails if the command has ended already.
     #[track_caller]
     pub fn still_runs(&mut self) {
         if let Some(status) = self.child.try_wait().expect("it is ours") {
@@ -73,7 +73,7 @@ impl Drop for Running {
     }
 }
 
-/// What comes out of the command, read so that it never blocks.
+/// Output of the command, read in the background so that the command never blocks.
 struct Stream {
     text: Arc<Mutex<Vec<u8>>>,
     thread: Option<JoinHandle<()>>,

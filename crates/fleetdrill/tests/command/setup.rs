@@ -1,4 +1,4 @@
-//! What `make` installs on a machine: `scripts/setup` with other programs than the machine's own.
+//! Programs that `make` installs on a machine: runs `scripts/setup` with a `PATH` of fake programs.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -8,11 +8,11 @@ use crate::place::{Place, Said};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// What the script itself calls, from the machine.
+/// Programs of the machine that the script itself calls.
 const TOOLS: [&str; 10] = ["bash", "cut", "dirname", "env", "grep", "sed", "sh", "sort", "tail", "head"];
 
-/// A directory for `PATH` in which root finds all that building takes, and no redis-server. Its apt-get writes down that it was
-/// called.
+/// Creates a directory for `PATH` in which root finds every program that a build needs, but no redis-server. Its
+/// apt-get only records that it was called.
 fn machine(place: &Place) {
     let dir = place.path("bin");
     std::fs::create_dir_all(&dir).expect("made");

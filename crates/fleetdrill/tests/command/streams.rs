@@ -1,4 +1,4 @@
-//! Standard output and standard error that can't be written to: no command panics, whatever it prints.
+//! Output to closed or full streams: no command panics, whatever it prints.
 
 use std::fs::OpenOptions;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use fleetdrill::cli::Cli;
 
 use crate::place::{Place, Said, turn};
 
-/// Arguments with which a command ends at once, and prints something.
+/// Arguments with which a command prints something and ends at once.
 fn cheap_arguments(command: &str) -> &'static [&'static [&'static str]] {
     match command {
         "run" => &[&["xyzzy"], &["--kubefleet", "v9.9.9"]],
@@ -27,12 +27,12 @@ fn cheap_arguments(command: &str) -> &'static [&'static [&'static str]] {
         | "train report" => &[&[]],
         "toolchain add" => &[&["kubefleet", "v9.9.8", "hub-agent=/nonexistent"]],
         "toolchain remove" => &[&["xyzzy", "v9.9.9"]],
-        // With `--help` and a wrong option alone a new command would hardly be tested.
+        // `--help` and a wrong option would hardly test a new command.
         other => panic!("`fleetdrill {other}` is new: give it arguments with which it ends at once"),
     }
 }
 
-/// The names of all commands that have no subcommands.
+/// Collects the names of all commands that have no subcommands.
 fn leaves(command: &clap::Command, path: &str, names: &mut Vec<String>) {
     for sub in command.get_subcommands() {
         let name = format!("{path}{}", sub.get_name());
@@ -44,7 +44,7 @@ fn leaves(command: &clap::Command, path: &str, names: &mut Vec<String>) {
     }
 }
 
-/// A stream of a command.
+/// Target of a command's standard output or standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stream {
     Readable,
@@ -65,7 +65,7 @@ impl Stream {
 
 fn run(place: &Place, args: &[&str], stdout: Stream, stderr: Stream) -> Said {
     let mut command = place.command(args);
-    // A score directory, a home: whatever this machine has, it isn't read.
+    // The environment is set, so that scores and files of this machine aren't read.
     let output = command.stdout(stdout.open()).stderr(stderr.open()).output();
     output.expect("the command starts").into()
 }
@@ -113,7 +113,7 @@ fn a_fleet_starts_though_nobody_reads_of_it() {
     run(&place, &up, Stream::ClosedPipe, Stream::ClosedPipe).expect(0, &[]);
     run(&place, &["status", "unread"], Stream::Readable, Stream::Readable).expect(0, &[]);
     place.run(["down", "unread"]).expect(0, &[]);
-    // The path of its kubeconfig is the result, and is lost.
+    // The command's result is the path of its kubeconfig, and that path is lost.
     run(&place, &up, Stream::Full, Stream::Full).expect(3, &[]);
     place.run(["down", "unread"]).expect(0, &[]);
     place.nothing_is_left();

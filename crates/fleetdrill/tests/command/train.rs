@@ -1,4 +1,4 @@
-//! `train`: exercises from start to stop. That each of them can be solved, and not otherwise, is what `train verify` shows.
+//! `train`: exercises from start to stop. `train verify` proves that each exercise can be solved, and only by a repair.
 
 use clusters::kubeconfig;
 use fleet::kinds::CLUSTER_RESOURCE_PLACEMENT;
@@ -11,7 +11,7 @@ use crate::place::{Place, Said, turn, until};
 use crate::proc;
 use crate::running::Running;
 
-/// What a command prints for the trainee is its output.
+/// Asserts the exit code and the parts of stdout, where commands print the text for the trainee.
 #[track_caller]
 fn says(said: &Said, code: i32, parts: &[&str]) {
     said.expect(code, &[]);
@@ -37,14 +37,14 @@ fn an_exercise_from_its_page_to_its_score() {
 
     says(&place.run(["train", "hint"]), 0, &["hint 1 of 3: Look at the placement"]);
     says(&place.run(["train", "diagnose", "the", "network"]), 1, &["no: that isn't"]);
-    // A slip doesn't count: the score below has one wrong answer.
+    // An unknown code doesn't count as an answer: the score below has one wrong answer.
     place.run(["train", "diagnose", "KF-RO-999"]).expect(2, &["there is no failure code `KF-RO-999`", "KF-RO-001"]);
     says(&place.run(["train", "diagnose", "there", "is", "no", "update", "run"]), 0, &["right: now repair it"]);
     says(&place.run(["train", "check"]), 1, &["not yet", "it is still so: nothing of placement web-"]);
     let status = place.run(["train", "status"]);
     says(&status, 0, &["have gone by, 1 of 3 hints."]);
 
-    // A second one beside it has to be told from the first.
+    // With a second exercise, commands need the name of one.
     says(&place.run(["train", "start", "waiting-room", "--name", "late"]), 0, &["fleetdrill train check --name late"]);
     place.run(["train", "check"]).expect(2, &["several exercises are running", "--name friday-release, --name late"]);
     says(&place.run(["train", "check", "--name", "late"]), 1, &["you haven't said yet what the cause is"]);
@@ -73,7 +73,7 @@ fn an_exercise_from_its_page_to_its_score() {
         "{}",
         solution.stdout
     );
-    // The commands can be tried, without another score.
+    // A trainee can still try the printed commands, which doesn't change the score.
     says(&place.run(["train", "check"]), 1, &["not yet", "it is still so"]);
     place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);
     place.run(["train", "status"]).expect(2, &["no exercise is running"]);
@@ -90,7 +90,7 @@ fn an_exercise_from_its_page_to_its_score() {
     assert!(score(1, "seconds_to_repair").as_f64().is_some_and(|seconds| seconds > 0.0));
 }
 
-/// Changes a placement on the hub of an exercise.
+/// Patches a placement on the hub of an exercise.
 fn change_placement(place: &Place, exercise: &str, name: &str, patch: Value) {
     let file = place.state().join(format!("train-{exercise}/kubeconfig"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -102,7 +102,7 @@ fn change_placement(place: &Place, exercise: &str, name: &str, patch: Value) {
     });
 }
 
-/// The placement that a page speaks of.
+/// Returns the name of the placement on an exercise's page.
 #[track_caller]
 fn placement_on(page: &Said) -> String {
     let rest = page.stdout.split_once("placement web-").expect("a placement").1;
@@ -121,7 +121,7 @@ fn an_exercise_is_set_up_again_where_a_change_cannot_be_taken_back() {
         format!("ClusterResourcePlacement/{placement} was changed spec.strategy.type: External -> RollingUpdate");
     says(&place.run(["train", "check"]), 1, &["not yet", &changed]);
 
-    // The agents of the fleet are part of what a reset brings back.
+    // A reset also restarts stopped agents.
     proc::kill(place.process("hub-agent"), Signal::KILL);
     let again = place.run(["train", "reset"]);
     says(&again, 0, &["The release that nobody sees", "0 of 3 hints, 1 reset."]);
@@ -153,7 +153,7 @@ fn two_starts_of_an_exercise_at_once_make_one_fleet() {
 fn an_exercise_that_is_cut_short_leaves_nothing() {
     let _turn = turn();
     let place = Place::new();
-    // In mid-start, by a Ctrl-C and by force.
+    // Interrupts the start, by Ctrl-C and by SIGKILL.
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let running = Running::start(&mut place.command(["train", "start", "friday-release"]));
         until("a process of its fleet", || (place.processes().len() > 2).then_some(()));
@@ -169,9 +169,9 @@ fn an_exercise_that_is_cut_short_leaves_nothing() {
         place.run(["train", "status"]).expect(2, &["no exercise is running"]);
     }
 
-    // Its fleet dies underneath.
+    // The fleet of a started exercise dies.
     says(&place.run(["train", "start", "friday-release"]), 0, &[]);
-    proc::kill(place.process("keeper serve"), Signal::KILL);
+    proc::kill(place.process("supervisor serve"), Signal::KILL);
     until("its processes are gone", || place.processes().is_empty().then_some(()));
     place.run(["train", "check"]).expect(3, &["isn't scored: its fleet has died"]);
     place.run(["train", "stop"]).expect(0, &["exercise `friday-release` ended"]);

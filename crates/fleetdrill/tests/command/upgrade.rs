@@ -1,4 +1,4 @@
-//! `upgrade`: to a version that is well, and to ones that aren't.
+//! `upgrade`: to a version that works, and to versions that don't.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::features::quick;
 use crate::place::{Place, turn};
 use crate::running::Running;
 
-/// KubeFleet's default version.
+/// Default version of KubeFleet.
 const WELL: &str = "v0.1.2";
 
 fn upgrade<'a>(file: &'a str, to: &'a str) -> Vec<&'a str> {
@@ -30,13 +30,13 @@ fn upgrade<'a>(file: &'a str, to: &'a str) -> Vec<&'a str> {
     ]
 }
 
-/// What is in the JSON file.
+/// Content of the JSON file.
 fn written(place: &Place) -> Value {
     let text = fs::read(place.path("upgrade.json")).expect("the JSON file");
     serde_json::from_slice(&text).expect("JSON")
 }
 
-/// What is in the JSON file, of the one order.
+/// Content of the JSON file for the only order of the upgrade.
 fn order(place: &Place) -> Value {
     written(place)["record"]["orders"][0].clone()
 }
@@ -95,7 +95,7 @@ fn an_upgrade_whose_crds_the_api_server_refuses() {
     let place = Place::new();
     let cache = place.path("cache");
     let agents = heartless(&place, &cache);
-    // The version in which placements are stored is called otherwise.
+    // In these CRDs, the version in which placements are stored has another name.
     let crds = place.path("crds");
     fs::create_dir_all(&crds).expect("made");
     for file in fs::read_dir(agents.join("crds")).expect("the CRDs").flatten() {

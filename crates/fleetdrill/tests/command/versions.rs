@@ -1,10 +1,11 @@
-//! Scenarios that some versions of KubeFleet can't run. Nothing here starts a fleet.
+//! Scenarios that not every version of KubeFleet can run. Nothing here starts a fleet.
 
 use serde_json::Value;
 
 use crate::place::Place;
 
-/// A feature that KubeFleet v0.1.2 won't do for, with a scenario for each side.
+/// Feature with two scenarios that KubeFleet v0.1.2 can't run: one needs a capability that v0.1.2 lacks, the other the
+/// absence of a capability that v0.1.2 has.
 const FOR_OTHERS: &str = "Feature: for others
 
   @needs-run-states
@@ -41,10 +42,10 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     }
     assert!(said.stdout.ends_with("\n0 passed, 0 failed, 2 skipped\n"), "{}", said.stdout);
 
-    // A shard is one job of many.
+    // The other jobs of a sharded run may have scenarios, so an empty shard is no error.
     place.run(["run", &file, "--kubefleet", "v0.1.2", "--shard", "1/2"]).expect(0, &[]);
 
-    // On standard output the report stands alone.
+    // With a report on standard output, nothing else is printed there.
     let piped = place.run(["run", &file, "--kubefleet", "v0.1.2", "--junit", "-"]);
     piped.expect(2, &["0 passed, 0 failed, 2 skipped", "JUnit: standard output"]);
     assert!(piped.stdout.starts_with("<?xml") && piped.stdout.ends_with("</testsuites>\n"), "{}", piped.stdout);
@@ -56,7 +57,7 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     let json: Value = serde_json::from_slice(&std::fs::read(json).expect("the JSON file")).expect("JSON");
     let scenarios = json["scenarios"].as_array().expect("scenarios").iter();
     let told: Vec<_> = scenarios.map(|s| [&s["scenario"], &s["outcome"], &s["reason"]]).collect();
-    // As guides/measured/v0.1.2.yaml has it.
+    // The same list as in guides/measured/v0.1.2.yaml.
     let can = "namespaced-placements run-progress stuck-runs waiting-runs run-columns before-stage-tasks optional-index \
                run-state-field strategy-changes external-reported envelopes beta-overrides";
     assert_eq!(json["capabilities"], serde_json::json!(can.split_whitespace().collect::<Vec<_>>()));

@@ -1,4 +1,4 @@
-//! Agents of KubeFleet's own charts, which are taken from the Go module that the toolchain builds the agents of.
+//! Agents from KubeFleet's own charts. The charts are in the Go module from which the toolchain builds the agents.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,13 +12,13 @@ use crate::{Test, docker, said};
 pub(crate) const TESTS: &[Test] =
     &[("agents_of_charts_do_the_same", &["docker", "kind", "go"], agents_of_charts_do_the_same)];
 
-/// KubeFleet's Go module.
+/// Go module of KubeFleet.
 const MODULE: &str = "github.com/kubefleet-dev/kubefleet";
 
-/// The image that the member-agent's chart has beside the agent, which has to be built where nothing can be pulled.
+/// Image of a second container in the member-agent's chart. The test builds it, since it can't be pulled everywhere.
 const REFRESH_TOKEN: &str = "fleetdrill.dev/refresh-token:test";
 
-/// What a command of the test's own prints.
+/// Runs a command and returns its output.
 fn output(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -29,7 +29,7 @@ fn json(command: &mut Command) -> Value {
     serde_json::from_str(&output(command)).expect("JSON")
 }
 
-/// The default version of a component of the toolchain.
+/// Default version of a component of the toolchain.
 fn component(place: &Place, name: &str) -> Value {
     let all = json(&mut place.command(["toolchain", "list", "-o", "json"]));
     let mut all = all.as_array().expect("a list").iter();
@@ -37,7 +37,7 @@ fn component(place: &Place, name: &str) -> Value {
     found.unwrap_or_else(|| panic!("no {name} is pinned")).clone()
 }
 
-/// Where Go has the sources of KubeFleet's module in this version, charts included.
+/// Directory of KubeFleet's module in Go's cache, with sources and charts.
 fn module(version: &str) -> PathBuf {
     let module = format!("{MODULE}@{version}");
     json(Command::new("go").args(["mod", "download", "-json", &module]))["Dir"].as_str().expect("a directory").into()
@@ -56,7 +56,7 @@ fn build_refresh_token(module: &Path, place: &Place) {
     docker(&["build", "--quiet", "--tag", REFRESH_TOKEN, &context.display().to_string()]);
 }
 
-/// A member that joins, a placement there, its agent stopped and started again, and its token exchanged.
+/// A member joins, gets a placement, its agent is stopped and started, and its token is replaced.
 fn agents_of_charts_do_the_same() {
     let place = Place::new();
     let version = component(&place, "kubefleet")["version"].as_str().expect("a version").to_owned();

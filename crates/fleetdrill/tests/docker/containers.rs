@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::place::{Place, until};
 use crate::{Test, docker, name, proc, said, up};
 
-/// What they need.
+/// Programs that these tests need.
 const DOCKER: &[&str] = &["docker"];
 
 pub(crate) const TESTS: &[Test] = &[
@@ -20,10 +20,10 @@ pub(crate) const TESTS: &[Test] = &[
     ("scenarios_pass_in_containers", DOCKER, scenarios_pass_in_containers),
 ];
 
-/// A command that needs nobody's registry.
+/// Options of a command that needs no registry.
 const OFFLINE: [&str; 3] = ["--provider", "docker", "--build-images"];
 
-/// The containers and networks whose names begin with `fleetdrill-NAME`.
+/// Containers and networks whose names begin with `fleetdrill-NAME`.
 fn left(name: &str) -> Vec<String> {
     let containers = docker(&["ps", "--all", "--format", "{{.Names}}"]);
     let networks = docker(&["network", "ls", "--format", "{{.Name}}"]);
@@ -34,7 +34,7 @@ fn left(name: &str) -> Vec<String> {
 fn a_fleet_in_containers_lives_and_ends() {
     let (place, name) = (Place::new(), name("box"));
     said(up(&place, &name, &OFFLINE)).expect(0, &["is up: hub, member-1"]);
-    // Hub, member, the agent of each, and the network.
+    // Two clusters, two agents, one network.
     assert_eq!(left(&name).len(), 5);
     let container = format!("fleetdrill-{name}-member-1");
     let about = docker(&[
@@ -57,7 +57,7 @@ fn a_fleet_in_containers_lives_and_ends() {
 fn containers_of_a_killed_fleet_are_found() {
     let (place, name) = (Place::new(), name("kill"));
     said(up(&place, &name, &OFFLINE)).expect(0, &["is up"]);
-    proc::kill(place.process("keeper serve"), Signal::KILL);
+    proc::kill(place.process("supervisor serve"), Signal::KILL);
     until("its processes are gone", || place.processes().is_empty().then_some(()));
     assert_eq!(left(&name).len(), 5);
     place.run(["down", "--all"]).expect(0, &[&format!("container `fleetdrill-{name}-hub`"), "is deleted"]);

@@ -1,6 +1,7 @@
-//! `--provider docker` and `--provider kind` with the real Docker and kind program. Where they can't be reached, the tests are
-//! reported as ignored, unless `REQUIRE` names them: `REQUIRE=docker,kind cargo test --test docker`. `KIND_NODE_IMAGE` names the
-//! nodes' image; without it kind takes its own. Charts are those of KubeFleet's Go module, so that test needs Go, too.
+//! Tests of `--provider docker` and `--provider kind` with the real Docker and kind. Tests whose programs are missing
+//! are reported as ignored, unless `REQUIRE` names the program: `REQUIRE=docker,kind cargo test --test docker`.
+//! `KIND_NODE_IMAGE` names the image of the nodes; without it kind uses its default. The charts come from KubeFleet's
+//! Go module, so their test also needs Go.
 
 #![expect(clippy::print_stderr, reason = "what isn't run is told")]
 
@@ -20,7 +21,7 @@ use libtest_mimic::{Arguments, Trial};
 
 use crate::place::Place;
 
-/// A test: its name, what it needs, and what it does.
+/// A test: its name, the programs that it needs, and its function.
 type Test = (&'static str, &'static [&'static str], fn());
 
 fn main() -> ExitCode {
@@ -41,11 +42,11 @@ fn main() -> ExitCode {
         };
         Trial::test(name, run).with_ignored_flag(needs.iter().any(|program| missing.contains(program)))
     });
-    // One at a time: each has clusters of its own.
+    // One test at a time, since each test makes its own clusters.
     libtest_mimic::run(&Arguments { test_threads: Some(1), ..arguments }, tests.collect()).exit_code()
 }
 
-/// Whether a program is there and has what it needs.
+/// True if `PROGRAM version` succeeds.
 fn answers(program: &str) -> bool {
     let status =
         Command::new(program).arg("version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -58,7 +59,7 @@ fn docker(args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A name that no other test's fleet has.
+/// Name of a fleet that no other test uses.
 fn name(test: &str) -> String {
     format!("{test}-{}", std::process::id())
 }

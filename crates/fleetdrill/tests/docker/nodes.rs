@@ -1,4 +1,4 @@
-//! Clusters of kind's.
+//! Clusters that kind makes.
 
 use std::process::{Command, Stdio};
 
@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::place::{Place, until};
 use crate::{Test, docker, name, proc, said, up};
 
-/// What they need.
+/// Programs that these tests need.
 const KIND: &[&str] = &["docker", "kind"];
 
 pub(crate) const TESTS: &[Test] = &[
@@ -18,23 +18,23 @@ pub(crate) const TESTS: &[Test] = &[
     ("scenarios_pass_on_real_nodes", KIND, scenarios_pass_on_real_nodes),
 ];
 
-/// A command that needs nobody's registry.
+/// Options of a command that needs no registry.
 pub(crate) const OFFLINE: [&str; 3] = ["--provider", "kind", "--build-images"];
 
-/// The kind clusters whose names begin with `fleetdrill-NAME-`.
+/// Nodes of kind clusters whose names begin with `fleetdrill-NAME-`.
 fn clusters(name: &str) -> Vec<String> {
     let nodes = docker(&["ps", "--all", "--filter", "label=io.x-k8s.kind.cluster", "--format", "{{.Names}}"]);
     nodes.lines().filter(|node| node.starts_with(&format!("fleetdrill-{name}-"))).map(str::to_owned).collect()
 }
 
-/// The nodes of this place's fleets, with what is mounted in them: of each its fleet's directory.
+/// Nodes of this test's fleets, found by their mounts: each node mounts its fleet's directory.
 fn nodes_of(place: &Place) -> Vec<String> {
     let nodes = docker(&["ps", "--all", "--no-trunc", "--format", "{{.Names}} {{.Mounts}}"]);
     let state = place.state().display().to_string();
     nodes.lines().filter(|node| node.contains(&state)).map(str::to_owned).collect()
 }
 
-/// No fleet of this place is left, and no node.
+/// Asserts that no fleet of this test and no node is left.
 #[track_caller]
 pub(crate) fn nothing_is_left(place: &Place) {
     place.soon_nothing_is_left();
@@ -60,8 +60,8 @@ fn a_fleet_on_kind_lives_and_ends() {
     assert!(place.run(["status", &name]).expect(0, &[]).stdout.contains("on kind"));
     assert!(place.run(["diagnose", "--fleet", &name]).expect(0, &[]).stdout.contains("nothing found"));
 
-    // A keeper that is killed can't delete them.
-    proc::kill(place.process("keeper serve"), Signal::KILL);
+    // A killed supervisor can't delete the clusters.
+    proc::kill(place.process("supervisor serve"), Signal::KILL);
     until("its processes are gone", || place.processes().is_empty().then_some(()));
     assert_eq!(clusters(&name).len(), 2);
     place.run(["down", "--all"]).expect(0, &[&format!("kind cluster `fleetdrill-{name}-hub`"), "is deleted"]);
@@ -111,7 +111,8 @@ fn an_interrupted_start_leaves_nothing() {
     assert_eq!(clusters(&name), Vec::<String>::new());
 }
 
-/// The four main scenarios, and a workload that never gets available for want of an image, as real kubelets say it.
+/// The four main scenarios, and a workload that never gets available because its image is missing, as real kubelets
+/// report it.
 fn scenarios_pass_on_real_nodes() {
     let place = Place::new();
     let mut command = place.command(["run", "--tags", "@drill or (@pods and @kubefleet)"]);

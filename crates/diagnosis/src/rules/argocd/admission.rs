@@ -1,5 +1,5 @@
-//! AR-SF-004: an admission webhook or policy that says no, or a webhook that can't be asked; and AR-SF-014, the webhook
-//! itself, where several applications fail by it.
+//! AR-SF-004: an admission webhook or policy denies a resource, or a webhook can't be called. AR-SF-014: the same
+//! webhook can't be called for several applications.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,90 +7,93 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::application::{Application, Operation, Outcome};
+use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::destination::Destination;
-use super::names::{objects, sentence};
-use crate::rules::draft::{Draft, Topic};
+use super::names::{for_sentence, object_names};
+use crate::rules::code::RuleCode;
+use crate::rules::draft::{AffectedPart, FindingDraft};
+use crate::rules::pattern::{group, pattern};
 use crate::{Evidence, Object, Subject};
 
 const GROUP: &str = "admissionregistration.k8s.io";
 const WEBHOOKS: [&str; 2] = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"];
 
 static WEBHOOK_DENIED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?s)admission webhook "([^"]+)" denied the request(?::| without explanation)?\s*(.*)"#)
-        .expect("a valid pattern")
+    pattern(r#"(?s)admission webhook "(?<webhook>[^"]+)" denied the request(?::| without explanation)?\s*(?<why>.*)"#)
 });
 static UNREACHABLE: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"(?s)failed calling webhook "([^"]+)":?\s*(.*)"#).expect("a valid pattern"));
+    LazyLock::new(|| pattern(r#"(?s)failed calling webhook "(?<webhook>[^"]+)":?\s*(?<why>.*)"#));
 static POLICY_DENIED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?s)ValidatingAdmissionPolicy '([^']+)' with binding '([^']+)' denied request:?\s*(.*)")
-        .expect("a valid pattern")
+    pattern(
+        r"(?s)ValidatingAdmissionPolicy '(?<policy>[^']+)' with binding '(?<binding>[^']+)' denied request:?\s*(?<why>.*)",
+    )
 });
 
-/// Who kept a resource out, and in what words.
+/// Denial of a resource by an admission webhook or policy, with the reason in the API server's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Denial<'a> {
+pub(super) enum AdmissionDenial<'a> {
     Webhook { name: &'a str, why: &'a str },
     Unreachable { name: &'a str, why: &'a str },
     Policy { name: &'a str, binding: &'a str, why: &'a str },
 }
 
-/// Who kept a resource out, by the API server's message.
-pub(super) fn denial(message: &str) -> Option<Denial<'_>> {
-    let found = |pattern: &Regex| {
-        let groups = pattern.captures(message)?;
-        Some([1, 2, 3].map(|n| groups.get(n).map_or("", |m| m.as_str())))
-    };
-    if let Some([name, why, _]) = found(&WEBHOOK_DENIED) {
-        return Some(Denial::Webhook { name, why });
+/// Reads a denial from the API server's message; `None` if the message is about something else.
+pub(super) fn read_denial(message: &str) -> Option<AdmissionDenial<'_>> {
+    if let Some(found) = WEBHOOK_DENIED.captures(message) {
+        return Some(AdmissionDenial::Webhook { name: group(&found, "webhook"), why: group(&found, "why") });
     }
-    if let Some([name, binding, why]) = found(&POLICY_DENIED) {
-        return Some(Denial::Policy { name, binding, why });
+    if let Some(found) = POLICY_DENIED.captures(message) {
+        let (name, binding) = (group(&found, "policy"), group(&found, "binding"));
+        return Some(AdmissionDenial::Policy { name, binding, why: group(&found, "why") });
     }
-    found(&UNREACHABLE).map(|[name, why, _]| Denial::Unreachable { name, why })
+    let found = UNREACHABLE.captures(message)?;
+    Some(AdmissionDenial::Unreachable { name: group(&found, "webhook"), why: group(&found, "why") })
 }
 
-pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> Draft {
+pub(super) fn draft(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> FindingDraft {
     let destination = application.destination();
     let mut evidence = vec![application.quote_operation()];
-    evidence.extend(outcomes.iter().map(|o| application.quote_outcome(*o)));
-    let denial = outcomes.iter().find_map(|o| denial(o.message()));
-    let Some(denial) = denial else { return super::other::of_resources(application, outcomes) };
+    evidence.extend(results.iter().map(|r| application.quote_result(*r)));
+    let denial = results.iter().find_map(|r| read_denial(r.message()));
+    let Some(denial) = denial else { return super::unrecognized::failed_resources(application, results) };
     let (what, name, why, binding) = match denial {
-        Denial::Webhook { name, why } => ("webhook", name, why, ""),
-        Denial::Unreachable { name, why } => ("unreachable", name, why, ""),
-        Denial::Policy { name, binding, why } => ("policy", name, why, binding),
+        AdmissionDenial::Webhook { name, why } => ("webhook", name, why, ""),
+        AdmissionDenial::Unreachable { name, why } => ("unreachable", name, why, ""),
+        AdmissionDenial::Policy { name, binding, why } => ("policy", name, why, binding),
     };
     let configuration = match denial {
-        Denial::Policy { .. } => destination.object(GROUP, "ValidatingAdmissionPolicy", None, name),
-        Denial::Webhook { .. } | Denial::Unreachable { .. } => configuration(destination, name),
+        AdmissionDenial::Policy { .. } => destination.object(GROUP, "ValidatingAdmissionPolicy", None, name),
+        AdmissionDenial::Webhook { .. } | AdmissionDenial::Unreachable { .. } => {
+            webhook_configuration(destination, name)
+        }
     };
     match (denial, configuration) {
-        (Denial::Policy { .. }, Some(policy)) => {
+        (AdmissionDenial::Policy { .. }, Some(policy)) => {
             evidence.push(destination.quote().field(policy, "spec.validations"));
             let bound = destination.object(GROUP, "ValidatingAdmissionPolicyBinding", None, binding);
             evidence.extend(bound.map(|b| destination.quote().field(b, "spec.validationActions")));
         }
-        (_, Some(configuration)) => evidence.extend(webhook(destination, configuration, name)),
+        (_, Some(configuration)) => evidence.extend(webhook_evidence(destination, configuration, name)),
         (_, None) => {}
     }
     let names = json!({
-        "objects": objects(outcomes),
+        "objects": object_names(results),
         "what": what,
         "webhook": name,
         "binding": binding,
-        "why": sentence(why),
-        "configuration_ref": reference(what, name, configuration),
+        "why": for_sentence(why),
+        "configuration_ref": configuration_reference(what, name, configuration),
     });
-    let draft = application.draft("AR-SF-004", &names, evidence);
+    let draft = application.draft(RuleCode::AR_SF_004, &names, evidence);
     match denial {
-        Denial::Unreachable { name, .. } => draft.follows(topic(destination, name)),
-        Denial::Webhook { .. } | Denial::Policy { .. } => draft,
+        AdmissionDenial::Unreachable { name, .. } => draft.depends_on(webhook_part(destination, name)),
+        AdmissionDenial::Webhook { .. } | AdmissionDenial::Policy { .. } => draft,
     }
 }
 
-/// What a person would look at: the object itself, or else all of its kinds.
-fn reference(what: &str, name: &str, configuration: Option<Object<'_>>) -> Vec<String> {
+/// Returns the words by which kubectl finds the webhook's configuration or the policy, or all configurations if the
+/// object isn't known.
+fn configuration_reference(what: &str, name: &str, configuration: Option<Object<'_>>) -> Vec<String> {
     match (configuration, what) {
         (Some(object), _) => crate::rules::kubectl::reference(object),
         (None, "policy") => vec![format!("validatingadmissionpolicies.{GROUP}/{name}")],
@@ -98,38 +101,30 @@ fn reference(what: &str, name: &str, configuration: Option<Object<'_>>) -> Vec<S
     }
 }
 
-/// The configuration that has a webhook.
-fn configuration<'a>(destination: Destination<'a>, webhook: &str) -> Option<Object<'a>> {
-    let has = |object: &Object<'_>| entry(*object, webhook).is_some();
-    WEBHOOKS.into_iter().flat_map(|kind| destination.of_kind(GROUP, kind)).find(has)
+/// Returns the webhook configuration that contains a webhook.
+fn webhook_configuration<'a>(destination: Destination<'a>, webhook: &str) -> Option<Object<'a>> {
+    let mut configurations = WEBHOOKS.into_iter().flat_map(|kind| destination.of_kind(GROUP, kind));
+    configurations.find(|configuration| webhook_entry(*configuration, webhook).is_some())
 }
 
-fn entry<'a>(configuration: Object<'a>, webhook: &str) -> Option<&'a Value> {
+fn webhook_entry<'a>(configuration: Object<'a>, webhook: &str) -> Option<&'a Value> {
     configuration.list("/webhooks").iter().find(|w| w.get("name").and_then(Value::as_str) == Some(webhook))
 }
 
-/// How a webhook is asked, what happens when it can't be, and whether its service is there.
-fn webhook(destination: Destination<'_>, configuration: Object<'_>, name: &str) -> Vec<Evidence> {
-    let Some(entry) = entry(configuration, name) else { return Vec::new() };
+/// Returns evidence of a webhook's address and failure policy, and of its Service or the Service's absence.
+fn webhook_evidence(destination: Destination<'_>, configuration: Object<'_>, name: &str) -> Vec<Evidence> {
+    let Some(entry) = webhook_entry(configuration, name) else { return Vec::new() };
     let quote = destination.quote();
-    let field = |pointer: &str, path: &str| {
-        let value = match entry.pointer(pointer)? {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
+    let mut evidence = Vec::new();
+    for path in ["failurePolicy", "clientConfig.service", "clientConfig.url"] {
+        let value = match entry.pointer(&format!("/{}", path.replace('.', "/"))) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => continue,
         };
-        Some(quote.text(configuration, &format!("webhooks[{name}].{path}"), value, None))
-    };
-    let mut evidence: Vec<_> = [
-        field("/failurePolicy", "failurePolicy"),
-        field("/clientConfig/service", "clientConfig.service"),
-        field("/clientConfig/url", "clientConfig.url"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
-    let service = text("/clientConfig/service/namespace").zip(text("/clientConfig/service/name"));
-    if let Some((namespace, service)) = service.filter(|_| destination.is_read()) {
+        evidence.push(quote.text(configuration, &format!("webhooks[{name}].{path}"), value, None));
+    }
+    if let Some((namespace, service)) = service_of(entry).filter(|_| destination.is_read()) {
         evidence.push(match destination.object("", "Service", Some(namespace), service) {
             Some(object) => quote.field(object, "spec.selector"),
             None => quote.absent("Service", Some(namespace), service),
@@ -138,36 +133,42 @@ fn webhook(destination: Destination<'_>, configuration: Object<'_>, name: &str) 
     evidence
 }
 
-fn topic(destination: Destination<'_>, webhook: &str) -> Topic {
-    Topic::Webhook { cluster: destination.name().to_owned(), name: webhook.to_owned() }
+/// Returns namespace and name of the Service that a webhook is called at.
+fn service_of(webhook: &Value) -> Option<(&str, &str)> {
+    let service = webhook.pointer("/clientConfig/service")?;
+    Some((service.get("namespace")?.as_str()?, service.get("name")?.as_str()?))
 }
 
-/// AR-SF-014: one finding for each webhook that several applications fail by.
-pub(super) fn shared(applications: &[Application<'_>]) -> Vec<Draft> {
-    let mut by_webhook: BTreeMap<(&str, &str), Vec<(Application<'_>, Outcome<'_>)>> = BTreeMap::new();
-    for application in applications.iter().filter(|a| a.operation() == Operation::Failed) {
-        let down = application.outcomes().filter(|o| o.is_refused()).find_map(|o| match denial(o.message()) {
-            Some(Denial::Unreachable { name, .. }) => Some((name, o)),
+fn webhook_part(destination: Destination<'_>, webhook: &str) -> AffectedPart {
+    AffectedPart::Webhook { cluster: destination.name().to_owned(), name: webhook.to_owned() }
+}
+
+/// AR-SF-014: one finding for each webhook that can't be called for several applications.
+pub(super) fn shared_webhooks(applications: &[ApplicationView<'_>]) -> Vec<FindingDraft> {
+    let mut by_webhook: BTreeMap<(&str, &str), Vec<(ApplicationView<'_>, ResourceResult<'_>)>> = BTreeMap::new();
+    for application in applications.iter().filter(|a| a.operation_state() == OperationState::Failed) {
+        let down = application.results().filter(|r| r.is_refused()).find_map(|r| match read_denial(r.message()) {
+            Some(AdmissionDenial::Unreachable { name, .. }) => Some((name, r)),
             _ => None,
         });
-        if let Some((name, outcome)) = down {
-            by_webhook.entry((application.destination().name(), name)).or_default().push((*application, outcome));
+        if let Some((name, result)) = down {
+            by_webhook.entry((application.destination().name(), name)).or_default().push((*application, result));
         }
     }
     let several = by_webhook.into_iter().filter(|(_, failed)| failed.len() > 1);
-    several.map(|((_, name), failed)| of_several(name, &failed)).collect()
+    several.map(|((_, name), failed)| shared_webhook(name, &failed)).collect()
 }
 
-fn of_several(name: &str, failed: &[(Application<'_>, Outcome<'_>)]) -> Draft {
-    let (first, outcome) = failed[0];
+fn shared_webhook(name: &str, failed: &[(ApplicationView<'_>, ResourceResult<'_>)]) -> FindingDraft {
+    let (first, result) = failed[0];
     let destination = first.destination();
-    let configuration = configuration(destination, name);
-    let mut evidence: Vec<_> = failed.iter().map(|(application, o)| application.quote_outcome(*o)).collect();
-    evidence.extend(configuration.into_iter().flat_map(|c| webhook(destination, c, name)));
+    let configuration = webhook_configuration(destination, name);
+    let mut evidence: Vec<_> = failed.iter().map(|(application, r)| application.quote_result(*r)).collect();
+    evidence.extend(configuration.into_iter().flat_map(|c| webhook_evidence(destination, c, name)));
     let mut applications: Vec<_> = failed.iter().map(|(application, _)| application.full_name()).collect();
     applications.sort();
-    let why = match denial(outcome.message()) {
-        Some(Denial::Unreachable { why, .. }) => sentence(why),
+    let why = match read_denial(result.message()) {
+        Some(AdmissionDenial::Unreachable { why, .. }) => for_sentence(why),
         _ => String::new(),
     };
     let names = json!({
@@ -176,7 +177,7 @@ fn of_several(name: &str, failed: &[(Application<'_>, Outcome<'_>)]) -> Draft {
         "destination_cluster": destination.cluster_name(),
         "destination": destination.name(),
         "applications": applications.join(", "),
-        "configuration_ref": reference("webhook", name, configuration),
+        "configuration_ref": configuration_reference("webhook", name, configuration),
     });
     let subject = Subject {
         cluster: destination.name().to_owned(),
@@ -186,24 +187,24 @@ fn of_several(name: &str, failed: &[(Application<'_>, Outcome<'_>)]) -> Draft {
         stage: None,
         member: None,
     };
-    Draft::new("AR-SF-014", subject, &names, evidence).about(topic(destination, name))
+    FindingDraft::new(RuleCode::AR_SF_014, subject, &names, evidence).affects(webhook_part(destination, name))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Denial, denial};
+    use super::{AdmissionDenial, read_denial};
 
     #[test]
     fn webhooks_and_policies_are_told_apart_and_so_is_one_that_is_down() {
         let denied = r#"admission webhook "w.example.com" denied the request: no: latest"#;
-        assert_eq!(denial(denied), Some(Denial::Webhook { name: "w.example.com", why: "no: latest" }));
+        assert_eq!(read_denial(denied), Some(AdmissionDenial::Webhook { name: "w.example.com", why: "no: latest" }));
         let policy =
             "deployments.apps \"web\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no";
-        assert_eq!(denial(policy), Some(Denial::Policy { name: "p", binding: "b", why: "no" }));
+        assert_eq!(read_denial(policy), Some(AdmissionDenial::Policy { name: "p", binding: "b", why: "no" }));
         let down =
             r#"Internal error occurred: failed calling webhook "w": failed to call webhook: Post "https://x": refused"#;
         let why = r#"failed to call webhook: Post "https://x": refused"#;
-        assert_eq!(denial(down), Some(Denial::Unreachable { name: "w", why }));
-        assert_eq!(denial("Deployment.apps \"web\" is invalid"), None);
+        assert_eq!(read_denial(down), Some(AdmissionDenial::Unreachable { name: "w", why }));
+        assert_eq!(read_denial("Deployment.apps \"web\" is invalid"), None);
     }
 }

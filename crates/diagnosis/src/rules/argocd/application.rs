@@ -1,209 +1,212 @@
-//! An Argo CD Application as the rules see it: which side failed, which resource, and where it was to go.
+//! View of an Argo CD Application for the rules: which side failed, which resource, and its destination.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::destination::{Destination, Owners};
-use crate::rules::draft::{Draft, Topic};
-use crate::rules::fleet::{Fleet, full_name};
+use super::destination::{ApplicationClusters, Destination};
+use crate::object::text_field;
+use crate::rules::code::RuleCode;
+use crate::rules::draft::{AffectedPart, FindingDraft};
+use crate::rules::evidence_source::EvidenceSource;
+use crate::rules::fleet::{FleetView, full_name};
 use crate::rules::kubectl;
-use crate::rules::quote::Quote;
 use crate::{APPLICATION, ClusterSnapshot, Evidence, Object, Subject};
 
-/// An Application that isn't being deleted.
+/// Application that isn't being deleted.
 #[derive(Clone, Copy)]
-pub(super) struct Application<'a> {
-    pub fleet: Fleet<'a>,
+pub(super) struct ApplicationView<'a> {
+    pub fleet: FleetView<'a>,
     pub object: Object<'a>,
     cluster: Option<&'a ClusterSnapshot>,
 }
 
-/// What the last operation is doing.
+/// State of an Application's last operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
-    /// There was none, or it succeeded, or somebody ends it.
+pub(super) enum OperationState {
+    /// The operation has succeeded or is being terminated, or there was none.
     Fine,
-    /// It runs.
+    /// The operation is running.
     Running,
-    /// It failed, for good or until its next attempt.
+    /// The operation has failed, for good or until the next retry.
     Failed,
 }
 
-/// A condition of an Application, which has no status: it is there, or it isn't.
+/// Condition of an Application. Such a condition has no status: it is either present or absent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said<'a> {
+pub(super) struct ApplicationCondition<'a> {
     pub type_: &'a str,
     pub message: &'a str,
     at: Option<Timestamp>,
 }
 
-/// What became of one resource in the last operation.
+/// Result of the last operation for one resource.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Outcome<'a>(&'a Value);
+pub(super) struct ResourceResult<'a>(&'a Value);
 
-impl<'a> Application<'a> {
-    /// All of the hub's.
-    pub fn all(fleet: Fleet<'a>) -> impl Iterator<Item = Self> {
+impl<'a> ApplicationView<'a> {
+    /// Returns all Applications on the hub.
+    pub fn all(fleet: FleetView<'a>) -> impl Iterator<Item = Self> {
         let objects: Vec<_> =
             fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).filter(|o| o.deleted_at().is_none()).collect();
-        // Where there is none, nothing needs to know who owns what.
-        let owners = (!objects.is_empty()).then(|| Owners::of(fleet));
+        // Reading the owners of all objects isn't needed for a hub without Applications.
+        let clusters = (!objects.is_empty()).then(|| ApplicationClusters::read(fleet));
         objects.into_iter().map(move |object| {
-            let cluster = owners.as_ref().and_then(|owners| owners.cluster(fleet, object));
+            let cluster = clusters.as_ref().and_then(|clusters| clusters.cluster(fleet, object));
             Self { fleet, object, cluster }
         })
     }
 
-    /// `namespace/name`.
+    /// Returns `namespace/name`.
     pub fn full_name(self) -> String {
         full_name(self.object.namespace(), self.object.name())
     }
 
-    pub fn quote(self) -> Quote<'a> {
+    pub fn quote(self) -> EvidenceSource<'a> {
         self.fleet.quote()
     }
 
-    /// What its last operation is doing.
-    pub fn operation(self) -> Operation {
-        match self.state("phase") {
-            "Failed" | "Error" => Operation::Failed,
-            // Between two attempts an operation counts as running, although it has an end.
-            "Running" if self.finished_at().is_some() => Operation::Failed,
-            "Running" => Operation::Running,
-            _ => Operation::Fine,
+    /// Returns the state of the last operation.
+    pub fn operation_state(self) -> OperationState {
+        match self.operation_field("phase") {
+            "Failed" | "Error" => OperationState::Failed,
+            // Between two attempts, Argo CD keeps the phase Running but sets finishedAt.
+            "Running" if self.finished_at().is_some() => OperationState::Failed,
+            "Running" => OperationState::Running,
+            _ => OperationState::Fine,
         }
     }
 
-    /// A text of `status.operationState`; empty where there is none.
-    pub fn state(self, field: &str) -> &'a str {
+    /// Returns a text field of `status.operationState`; empty if absent.
+    pub fn operation_field(self, field: &str) -> &'a str {
         self.object.str(&format!("/status/operationState/{field}")).unwrap_or_default()
     }
 
-    /// When the operation began.
+    /// Returns the time at which the last operation started.
     pub fn started_at(self) -> Option<Timestamp> {
-        self.state("startedAt").parse().ok()
+        self.operation_field("startedAt").parse().ok()
     }
 
     fn finished_at(self) -> Option<Timestamp> {
-        self.state("finishedAt").parse().ok()
+        self.operation_field("finishedAt").parse().ok()
     }
 
-    /// How often the operation has been tried again.
+    /// Returns the number of retries of the last operation.
     pub fn retries(self) -> i64 {
         self.object.at("/status/operationState/retryCount").and_then(Value::as_i64).unwrap_or_default()
     }
 
-    /// What became of each resource.
-    pub fn outcomes(self) -> impl Iterator<Item = Outcome<'a>> {
-        self.object.list("/status/operationState/syncResult/resources").iter().map(Outcome)
+    /// Returns the last operation's result for each resource.
+    pub fn results(self) -> impl Iterator<Item = ResourceResult<'a>> {
+        self.object.list("/status/operationState/syncResult/resources").iter().map(ResourceResult)
     }
 
-    /// The conditions of a type.
-    pub fn said(self, type_: &str) -> impl Iterator<Item = Said<'a>> {
-        let text = |value: &'a Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
-        let all = self.object.list("/status/conditions").iter().map(move |value| Said {
-            type_: text(value, "type"),
-            message: text(value, "message"),
-            at: text(value, "lastTransitionTime").parse().ok(),
+    /// Returns the conditions of a type.
+    pub fn conditions(self, type_: &str) -> impl Iterator<Item = ApplicationCondition<'a>> {
+        let all = self.object.list("/status/conditions").iter().map(|value| ApplicationCondition {
+            type_: text_field(value, "type"),
+            message: text_field(value, "message"),
+            at: text_field(value, "lastTransitionTime").parse().ok(),
         });
-        all.filter(move |said| said.type_ == type_)
+        all.filter(move |condition| condition.type_ == type_)
     }
 
-    /// Whether the last operation was told something, e.g. `FailOnSharedResource=true`.
+    /// True if the last operation had a sync option, e.g. `FailOnSharedResource=true`.
     pub fn has_option(self, option: &str) -> bool {
         let options = self.object.list("/status/operationState/operation/sync/syncOptions");
         options.iter().any(|o| o.as_str() == Some(option))
     }
 
-    /// Whether the live state is what is wanted, and well.
-    pub fn is_well(self) -> bool {
-        let status = |path| self.object.str(path).unwrap_or_default();
-        status("/status/sync/status") == "Synced" && status("/status/health/status") == "Healthy"
+    /// True if the Application is Synced and Healthy.
+    pub fn is_synced_and_healthy(self) -> bool {
+        self.object.str("/status/sync/status") == Some("Synced")
+            && self.object.str("/status/health/status") == Some("Healthy")
     }
 
-    /// The commits that the last operation is about; what names no commit, such as a branch, is left out.
-    pub fn operated(self) -> Vec<&'a str> {
-        let of = |holder: &str| revisions(self.object, &format!("/status/operationState/{holder}"));
-        let result = of("syncResult");
-        if result.is_empty() { of("operation/sync") } else { result }
+    /// Returns the commits that the last operation synced or is to sync. Revisions that aren't commits, such as
+    /// branches, are left out.
+    pub fn operated_commits(self) -> Vec<&'a str> {
+        let result = revisions(self.object, "/status/operationState/syncResult");
+        if result.is_empty() { revisions(self.object, "/status/operationState/operation/sync") } else { result }
     }
 
-    /// The commits that the source had when it was compared last.
-    pub fn wanted(self) -> Vec<&'a str> {
+    /// Returns the commits that the source had at the last comparison.
+    pub fn target_commits(self) -> Vec<&'a str> {
         revisions(self.object, "/status/sync")
     }
 
-    /// Whether the last operation is about other commits than those that are wanted now. A comparison that is older than
-    /// what it is asked about says nothing: of a commit that is synced at once it doesn't know yet.
+    /// True if the last operation synced other commits than the present target commits. A comparison older than the
+    /// operation doesn't count: it doesn't know a commit yet that was synced at once.
     pub fn is_behind(self) -> bool {
-        let (operated, wanted) = (self.operated(), self.wanted());
+        let (operated, wanted) = (self.operated_commits(), self.target_commits());
         let compared: Option<Timestamp> = self.object.str("/status/reconciledAt").and_then(|t| t.parse().ok());
-        // The end of an attempt is no end: it is the same operation that is tried again.
-        let end = self.finished_at().filter(|_| self.state("phase") != "Running");
+        // In phase Running, finishedAt ends only one attempt; the operation itself goes on with the next retry.
+        let end = self.finished_at().filter(|_| self.operation_field("phase") != "Running");
         let is_newer = compared.zip(end.or_else(|| self.started_at())).is_some_and(|(compared, then)| compared > then);
         is_newer && !operated.is_empty() && !wanted.is_empty() && operated != wanted
     }
 
-    /// Where its resources are to go.
+    /// Returns the destination of the Application's resources.
     pub fn destination(self) -> Destination<'a> {
         Destination { application: self.object, cluster: self.cluster }
     }
 
-    /// Which side failed: what the last operation says of itself.
+    /// Quotes phase and message of the last operation, which show which side failed.
     pub fn quote_operation(self) -> Evidence {
-        let (phase, message) = (self.state("phase"), self.state("message"));
+        let (phase, message) = (self.operation_field("phase"), self.operation_field("message"));
         let value = if message.is_empty() { phase.to_owned() } else { format!("{phase}: {message}") };
         let at = self.finished_at().or_else(|| self.started_at());
         self.quote().text(self.object, "status.operationState", value, at)
     }
 
-    /// What became of a resource, its own message included.
-    pub fn quote_outcome(self, outcome: Outcome<'_>) -> Evidence {
-        let path = format!("status.operationState.syncResult.resources[{}]", outcome.object());
-        self.quote().text(self.object, &path, outcome.says(), None)
+    /// Quotes the result for a resource with its message.
+    pub fn quote_result(self, result: ResourceResult<'_>) -> Evidence {
+        let path = format!("status.operationState.syncResult.resources[{}]", result.object());
+        self.quote().text(self.object, &path, result.text_for_evidence(), None)
     }
 
-    /// A condition.
-    pub fn quote_said(self, said: Said<'_>) -> Evidence {
-        let path = format!("status.conditions[{}]", said.type_);
-        self.quote().text(self.object, &path, said.message.to_owned(), said.at)
+    /// Quotes a condition.
+    pub fn quote_condition(self, condition: ApplicationCondition<'_>) -> Evidence {
+        let path = format!("status.conditions[{}]", condition.type_);
+        self.quote().text(self.object, &path, condition.message.to_owned(), condition.at)
     }
 
-    /// Itself, and the member that it is for.
+    /// Returns the Application as a finding's subject, with the member that it deploys to.
     pub fn subject(self) -> Subject {
         let member = self.destination().member().map(str::to_owned);
         crate::rules::fleet::subject(self.fleet, self.object, None, member.as_deref())
     }
 
-    /// The words by which kubectl finds it.
+    /// Returns the words by which kubectl finds the object.
     pub fn reference(self) -> Vec<String> {
         kubectl::reference(self.object)
     }
 
-    /// Its last sync, as a topic.
-    pub fn sync(self) -> Topic {
-        Topic::Sync { namespace: self.namespace(), name: self.object.name().to_owned() }
+    /// Returns the Application's last sync as a part that findings affect.
+    pub fn sync_part(self) -> AffectedPart {
+        AffectedPart::Sync { namespace: self.namespace(), name: self.object.name().to_owned() }
     }
 
-    /// The revision that its operation holds on to, as a topic.
-    pub fn revision(self) -> Topic {
-        Topic::Revision { namespace: self.namespace(), name: self.object.name().to_owned() }
+    /// Returns the revision of the Application's operation as a part that findings affect.
+    pub fn revision_part(self) -> AffectedPart {
+        AffectedPart::Revision { namespace: self.namespace(), name: self.object.name().to_owned() }
     }
 
     fn namespace(self) -> String {
         self.object.namespace().unwrap_or_default().to_owned()
     }
 
-    /// A finding about its last sync.
-    pub fn draft(self, code: &str, names: &Value, evidence: Vec<Evidence>) -> Draft {
-        let names = super::names::with(self, names);
-        Draft::new(code, self.subject(), &names, evidence).about(self.sync()).follows(self.revision())
+    /// Creates a finding that affects the Application's last sync.
+    pub fn draft(self, code: RuleCode, names: &Value, evidence: Vec<Evidence>) -> FindingDraft {
+        let names = super::names::with_common(self, names);
+        FindingDraft::new(code, self.subject(), &names, evidence)
+            .affects(self.sync_part())
+            .depends_on(self.revision_part())
     }
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> ResourceResult<'a> {
     pub fn text(self, field: &str) -> &'a str {
-        self.0.get(field).and_then(Value::as_str).unwrap_or_default()
+        text_field(self.0, field)
     }
 
     pub fn namespace(self) -> Option<&'a str> {
@@ -214,7 +217,7 @@ impl<'a> Outcome<'a> {
         self.text("message")
     }
 
-    /// Whether it couldn't be applied, as opposed to not having become well afterwards.
+    /// True if the resource couldn't be applied. A resource that was applied but didn't become healthy doesn't count.
     pub fn is_refused(self) -> bool {
         self.text("status") == "SyncFailed"
     }
@@ -223,7 +226,7 @@ impl<'a> Outcome<'a> {
         self.is_refused() || matches!(self.text("hookPhase"), "Failed" | "Error")
     }
 
-    /// Whether the operation waits for it.
+    /// True if the operation waits for the resource.
     pub fn is_running(self) -> bool {
         self.text("hookPhase") == "Running"
     }
@@ -232,18 +235,18 @@ impl<'a> Outcome<'a> {
         !self.text("hookType").is_empty()
     }
 
-    /// `Kind name` or `Kind namespace/name`.
+    /// Returns `Kind name` or `Kind namespace/name`.
     pub fn object(self) -> String {
         format!("{} {}", self.text("kind"), full_name(self.namespace(), self.text("name")))
     }
 
-    /// The words by which kubectl finds it.
+    /// Returns the words by which kubectl finds the object.
     pub fn reference(self) -> Vec<String> {
-        kubectl::resource(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
+        kubectl::reference_by_name(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
     }
 
-    /// `SyncFailed, PreSync hook Failed: message`, with what there is of it.
-    fn says(self) -> String {
+    /// Returns e.g. `SyncFailed, PreSync hook Failed: message`, without the parts that are absent.
+    fn text_for_evidence(self) -> String {
         let phase = match (self.text("hookType"), self.text("hookPhase")) {
             (_, "") => String::new(),
             ("", phase) => phase.to_owned(),
@@ -255,7 +258,8 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// The revisions below a holder, of one source or of several.
+/// Returns the commits in `revisions` or `revision` below a JSON pointer. An Application with several sources has
+/// `revisions`.
 fn revisions<'a>(object: Object<'a>, holder: &str) -> Vec<&'a str> {
     let several = object.list(&format!("{holder}/revisions")).iter().filter_map(Value::as_str);
     let one = object.str(&format!("{holder}/revision"));
@@ -264,7 +268,8 @@ fn revisions<'a>(object: Object<'a>, holder: &str) -> Vec<&'a str> {
     all.into_iter().filter(|r| is_commit(r)).collect()
 }
 
-/// Git's hashes have 40 or 64 digits. A chart's version is a revision, too, but never a moving one.
+/// True for a git hash, which has 40 or 64 digits. A chart's version is a revision, too, but it doesn't move as a
+/// branch does.
 fn is_commit(revision: &str) -> bool {
     revision.len() >= 40 && revision.bytes().all(|b| b.is_ascii_hexdigit())
 }

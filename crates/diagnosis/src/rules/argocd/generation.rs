@@ -1,49 +1,51 @@
-//! The comparison failed: nothing can be applied.
+//! Failed comparisons. While the comparison fails, nothing can be applied.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::json;
 
-use super::application::{Application, Operation};
-use super::names::sentence;
-use super::{other, rbac};
+use super::application::{ApplicationView, OperationState};
+use super::names::for_sentence;
+use super::{rbac, unrecognized};
 use crate::Evidence;
-use crate::rules::draft::Draft;
+use crate::rules::code::RuleCode;
+use crate::rules::draft::FindingDraft;
+use crate::rules::pattern::{pattern, pattern_of_any_case};
 
-/// The conditions with which Argo CD doesn't even begin.
-const CONDITIONS: [&str; 3] = ["InvalidSpecError", "ComparisonError", "UnknownError"];
+/// Types of the conditions with which Argo CD doesn't start an operation.
+const ERROR_CONDITIONS: [&str; 3] = ["InvalidSpecError", "ComparisonError", "UnknownError"];
 
-static OF_OPERATION: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(?:ComparisonError|InvalidSpecError): ").expect("a valid pattern"));
-static GENERATION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)load target state|generat\w* (?:the )?manifest|manifest generation").expect("a valid pattern")
-});
-static CACHED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)manifest generation error \(cached\)").expect("a valid pattern"));
-/// What no commit mends: a program that isn't there, a network, a clock, credentials.
+static OF_OPERATION: LazyLock<Regex> = LazyLock::new(|| pattern("^(?:ComparisonError|InvalidSpecError): "));
+static GENERATION: LazyLock<Regex> =
+    LazyLock::new(|| pattern_of_any_case(r"load target state|generat\w* (?:the )?manifest|manifest generation"));
+static CACHED: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r"manifest generation error \(cached\)"));
+/// Errors that no commit can fix: a missing program, the network, a clock, credentials.
 static OUTSIDE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)executable file not found|fork/exec \S+: |no such host|connection re(?:fused|set)|no route to host|i/o timeout|deadline ?exceeded|tls handshake|x509:|authentication (?:required|failed)|permission denied|no space left|repository not found|failed to initialize repository|failed to (?:fetch|list refs)",
+    pattern_of_any_case(
+        r"executable file not found|fork/exec \S+: |no such host|connection re(?:fused|set)|no route to host|i/o timeout|deadline ?exceeded|tls handshake|x509:|authentication (?:required|failed)|permission denied|no space left|repository not found|failed to initialize repository|failed to (?:fetch|list refs)",
     )
-    .expect("a valid pattern")
 });
 
-/// AR-SF-001, 010 and 012, and AR-SF-008 where reading the live state is forbidden.
-pub(super) fn rule(application: Application<'_>) -> Option<Draft> {
-    let said = CONDITIONS.into_iter().flat_map(|type_| application.said(type_)).collect::<Vec<_>>();
-    if let Some(first) = said.first() {
-        let mut evidence: Vec<Evidence> = said.iter().map(|s| application.quote_said(*s)).collect();
+/// AR-SF-001, 010 and 012, and AR-SF-008 if Argo CD isn't allowed to read the live state.
+pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    let conditions = ERROR_CONDITIONS.into_iter().flat_map(|type_| application.conditions(type_)).collect::<Vec<_>>();
+    if let Some(first) = conditions.first() {
+        let mut evidence: Vec<Evidence> = conditions.iter().map(|s| application.quote_condition(*s)).collect();
         evidence.push(application.quote().field(application.object, "status.sync.status"));
-        if application.operation() == Operation::Failed {
+        if application.operation_state() == OperationState::Failed {
             evidence.push(application.quote_operation());
         }
         return Some(draft(application, first.message, false, evidence));
     }
-    // The first error of an automatic refresh isn't told as a condition for up to 180 s; the operation tells at once.
-    let message = application.state("message");
-    let of_operation = application.operation() == Operation::Failed && OF_OPERATION.is_match(message);
-    if !of_operation || application.outcomes().next().is_some() || (application.is_well() && application.is_behind()) {
+    // After an automatic refresh, the condition for the first error may be missing for up to 180 s. The operation has
+    // the error at once.
+    let message = application.operation_field("message");
+    let failed_operation = application.operation_state() == OperationState::Failed && OF_OPERATION.is_match(message);
+    if !failed_operation
+        || application.results().next().is_some()
+        || (application.is_synced_and_healthy() && application.is_behind())
+    {
         return None;
     }
     let evidence = vec![
@@ -51,20 +53,20 @@ pub(super) fn rule(application: Application<'_>) -> Option<Draft> {
         application.quote().text(application.object, "status.conditions[ComparisonError]", "(absent)".to_owned(), None),
     ];
     let draft = draft(application, message, true, evidence);
-    Some(if application.is_well() { draft.noticed() } else { draft })
+    Some(if application.is_synced_and_healthy() { draft.into_notice() } else { draft })
 }
 
-fn draft(application: Application<'_>, message: &str, gone: bool, evidence: Vec<Evidence>) -> Draft {
+fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: Vec<Evidence>) -> FindingDraft {
     if !GENERATION.is_match(message) {
-        return rbac::of_comparison(application, message, &evidence)
-            .unwrap_or_else(|| other::of_comparison(application, message, evidence));
+        return rbac::failed_comparison(application, message, &evidence)
+            .unwrap_or_else(|| unrecognized::failed_comparison(application, message, evidence));
     }
     let cached = CACHED.is_match(message);
     let outside = OUTSIDE.is_match(message);
-    // The repo-server's own words stand behind those of everything that passed them on.
+    // Each component that passes the repo-server's error on puts its own words and `desc = ` in front.
     let why = message.rsplit("desc = ").next().unwrap_or(message);
-    let names = json!({"why": sentence(why), "cached": cached, "outside": outside, "gone": gone});
-    // What only an earlier operation says is told by nobody any more.
-    let code = if cached && outside && !gone { "AR-SF-010" } else { "AR-SF-001" };
+    let names = json!({"why": for_sentence(why), "cached": cached, "outside": outside, "gone": gone});
+    // An error that only an earlier operation has is no longer being reported.
+    let code = if cached && outside && !gone { RuleCode::AR_SF_010 } else { RuleCode::AR_SF_001 };
     application.draft(code, &names, evidence)
 }

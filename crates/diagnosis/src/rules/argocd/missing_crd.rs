@@ -1,57 +1,58 @@
-//! AR-SF-003: a kind, or a version of it, that the destination doesn't have.
+//! AR-SF-003: the destination doesn't have a kind, or not in the version that is asked for.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::json;
 
-use super::application::{Application, Outcome};
-use super::names::objects;
+use super::application::{ApplicationView, ResourceResult};
+use super::names::object_names;
 use crate::Object;
-use crate::rules::draft::Draft;
+use crate::rules::code::RuleCode;
+use crate::rules::draft::FindingDraft;
+use crate::rules::pattern::{group as regex_group, pattern_of_any_case};
 
 const CRD: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
 
-/// Argo CD's own words, kubectl's, and the API server's.
+/// Messages of Argo CD, of kubectl and of the API server.
 static MISSING: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r"(?i)could not find .* for requested resource|no matches for kind|server could not find the requested resource|ensure CRDs are installed",
+    pattern_of_any_case(
+        r"could not find .* for requested resource|no matches for kind|server could not find the requested resource|ensure CRDs are installed",
     )
-    .expect("a valid pattern")
 });
-static INSTALLED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"(?i)version "(?<version>[^"]+)" of (?:(?<group>[^\s/]*)/)?\S+ is installed"#)
-        .expect("a valid pattern")
-});
+static INSTALLED: LazyLock<Regex> =
+    LazyLock::new(|| pattern_of_any_case(r#"version "(?<version>[^"]+)" of (?:(?<group>[^\s/]*)/)?\S+ is installed"#));
 
-pub(super) fn is(message: &str) -> bool {
+pub(super) fn is_missing_kind(message: &str) -> bool {
     MISSING.is_match(message)
 }
 
-pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> Draft {
+pub(super) fn draft(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> FindingDraft {
     let destination = application.destination();
-    let first = outcomes[0];
+    let first = results[0];
     let (group, kind) = (first.text("group"), first.text("kind"));
     let found = INSTALLED.captures(first.message());
-    let part = |name: &str| found.as_ref().and_then(|c| c.name(name)).map_or("", |m| m.as_str());
-    // Argo CD looks for the kind alone, and calls one of another group another version.
-    let elsewhere = Some(part("group")).filter(|g| !part("version").is_empty() && *g != group);
-    let installed = if elsewhere.is_some() { "" } else { part("version") };
-    // A name is all that is known of it: PLURAL.GROUP.
+    let [installed_version, installed_group] =
+        ["version", "group"].map(|part| found.as_ref().map_or("", |captures| regex_group(captures, part)));
+    // Argo CD searches by kind only, and reports a kind of the same name in another group as another version.
+    let elsewhere = Some(installed_group).filter(|g| !installed_version.is_empty() && *g != group);
+    let installed = if elsewhere.is_some() { "" } else { installed_version };
+    // A snapshot needs only the metadata of definitions, so the definition is found by its name: PLURAL.GROUP.
     let crd = format!("{}.{group}", plural(kind));
     let there = destination.object(CRD.0, CRD.1, None, &crd);
     let mut evidence = vec![application.quote_operation()];
-    evidence.extend(outcomes.iter().map(|o| application.quote_outcome(*o)));
+    evidence.extend(results.iter().map(|r| application.quote_result(*r)));
     let any = destination.of_kind(CRD.0, CRD.1).next().is_some();
     match there {
         Some(there) => evidence.push(destination.quote().field(there, "metadata.creationTimestamp")),
-        // What was never read isn't missing.
+        // A definition counts as missing only if definitions could be read.
         None if any => evidence.push(destination.quote().absent(CRD.1, None, &crd)),
         None => {}
     }
     let names = json!({
-        "objects": objects(outcomes),
-        // With SkipDryRunOnMissingResource it is found missing by the apply, when others may be through.
+        "objects": object_names(results),
+        // With SkipDryRunOnMissingResource, the kind is found missing only by the apply, when other resources may
+        // already be applied.
         "before": first.text("hookPhase").is_empty(),
         "kind": kind,
         "group": group,
@@ -61,15 +62,15 @@ pub(super) fn draft(application: Application<'_>, outcomes: &[Outcome<'_>]) -> D
         "crd": crd,
         "there": installed.is_empty() && there.is_some_and(|crd| came_later(crd, application)),
     });
-    application.draft("AR-SF-003", &names, evidence)
+    application.draft(RuleCode::AR_SF_003, &names, evidence)
 }
 
-/// Whether the definition was made after the operation had begun.
-fn came_later(crd: Object<'_>, application: Application<'_>) -> bool {
+/// True if the definition wasn't created before the operation started.
+fn came_later(crd: Object<'_>, application: ApplicationView<'_>) -> bool {
     crd.created_at().zip(application.started_at()).is_some_and(|(made, began)| made >= began)
 }
 
-/// As almost all definitions have it.
+/// Returns the plural of a kind, by the rules that almost all definitions follow.
 fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     match kind.strip_suffix('y') {

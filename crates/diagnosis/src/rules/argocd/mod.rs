@@ -1,5 +1,5 @@
-//! Argo CD's failed syncs. Which side failed is asked first: the comparison, before which nothing is applied, or the
-//! operation. Facts about Argo CD are those of v3.2.
+//! Rules for Argo CD's failed syncs. A rule applies to the side that failed: the comparison, without which nothing is
+//! applied, or the operation. Facts about Argo CD are from v3.2.
 
 mod admission;
 mod application;
@@ -11,31 +11,32 @@ mod logs;
 mod missing_crd;
 mod names;
 mod operation;
-mod other;
 mod placement;
 mod rbac;
 mod retrying;
 mod shared_resource;
+mod unrecognized;
 mod wave;
 
 pub use destination::hub_is_destination;
 pub use logs::{WantedLog, wanted_logs};
 
-use application::Application;
+use application::ApplicationView;
 
-use super::draft::Draft;
-use super::fleet::Fleet;
+use super::draft::FindingDraft;
+use super::fleet::FleetView;
 
-pub(super) fn rule(fleet: Fleet<'_>) -> Vec<Draft> {
-    let applications: Vec<Application<'_>> = Application::all(fleet).collect();
-    let mut drafts: Vec<Draft> = applications.iter().flat_map(|application| of_one(*application)).collect();
-    drafts.extend(admission::shared(&applications));
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
+    let applications: Vec<ApplicationView<'_>> = ApplicationView::all(fleet).collect();
+    let mut drafts: Vec<FindingDraft> =
+        applications.iter().flat_map(|application| application_findings(*application)).collect();
+    drafts.extend(admission::shared_webhooks(&applications));
     drafts
 }
 
-fn of_one(application: Application<'_>) -> Vec<Draft> {
-    // While the comparison fails nothing can be applied: what an earlier operation ran into comes after it.
-    let mut drafts: Vec<Draft> = generation::rule(application).into_iter().collect();
+fn application_findings(application: ApplicationView<'_>) -> Vec<FindingDraft> {
+    // While the comparison fails, nothing can be applied, so failures of an earlier operation matter only afterwards.
+    let mut drafts: Vec<FindingDraft> = generation::rule(application).into_iter().collect();
     if drafts.is_empty() {
         drafts = operation::rule(application);
     }

@@ -1,31 +1,30 @@
-//! Names and commands that the texts of several codes have.
+//! Names and commands for the templates of several Argo CD codes.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::application::{Application, Outcome};
+use super::application::{ApplicationView, ResourceResult};
 use crate::HUB;
-use crate::command::{ArgocdVerb, Command, KubectlVerb, Word};
+use crate::command::{ArgocdVerb, CommandWord, KubectlVerb, RemedyCommand};
+use crate::object::text_field;
 use crate::rules::kubectl;
-use crate::template::before_positional;
+use crate::rules::pattern::pattern;
+use crate::template::option_terminator;
 
-/// How much of a message stands in a sentence; all of it is among the evidence.
-const SENTENCE: usize = 300;
+/// Limit in characters for a message in a sentence. The evidence has the whole message.
+const MAX_SENTENCE: usize = 300;
 
-/// The names that all codes have, and those of one.
-pub(super) fn with(application: Application<'_>, more: &Value) -> Value {
+/// Returns the names for the templates of all Argo CD codes, together with the names of one code.
+pub(super) fn with_common(application: ApplicationView<'_>, more: &Value) -> Value {
     let destination = application.destination();
     let object = application.object;
     let name = application.full_name();
-    let patch = |patch: Value| kubectl::patch(application.reference(), &patch);
-    let cli = |argocd: ArgocdVerb, options: &[&str]| {
-        let words = before_positional(&name).into_iter().chain([name.as_str()]).chain(options.iter().copied());
-        Command::Argocd { argocd, words: words.map(Word::from).collect(), repeats_kubectl: true }
-    };
     let refresh = ["argocd.argoproj.io/refresh=hard", "--overwrite"].map(str::to_owned);
-    let annotate = Command::kubectl(HUB, KubectlVerb::Annotate, application.reference().into_iter().chain(refresh));
+    let annotate =
+        RemedyCommand::kubectl(HUB, KubectlVerb::Annotate, application.reference().into_iter().chain(refresh));
+    let termination = json!({"status": {"operationState": {"phase": "Terminating"}}});
     let mut names = json!({
         "app": name,
         "app_ref": application.reference(),
@@ -34,17 +33,23 @@ pub(super) fn with(application: Application<'_>, more: &Value) -> Value {
         "destination": destination.name(),
         "destination_cluster": destination.cluster_name(),
         "destination_namespace": destination.namespace(),
-        "revision": application.operated().join(", "),
-        "source": source(application),
-        "phase": application.state("phase"),
-        "retrying": application.state("phase") == "Running" && application.retries() > 0,
-        "sync": [patch(sync(application, |_| true)), cli(ArgocdVerb::AppSync, &[])],
-        "terminate": [
-            patch(json!({"status": {"operationState": {"phase": "Terminating"}}})),
-            cli(ArgocdVerb::AppTerminateOp, &[]),
+        "revision": application.operated_commits().join(", "),
+        "source": source_texts(application),
+        "phase": application.operation_field("phase"),
+        "retrying": application.operation_field("phase") == "Running" && application.retries() > 0,
+        "sync": [
+            kubectl::patch_command(application.reference(), &sync_patch(application, |_| true)),
+            argocd_command(&name, ArgocdVerb::AppSync, &[]),
         ],
-        "adopt": [patch(sync(application, |option| !option.starts_with("FailOnSharedResource")))],
-        "hard_refresh": [annotate, cli(ArgocdVerb::AppGet, &["--hard-refresh"])],
+        "terminate": [
+            kubectl::patch_command(application.reference(), &termination),
+            argocd_command(&name, ArgocdVerb::AppTerminateOp, &[]),
+        ],
+        "adopt": [kubectl::patch_command(
+            application.reference(),
+            &sync_patch(application, |option| !option.starts_with("FailOnSharedResource")),
+        )],
+        "hard_refresh": [annotate, argocd_command(&name, ArgocdVerb::AppGet, &["--hard-refresh"])],
     });
     if let (Value::Object(names), Value::Object(more)) = (&mut names, more) {
         names.extend(more.clone());
@@ -52,9 +57,16 @@ pub(super) fn with(application: Application<'_>, more: &Value) -> Value {
     names
 }
 
-/// What asks for a sync as the API server does it: with the application's own options, those that are wanted, and with no
-/// trace of the operation before, whose results would count as this one's (v3.2).
-fn sync(application: Application<'_>, wanted: fn(&str) -> bool) -> Value {
+/// Returns the call of the argocd CLI that repeats a kubectl command for an Application.
+fn argocd_command(application: &str, argocd: ArgocdVerb, options: &[&str]) -> RemedyCommand {
+    let words = option_terminator(application).into_iter().chain([application]).chain(options.iter().copied());
+    RemedyCommand::Argocd { argocd, words: words.map(CommandWord::from).collect(), repeats_kubectl: true }
+}
+
+/// Returns the patch that requests a sync in the form of Argo CD's API server: with the Application's own sync options
+/// that `wanted` accepts, and without the previous operation's state, whose results would count as results of the new
+/// operation (v3.2).
+fn sync_patch(application: ApplicationView<'_>, wanted: fn(&str) -> bool) -> Value {
     let mut sync = Map::new();
     let options = application.object.list("/spec/syncPolicy/syncOptions").iter().filter_map(Value::as_str);
     let options: Vec<&str> = options.filter(|o| wanted(o)).collect();
@@ -65,33 +77,38 @@ fn sync(application: Application<'_>, wanted: fn(&str) -> bool) -> Value {
     json!({"operation": operation, "status": {"operationState": null}})
 }
 
-/// Where its manifests come from, e.g. `https://git.example.com/web path deploy`.
-fn source(application: Application<'_>) -> String {
+/// Returns the sources of an Application's manifests, e.g. `https://git.example.com/web path deploy`.
+fn source_texts(application: ApplicationView<'_>) -> String {
     let one = application.object.at("/spec/source").into_iter();
     let sources = one.chain(application.object.list("/spec/sources"));
-    let of = |source: &Value| {
-        let text = |field: &str| source.get(field).and_then(Value::as_str).filter(|t| !t.is_empty() && *t != ".");
-        let part = |word: &str, field: &str| text(field).map(|t| format!("{word} {t}"));
-        let parts = [text("repoURL").map(str::to_owned), part("path", "path"), part("chart", "chart")];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
-    };
-    sources.map(of).collect::<Vec<_>>().join(", ")
+    sources.map(source_text).collect::<Vec<_>>().join(", ")
 }
 
-/// The objects of some outcomes, for a sentence.
-pub(super) fn objects(outcomes: &[Outcome<'_>]) -> String {
-    outcomes.iter().map(|o| o.object()).collect::<Vec<_>>().join(", ")
+/// Returns one source as `URL path PATH chart CHART`, without the parts that it doesn't have.
+fn source_text(source: &Value) -> String {
+    let mut parts = Vec::new();
+    for (label, field) in [("", "repoURL"), ("path ", "path"), ("chart ", "chart")] {
+        let text = text_field(source, field);
+        if !text.is_empty() && text != "." {
+            parts.push(format!("{label}{text}"));
+        }
+    }
+    parts.join(" ")
 }
 
-/// A message as a part of a sentence: on one line, not too long, without a full stop, and without the file that kubectl's
-/// code was given.
-pub(super) fn sentence(message: &str) -> String {
-    static FILE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"^error when \w+ "/[^"]*": "#).expect("a valid pattern"));
+/// Returns the names of the results' objects, for a sentence.
+pub(super) fn object_names(results: &[ResourceResult<'_>]) -> String {
+    results.iter().map(|r| r.object()).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a message as a part of a sentence: on one line, not too long, without a full stop, and without the path of
+/// the file that kubectl's code was given.
+pub(super) fn for_sentence(message: &str) -> String {
+    static FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^error when \w+ "/[^"]*": "#));
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = FILE.replace(&line, "");
     let line = line.trim_end_matches(['.', ':', ',', ';']);
-    match line.char_indices().nth(SENTENCE) {
+    match line.char_indices().nth(MAX_SENTENCE) {
         Some((end, _)) => format!("{} ...", line[..end].trim_end()),
         None => line.to_owned(),
     }
@@ -99,15 +116,15 @@ pub(super) fn sentence(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::sentence;
+    use super::for_sentence;
 
     #[test]
     fn a_message_becomes_a_part_of_a_sentence() {
-        assert_eq!(sentence("spec.selector: Invalid value:\n  x.\n"), "spec.selector: Invalid value: x");
+        assert_eq!(for_sentence("spec.selector: Invalid value:\n  x.\n"), "spec.selector: Invalid value: x");
         assert_eq!(
-            sentence(r#"error when patching "/dev/shm/2158": Service "web" is invalid"#),
+            for_sentence(r#"error when patching "/dev/shm/2158": Service "web" is invalid"#),
             r#"Service "web" is invalid"#
         );
-        assert_eq!(sentence(&"ä".repeat(400)).chars().count(), 304);
+        assert_eq!(for_sentence(&"ä".repeat(400)).chars().count(), 304);
     }
 }

@@ -1,14 +1,15 @@
-//! An operation that failed or doesn't end: which resource it was, and which rule knows the reason.
+//! Operations that failed or don't end: which resources failed, and which rule knows the reason.
 
 use std::collections::BTreeMap;
 
-use super::application::{Application, Operation, Outcome};
-use super::{admission, hook, immutable, missing_crd, other, rbac, shared_resource, wave};
-use crate::rules::draft::Draft;
+use super::application::{ApplicationView, OperationState, ResourceResult};
+use super::{admission, hook, immutable, missing_crd, rbac, shared_resource, unrecognized, wave};
+use crate::rules::draft::FindingDraft;
 
-/// Why a resource failed. What the API server said is looked at in this order: a webhook may say anything.
+/// Cause of a resource's failure. The API server's message is matched in this order, because a webhook's message may
+/// contain any words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Cause {
+enum FailureCause {
     MissingCrd,
     Admission,
     Rbac,
@@ -19,58 +20,63 @@ enum Cause {
     Other,
 }
 
-pub(super) fn rule(application: Application<'_>) -> Vec<Draft> {
-    match application.operation() {
-        Operation::Fine => Vec::new(),
-        Operation::Running => wave::waiting(application).into_iter().collect(),
-        // What is as it should be by now, at another commit, has been repaired without a sync.
-        Operation::Failed if application.is_well() && application.is_behind() => Vec::new(),
-        Operation::Failed => failed(application),
+pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
+    match application.operation_state() {
+        OperationState::Fine => Vec::new(),
+        OperationState::Running => wave::waiting_operation(application).into_iter().collect(),
+        // An Application that is Synced and Healthy at another commit has been repaired without a sync.
+        OperationState::Failed if application.is_synced_and_healthy() && application.is_behind() => Vec::new(),
+        OperationState::Failed => failed(application),
     }
 }
 
-/// One finding for each reason, with all the resources that failed for it.
-fn failed(application: Application<'_>) -> Vec<Draft> {
-    let mut by_cause: BTreeMap<Cause, Vec<Outcome<'_>>> = BTreeMap::new();
-    // What it was ended for may have been anything; its resources stand as they were then.
-    let failed = application.outcomes().filter(|o| o.has_failed() && !other::is_terminated(application));
-    for outcome in failed {
-        by_cause.entry(cause(outcome)).or_default().push(outcome);
+/// Returns one finding for each cause, with all resources that failed for that cause.
+fn failed(application: ApplicationView<'_>) -> Vec<FindingDraft> {
+    let mut by_cause: BTreeMap<FailureCause, Vec<ResourceResult<'_>>> = BTreeMap::new();
+    // An operation may be terminated for any reason, and its resources keep the state of that moment.
+    let failed = application.results().filter(|r| r.has_failed() && !unrecognized::is_terminated(application));
+    for result in failed {
+        by_cause.entry(cause(result)).or_default().push(result);
     }
     if by_cause.is_empty() {
-        return vec![without_outcome(application)];
+        return vec![without_result(application)];
     }
-    let draft = |(cause, outcomes): (Cause, Vec<Outcome<'_>>)| match cause {
-        Cause::MissingCrd => missing_crd::draft(application, &outcomes),
-        Cause::Admission => admission::draft(application, &outcomes),
-        Cause::Rbac => rbac::of_resources(application, &outcomes),
-        Cause::Immutable => immutable::draft(application, &outcomes),
-        Cause::Hook => hook::draft(application, &outcomes),
-        // It runs because of what failed before it.
-        Cause::SyncFailHook => hook::draft(application, &outcomes).about_nothing().follows(application.sync()),
-        Cause::Wave => wave::failed(application, &outcomes),
-        Cause::Other => other::of_resources(application, &outcomes),
-    };
-    by_cause.into_iter().map(draft).collect()
+    by_cause.into_iter().map(|(cause, results)| draft(application, cause, &results)).collect()
 }
 
-fn cause(outcome: Outcome<'_>) -> Cause {
-    let message = outcome.message();
-    match (outcome.is_refused(), outcome.is_hook()) {
-        (true, _) if missing_crd::is(message) => Cause::MissingCrd,
-        (true, _) if admission::denial(message).is_some() => Cause::Admission,
-        (true, _) if rbac::refusal(message).is_some() => Cause::Rbac,
-        (true, _) if immutable::is(message) => Cause::Immutable,
-        (true, _) => Cause::Other,
-        (false, true) if outcome.text("hookType") == "SyncFail" => Cause::SyncFailHook,
-        (false, true) => Cause::Hook,
-        (false, false) => Cause::Wave,
+fn draft(application: ApplicationView<'_>, cause: FailureCause, results: &[ResourceResult<'_>]) -> FindingDraft {
+    match cause {
+        FailureCause::MissingCrd => missing_crd::draft(application, results),
+        FailureCause::Admission => admission::draft(application, results),
+        FailureCause::Rbac => rbac::failed_resources(application, results),
+        FailureCause::Immutable => immutable::draft(application, results),
+        FailureCause::Hook => hook::draft(application, results),
+        // A SyncFail hook runs because something else failed before it.
+        FailureCause::SyncFailHook => {
+            hook::draft(application, results).affects_nothing().depends_on(application.sync_part())
+        }
+        FailureCause::Wave => wave::unhealthy_resources(application, results),
+        FailureCause::Other => unrecognized::failed_resources(application, results),
     }
 }
 
-/// An operation that ended before it touched any resource.
-fn without_outcome(application: Application<'_>) -> Draft {
+fn cause(result: ResourceResult<'_>) -> FailureCause {
+    let message = result.message();
+    match (result.is_refused(), result.is_hook()) {
+        (true, _) if missing_crd::is_missing_kind(message) => FailureCause::MissingCrd,
+        (true, _) if admission::read_denial(message).is_some() => FailureCause::Admission,
+        (true, _) if rbac::read_refusal(message).is_some() => FailureCause::Rbac,
+        (true, _) if immutable::is_immutable_field(message) => FailureCause::Immutable,
+        (true, _) => FailureCause::Other,
+        (false, true) if result.text("hookType") == "SyncFail" => FailureCause::SyncFailHook,
+        (false, true) => FailureCause::Hook,
+        (false, false) => FailureCause::Wave,
+    }
+}
+
+/// Creates the finding for an operation that ended before it touched any resource.
+fn without_result(application: ApplicationView<'_>) -> FindingDraft {
     shared_resource::failed(application)
-        .or_else(|| rbac::of_operation(application))
-        .unwrap_or_else(|| other::of_operation(application))
+        .or_else(|| rbac::failed_operation(application))
+        .unwrap_or_else(|| unrecognized::failed_operation(application))
 }

@@ -1,73 +1,77 @@
-//! AR-SF-008: what Argo CD isn't allowed to do on the destination.
+//! AR-SF-008: Argo CD isn't allowed to do something on the destination.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::application::{Application, Outcome};
+use super::application::{ApplicationView, ResourceResult};
 use super::destination::Destination;
-use super::names::{objects, sentence};
-use crate::command::{Command, KubectlVerb};
-use crate::rules::draft::Draft;
+use super::names::{for_sentence, object_names};
+use crate::command::{KubectlVerb, RemedyCommand};
+use crate::rules::code::RuleCode;
+use crate::rules::draft::FindingDraft;
 use crate::rules::kubectl;
-use crate::{Evidence, PROJECT};
+use crate::rules::pattern::{group, pattern, pattern_of_any_case};
+use crate::{APP_PROJECT, Evidence};
 
-/// The rest of what Argo CD needs of a kind that it manages: with the verb that was refused alone, the next one would be.
+/// Verbs that Argo CD needs for a kind that it manages. If only the refused verb were allowed, the next verb would be
+/// refused.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
 
-/// The authorizer's words, which are the same for all verbs and kinds.
+/// Message of the API server's authorizer, the same for all verbs and kinds.
 static REFUSAL: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
+    pattern(
         r#"User "(?<user>[^"]+)" cannot (?<verb>\w+) resource "(?<resource>[^"]+)"(?: in API group "(?<group>[^"]*)")?(?: in the namespace "(?<namespace>[^"]+)")?"#,
     )
-    .expect("a valid pattern")
 });
-static NO_ACCOUNT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)service ?account to impersonate").expect("a valid pattern"));
+static NO_ACCOUNT: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("service ?account to impersonate"));
 
-/// What was refused to whom.
+/// Refused request: user, verb and resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Refusal<'a> {
+pub(super) struct RefusedRequest<'a> {
     user: &'a str,
     verb: &'a str,
     resource: &'a str,
     group: &'a str,
-    /// None for the whole cluster.
+    /// Namespace of the request; `None` for a request in the whole cluster.
     namespace: Option<&'a str>,
 }
 
-/// What a message says was refused.
-pub(super) fn refusal(message: &str) -> Option<Refusal<'_>> {
+/// Reads a refused request from a message; `None` if the message is about something else.
+pub(super) fn read_refusal(message: &str) -> Option<RefusedRequest<'_>> {
     let found = REFUSAL.captures(message)?;
-    let text = |name| found.name(name).map(|m| m.as_str());
-    Some(Refusal {
-        user: text("user")?,
-        verb: text("verb")?,
-        resource: text("resource")?,
-        group: text("group").unwrap_or_default(),
-        namespace: text("namespace"),
+    Some(RefusedRequest {
+        user: group(&found, "user"),
+        verb: group(&found, "verb"),
+        resource: group(&found, "resource"),
+        group: group(&found, "group"),
+        namespace: found.name("namespace").map(|namespace| namespace.as_str()),
     })
 }
 
-/// Resources that couldn't be applied.
-pub(super) fn of_resources(application: Application<'_>, outcomes: &[Outcome<'_>]) -> Draft {
+/// Creates the finding for resources that couldn't be applied.
+pub(super) fn failed_resources(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> FindingDraft {
     let mut evidence = vec![application.quote_operation()];
-    evidence.extend(outcomes.iter().map(|o| application.quote_outcome(*o)));
-    let refusals: Vec<_> = outcomes.iter().filter_map(|o| refusal(o.message())).collect();
-    draft(application, "apply", &objects(outcomes), &refusals, evidence)
+    evidence.extend(results.iter().map(|r| application.quote_result(*r)));
+    let refusals: Vec<_> = results.iter().filter_map(|r| read_refusal(r.message())).collect();
+    draft(application, "apply", &object_names(results), &refusals, evidence)
 }
 
-/// The live state that couldn't be read.
-pub(super) fn of_comparison(application: Application<'_>, message: &str, evidence: &[Evidence]) -> Option<Draft> {
-    Some(draft(application, "comparison", "", &[refusal(message)?], evidence.to_vec()))
+/// Creates the finding for live state that couldn't be read, if the message tells of a refused request.
+pub(super) fn failed_comparison(
+    application: ApplicationView<'_>,
+    message: &str,
+    evidence: &[Evidence],
+) -> Option<FindingDraft> {
+    Some(draft(application, "comparison", "", &[read_refusal(message)?], evidence.to_vec()))
 }
 
-/// An operation that was refused as a whole, or that has no account to act as.
-pub(super) fn of_operation(application: Application<'_>) -> Option<Draft> {
-    let message = application.state("message");
+/// Creates the finding for an operation that was refused as a whole, or that has no service account to impersonate.
+pub(super) fn failed_operation(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    let message = application.operation_field("message");
     let mut evidence = vec![application.quote_operation()];
-    if let Some(refusal) = refusal(message) {
+    if let Some(refusal) = read_refusal(message) {
         return Some(draft(application, "apply", "", &[refusal], evidence));
     }
     if !NO_ACCOUNT.is_match(message) {
@@ -75,28 +79,28 @@ pub(super) fn of_operation(application: Application<'_>) -> Option<Draft> {
     }
     let project = application.object.str("/spec/project").unwrap_or("default");
     let namespace = application.object.namespace();
-    let object = application.fleet.hub.object(PROJECT.group, PROJECT.kind, namespace, project);
+    let object = application.fleet.hub.object(APP_PROJECT.group, APP_PROJECT.kind, namespace, project);
     evidence.extend(object.map(|p| application.quote().field(p, "spec.destinationServiceAccounts")));
     let names = json!({
         "project": project,
-        "project_ref": kubectl::named(format!("appprojects.argoproj.io/{project}"), namespace),
+        "project_ref": kubectl::reference_words(format!("appprojects.argoproj.io/{project}"), namespace),
         "side": "impersonation",
-        "message": sentence(message),
+        "message": for_sentence(message),
         "objects": "", "user": "", "verb": "", "resource": "", "group": "", "where": "", "allow": [],
     });
-    Some(application.draft("AR-SF-008", &names, evidence))
+    Some(application.draft(RuleCode::AR_SF_008, &names, evidence))
 }
 
 fn draft(
-    application: Application<'_>,
+    application: ApplicationView<'_>,
     side: &str,
     objects: &str,
-    refusals: &[Refusal<'_>],
+    refusals: &[RefusedRequest<'_>],
     evidence: Vec<Evidence>,
-) -> Draft {
+) -> FindingDraft {
     let first = refusals[0];
     let destination = application.destination();
-    let mut allow: Vec<Command> = refusals.iter().flat_map(|r| allow(*r, destination)).collect();
+    let mut allow: Vec<RemedyCommand> = refusals.iter().flat_map(|r| allow_commands(*r, destination)).collect();
     let mut seen = std::collections::HashSet::new();
     allow.retain(|command| seen.insert(command.clone()));
     let names = json!({
@@ -112,11 +116,11 @@ fn draft(
         "where": first.namespace.map_or_else(|| "in the whole cluster".to_owned(), |n| format!("in namespace {n}")),
         "allow": allow,
     });
-    application.draft("AR-SF-008", &names, evidence)
+    application.draft(RuleCode::AR_SF_008, &names, evidence)
 }
 
-/// The commands that make a role and bind it.
-fn allow(refusal: Refusal<'_>, destination: Destination<'_>) -> Vec<Command> {
+/// Returns the commands that create a role and bind it to the user.
+fn allow_commands(refusal: RefusedRequest<'_>, destination: Destination<'_>) -> Vec<RemedyCommand> {
     let (kind, namespace) = match refusal.namespace {
         Some(namespace) => ("Role", Some(namespace)),
         None => ("ClusterRole", None),
@@ -139,14 +143,15 @@ fn allow(refusal: Refusal<'_>, destination: Destination<'_>) -> Vec<Command> {
     let binding = json!({
         "apiVersion": format!("{api}/v1"), "kind": format!("{kind}Binding"), "metadata": metadata,
         "roleRef": {"apiGroup": api, "kind": kind, "name": name},
-        "subjects": [subject(refusal.user)],
+        "subjects": [binding_subject(refusal.user)],
     });
-    let apply = |object| destination.kubectl(KubectlVerb::Apply, ["-f".to_owned(), "-".to_owned()], Some(object));
-    vec![apply(role), apply(binding)]
+    let commands = [role, binding]
+        .map(|object| destination.kubectl(KubectlVerb::Apply, ["-f".to_owned(), "-".to_owned()], Some(object)));
+    commands.into()
 }
 
-/// A user as a binding names it; `system:serviceaccount:NAMESPACE:NAME` is a service account.
-fn subject(user: &str) -> Value {
+/// Returns a user as the subject of a role binding. `system:serviceaccount:NAMESPACE:NAME` is a service account.
+fn binding_subject(user: &str) -> Value {
     let account = user.strip_prefix("system:serviceaccount:").and_then(|a| a.split_once(':'));
     match account {
         Some((namespace, name)) => json!({"kind": "ServiceAccount", "namespace": namespace, "name": name}),
@@ -156,22 +161,23 @@ fn subject(user: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Refusal, refusal};
+    use super::{RefusedRequest, read_refusal};
 
     #[test]
     fn who_may_not_do_what_is_read_wherever_it_stands() {
         let in_namespace = r#"failed: configmaps is forbidden: User "system:serviceaccount:kube-system:argocd" cannot create resource "configmaps" in API group "" in the namespace "web""#;
-        let expected = Refusal {
+        let expected = RefusedRequest {
             user: "system:serviceaccount:kube-system:argocd",
             verb: "create",
             resource: "configmaps",
             group: "",
             namespace: Some("web"),
         };
-        assert_eq!(refusal(in_namespace), Some(expected));
+        assert_eq!(read_refusal(in_namespace), Some(expected));
         let everywhere = r#"deployments.apps is forbidden: User "jane" cannot list resource "deployments" in API group "apps" at the cluster scope"#;
-        let expected = Refusal { user: "jane", verb: "list", resource: "deployments", group: "apps", namespace: None };
-        assert_eq!(refusal(everywhere), Some(expected));
-        assert_eq!(refusal("pods \"x\" is forbidden: exceeded quota: q, requested: pods=1"), None);
+        let expected =
+            RefusedRequest { user: "jane", verb: "list", resource: "deployments", group: "apps", namespace: None };
+        assert_eq!(read_refusal(everywhere), Some(expected));
+        assert_eq!(read_refusal("pods \"x\" is forbidden: exceeded quota: q, requested: pods=1"), None);
     }
 }

@@ -1,24 +1,25 @@
-//! An operation that holds on to an old revision (AR-SF-009), and automated sync that has given up (AR-SF-011).
+//! Operations that keep syncing an old revision (AR-SF-009), and automated sync that has given up (AR-SF-011).
 
 use serde_json::{Value, json};
 
-use super::application::{Application, Operation};
-use super::names::sentence;
+use super::application::{ApplicationView, OperationState};
+use super::names::for_sentence;
 use super::wave;
 use crate::Subject;
-use crate::rules::draft::Draft;
+use crate::rules::code::RuleCode;
+use crate::rules::draft::FindingDraft;
 
-pub(super) fn rule(application: Application<'_>) -> Vec<Draft> {
-    old_revision(application).into_iter().chain(gave_up(application)).collect()
+pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
+    old_revision(application).into_iter().chain(given_up_sync(application)).collect()
 }
 
-/// AR-SF-009: it will go on with a commit that isn't the one that is wanted. A commit that mends it isn't looked at.
-fn old_revision(application: Application<'_>) -> Option<Draft> {
-    if application.state("phase") != "Running" || !application.is_behind() {
+/// AR-SF-009: the operation goes on with an old commit, so a newer commit that fixes the failure isn't synced.
+fn old_revision(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    if application.operation_field("phase") != "Running" || !application.is_behind() {
         return None;
     }
-    let retries = application.operation() == Operation::Failed || application.retries() > 0;
-    let waits = wave::waiting(application).is_some();
+    let retries = application.operation_state() == OperationState::Failed || application.retries() > 0;
+    let waits = wave::waiting_operation(application).is_some();
     let refreshes = application.object.at("/status/operationState/operation/retry/refresh") == Some(&Value::Bool(true));
     if !(retries && !refreshes || waits) {
         return None;
@@ -38,19 +39,19 @@ fn old_revision(application: Application<'_>) -> Option<Draft> {
     }
     let limit = application.object.at("/status/operationState/operation/retry/limit").and_then(Value::as_i64);
     let names = json!({
-        "wanted": short(&application.wanted()),
-        "operated": short(&application.operated()),
+        "wanted": abbreviated(&application.target_commits()),
+        "operated": abbreviated(&application.operated_commits()),
         "retries": if retries { application.retries() } else { 0 },
         "limit": limit.unwrap_or_default(),
     });
-    Some(draft("AR-SF-009", application, &names, evidence).about(application.revision()))
+    Some(draft(RuleCode::AR_SF_009, application, &names, evidence).affects(application.revision_part()))
 }
 
-/// AR-SF-011: automated sync doesn't try this commit again.
-fn gave_up(application: Application<'_>) -> Option<Draft> {
-    let said = application.said("SyncError").next()?;
-    let mut evidence = vec![application.quote_said(said), application.quote_operation()];
-    if application.state("phase").is_empty() {
+/// AR-SF-011: automated sync doesn't try the commit again.
+fn given_up_sync(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    let condition = application.conditions("SyncError").next()?;
+    let mut evidence = vec![application.quote_condition(condition), application.quote_operation()];
+    if application.operation_field("phase").is_empty() {
         evidence.pop();
     }
     let policy = "/spec/syncPolicy/retry";
@@ -58,22 +59,28 @@ fn gave_up(application: Application<'_>) -> Option<Draft> {
         evidence.push(application.quote().field(application.object, "spec.syncPolicy.retry"));
     }
     let names = json!({
-        "message": sentence(said.message),
-        "wanted": short(&application.wanted()),
-        "failed": application.operation() == Operation::Failed,
+        "message": for_sentence(condition.message),
+        "wanted": abbreviated(&application.target_commits()),
+        "failed": application.operation_state() == OperationState::Failed,
         "retries": application.retries(),
     });
-    Some(draft("AR-SF-011", application, &names, evidence).follows(application.sync()))
+    Some(draft(RuleCode::AR_SF_011, application, &names, evidence).depends_on(application.sync_part()))
 }
 
-/// A finding that isn't about what failed in the sync, but about what is made of it.
-fn draft(code: &str, application: Application<'_>, names: &Value, evidence: Vec<crate::Evidence>) -> Draft {
-    let names = super::names::with(application, names);
+/// Creates a finding that doesn't affect the last sync: the finding is about Argo CD's reaction to a failure, not about
+/// the failure.
+fn draft(
+    code: RuleCode,
+    application: ApplicationView<'_>,
+    names: &Value,
+    evidence: Vec<crate::Evidence>,
+) -> FindingDraft {
+    let names = super::names::with_common(application, names);
     let subject: Subject = application.subject();
-    Draft::new(code, subject, &names, evidence)
+    FindingDraft::new(code, subject, &names, evidence)
 }
 
-/// Commits as git abbreviates them.
-fn short(revisions: &[&str]) -> String {
+/// Returns commits abbreviated to eight digits.
+fn abbreviated(revisions: &[&str]) -> String {
     revisions.iter().map(|r| r.get(..8).unwrap_or(r)).collect::<Vec<_>>().join(", ")
 }

@@ -1,46 +1,47 @@
-//! AR-SF-007: a resource that another application has, too.
+//! AR-SF-007: another Application has the same resource.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::json;
 
-use super::application::Application;
+use super::application::ApplicationView;
 use super::destination::{TRACKING_ID, tracking_id};
-use crate::rules::draft::Draft;
+use crate::rules::code::RuleCode;
+use crate::rules::draft::FindingDraft;
 use crate::rules::kubectl;
+use crate::rules::pattern::{group, pattern};
 use crate::{APPLICATION, Evidence, Object};
 
-/// The condition that tells of it.
+/// Type of the condition that warns of a shared resource.
 const WARNING: &str = "SharedResourceWarning";
-/// The sync option that makes it a failure.
-const FAIL: &str = "FailOnSharedResource=true";
+/// Sync option that makes a shared resource a failure.
+const FAIL_OPTION: &str = "FailOnSharedResource=true";
 
-static SHARED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?<kind>\w+)/(?<name>\S+) is part of applications (?<this>\S+) and (?<other>[^\s;,]+)")
-        .expect("a valid pattern")
-});
+static SHARED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?<kind>\w+)/(?<name>\S+) is part of applications (?<this>\S+) and (?<other>[^\s;,]+)"));
 
-/// A sync that was to fail on it and did.
-pub(super) fn failed(application: Application<'_>) -> Option<Draft> {
-    let message = application.state("message");
-    let warned = application.said(WARNING).next().is_some();
-    let told = application.has_option(FAIL) && application.state("syncResult/revision").is_empty();
-    let refused = SHARED.is_match(message) || (warned && told);
+/// Creates the finding for a sync that failed because of the option [`FAIL_OPTION`].
+pub(super) fn failed(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    let message = application.operation_field("message");
+    let warned = application.conditions(WARNING).next().is_some();
+    let has_option =
+        application.has_option(FAIL_OPTION) && application.operation_field("syncResult/revision").is_empty();
+    let refused = SHARED.is_match(message) || (warned && has_option);
     refused.then(|| draft(application, true))
 }
 
-/// One that only warns, or that warns after all went well.
-pub(super) fn warning(application: Application<'_>) -> Option<Draft> {
-    application.said(WARNING).next()?;
-    let message = application.state("message");
-    if application.operation() == super::application::Operation::Failed && SHARED.is_match(message) {
+/// Creates the notice for an Application that has only the warning.
+pub(super) fn warning(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    application.conditions(WARNING).next()?;
+    let message = application.operation_field("message");
+    if application.operation_state() == super::application::OperationState::Failed && SHARED.is_match(message) {
         return None;
     }
-    Some(draft(application, false).noticed())
+    Some(draft(application, false).into_notice())
 }
 
-fn draft(application: Application<'_>, failed: bool) -> Draft {
+fn draft(application: ApplicationView<'_>, failed: bool) -> FindingDraft {
     let destination = application.destination();
     let mut evidence: Vec<Evidence> = Vec::new();
     if failed {
@@ -48,14 +49,14 @@ fn draft(application: Application<'_>, failed: bool) -> Draft {
         let path = "status.operationState.operation.sync.syncOptions";
         evidence.push(application.quote().field(application.object, path));
     }
-    let said: Vec<_> = application.said(WARNING).collect();
-    evidence.extend(said.iter().map(|s| application.quote_said(*s)));
-    // A warning that is gone since leaves the operation's words.
-    let message = said.first().map_or(application.state("message"), |s| s.message);
+    let conditions: Vec<_> = application.conditions(WARNING).collect();
+    evidence.extend(conditions.iter().map(|s| application.quote_condition(*s)));
+    // If the warning is gone, the operation's message still has the names.
+    let message = conditions.first().map_or(application.operation_field("message"), |s| s.message);
     let found = SHARED.captures(message);
-    let part = |name: &str| found.as_ref().and_then(|c| c.name(name)).map_or("", |m| m.as_str());
-    let (kind, name, other) = (part("kind"), part("name"), part("other"));
-    let live = live(application, kind, name);
+    let [kind, name, other] =
+        ["kind", "name", "other"].map(|part| found.as_ref().map_or("", |captures| group(captures, part)));
+    let live = live_object(application, kind, name);
     let id = live.and_then(tracking_id);
     if let (Some(live), Some(id)) = (live, id) {
         let path = format!("metadata.annotations[{TRACKING_ID}]");
@@ -69,14 +70,14 @@ fn draft(application: Application<'_>, failed: bool) -> Draft {
         "object": if name.is_empty() { "a resource".to_owned() } else { format!("{kind} {name}") },
         "other": if other.is_empty() { "another application" } else { other },
         "other_ref": other_object.map(kubectl::reference).unwrap_or_default(),
-        "live_ref": kubectl::named(format!("{}/{name}", kind.to_lowercase()), namespace),
+        "live_ref": kubectl::reference_words(format!("{}/{name}", kind.to_lowercase()), namespace),
         "tracking_id": id.unwrap_or_default(),
     });
-    application.draft("AR-SF-007", &names, evidence)
+    application.draft(RuleCode::AR_SF_007, &names, evidence)
 }
 
-/// The object on the destination, where its kind is read.
-fn live<'a>(application: Application<'a>, kind: &str, name: &str) -> Option<Object<'a>> {
+/// Returns the shared object on the destination, if its kind is read.
+fn live_object<'a>(application: ApplicationView<'a>, kind: &str, name: &str) -> Option<Object<'a>> {
     let cluster = application.destination().cluster?;
     let mut all = cluster.objects().filter(|o| o.kind() == kind && o.name() == name && tracking_id(*o).is_some());
     let namespace = application.destination().namespace();
@@ -84,10 +85,10 @@ fn live<'a>(application: Application<'a>, kind: &str, name: &str) -> Option<Obje
     std::iter::once(first).chain(all).find(|o| o.namespace() == Some(namespace)).or(Some(first))
 }
 
-/// The other application: `namespace/name`, or a name in the namespace of Argo CD.
-fn other_application<'a>(application: Application<'a>, other: &str) -> Option<Object<'a>> {
+/// Returns the other Application by `namespace/name`, or by a name in Argo CD's namespace.
+fn other_application<'a>(application: ApplicationView<'a>, other: &str) -> Option<Object<'a>> {
     let (namespace, name) = other.split_once('/').map_or((None, other), |(namespace, name)| (Some(namespace), name));
     let hub = application.fleet.hub;
-    let is = |o: &Object<'_>| o.name() == name && namespace.is_none_or(|n| o.namespace() == Some(n));
-    hub.of_kind(APPLICATION.group, APPLICATION.kind).find(is)
+    hub.of_kind(APPLICATION.group, APPLICATION.kind)
+        .find(|o| o.name() == name && namespace.is_none_or(|n| o.namespace() == Some(n)))
 }

@@ -1,138 +1,147 @@
-//! AR-SF-006: what an operation waits for, and what its Pods wait for.
+//! AR-SF-006: an operation waits for resources or hooks. The evidence shows what their Pods wait for.
 
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::application::{Application, Outcome};
-use super::names::{objects, sentence};
-use crate::rules::draft::{Draft, Topic};
-use crate::rules::fleet::Placement;
-use crate::rules::pods::{self, Look};
-use crate::rules::scope::Scope;
+use super::application::{ApplicationView, ResourceResult};
+use super::names::{for_sentence, object_names};
+use crate::kubefleet::PLACEMENT_GROUP;
+use crate::object::{text_at, text_field};
+use crate::rules::code::RuleCode;
+use crate::rules::draft::{AffectedPart, FindingDraft};
+use crate::rules::fleet::PlacementView;
+use crate::rules::pods::{self, WorkloadState};
+use crate::rules::scope::KindScope;
 use crate::{Object, PATIENCE};
 
-/// For how long an operation may run before its waiting counts as a failure: as long as resources may be on their way. Argo
-/// CD has no limit of its own (v3.2). A Pod that says why it can't start isn't waited for.
-const PATIENT: SignedDuration = PATIENCE;
+/// Time for which an operation may run before its waiting counts as a failure: the same time for which resources may be
+/// unavailable. Argo CD has no limit of its own (v3.2). If a Pod reports why it can't start, the operation counts as
+/// stuck at once.
+const OPERATION_LIMIT: SignedDuration = PATIENCE;
 
-/// The wave of an object, in its annotations.
+/// Annotation with an object's sync wave.
 const WAVE: &str = "argocd.argoproj.io/sync-wave";
 
-/// A resource that has become unhealthy for good.
-pub(super) fn failed(application: Application<'_>, outcomes: &[Outcome<'_>]) -> Draft {
-    draft(application, outcomes, &look(application, outcomes), false)
+/// Creates the finding for resources that have become unhealthy for good.
+pub(super) fn unhealthy_resources(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> FindingDraft {
+    draft(application, results, &workloads_state(application, results), false)
 }
 
-/// An operation that still runs, when it has done so for long or will never end.
-pub(super) fn waiting(application: Application<'_>) -> Option<Draft> {
+/// Creates the finding for a running operation that has run for long or will never end.
+pub(super) fn waiting_operation(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let (hooks, resources): (Vec<_>, Vec<_>) =
-        application.outcomes().filter(|o| o.is_running()).partition(|o| o.is_hook());
+        application.results().filter(|r| r.is_running()).partition(|r| r.is_hook());
     let is_hook = resources.is_empty();
-    let outcomes = if is_hook { hooks } else { resources };
-    let first = *outcomes.first()?;
+    let results = if is_hook { hooks } else { resources };
+    let first = *results.first()?;
     if health(application, first).is_some_and(|(_, status, _)| status == "Healthy") {
         return None;
     }
-    let look = look(application, &outcomes);
-    let never = look.waiting.is_some();
-    if !is_late(application) && !never {
+    let state = workloads_state(application, &results);
+    let never = state.waiting_pod.is_some();
+    if !is_overdue(application) && !never {
         return None;
     }
-    let draft = draft(application, &outcomes, &look, is_hook);
-    // A hook may take its time: a migration of an hour is none that has failed.
-    Some(if is_hook && !never { draft.noticed() } else { draft })
+    let draft = draft(application, &results, &state, is_hook);
+    // A hook may take long: a migration that runs for an hour hasn't failed.
+    Some(if is_hook && !never { draft.into_notice() } else { draft })
 }
 
-/// Whether an operation has run for longer than resources take.
-pub(super) fn is_late(application: Application<'_>) -> bool {
-    application.started_at().is_some_and(|since| application.fleet.now().duration_since(since) > PATIENT)
+/// True if the operation has run longer than resources may take to become available.
+pub(super) fn is_overdue(application: ApplicationView<'_>) -> bool {
+    application.started_at().is_some_and(|since| application.fleet.now().duration_since(since) > OPERATION_LIMIT)
 }
 
-fn look(application: Application<'_>, outcomes: &[Outcome<'_>]) -> Look {
+fn workloads_state(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> WorkloadState {
     let destination = application.destination();
-    let mut all = Look::default();
-    for outcome in outcomes {
+    let mut all = WorkloadState::default();
+    for result in results {
         let Some(cluster) = destination.cluster else { continue };
-        let (group, kind, name) = (outcome.text("group"), outcome.text("kind"), outcome.text("name"));
-        let Some(object) = cluster.object(group, kind, outcome.namespace(), name) else { continue };
-        let look = pods::of_workload(cluster, object);
-        all.evidence.extend(look.evidence);
-        all.image = all.image.or(look.image);
-        all.waiting = all.waiting.or(look.waiting);
+        let (group, kind, name) = (result.text("group"), result.text("kind"), result.text("name"));
+        let Some(object) = cluster.object(group, kind, result.namespace(), name) else { continue };
+        let state = pods::workload_state(cluster, object);
+        all.evidence.extend(state.evidence);
+        all.image = all.image.or(state.image);
+        all.waiting_pod = all.waiting_pod.or(state.waiting_pod);
     }
     all
 }
 
-fn draft(application: Application<'_>, outcomes: &[Outcome<'_>], look: &Look, is_hook: bool) -> Draft {
+fn draft(
+    application: ApplicationView<'_>,
+    results: &[ResourceResult<'_>],
+    state: &WorkloadState,
+    is_hook: bool,
+) -> FindingDraft {
     let destination = application.destination();
     let mut evidence = vec![application.quote_operation()];
-    for outcome in outcomes {
-        evidence.push(application.quote_outcome(*outcome));
-        evidence.extend(health(application, *outcome).map(|(path, status, message)| {
+    for result in results {
+        evidence.push(application.quote_result(*result));
+        evidence.extend(health(application, *result).map(|(path, status, message)| {
             let value = if message.is_empty() { status.to_owned() } else { format!("{status}: {message}") };
             application.quote().text(application.object, &path, value, None)
         }));
     }
-    evidence.extend(look.evidence.iter().cloned());
-    let first = outcomes[0];
+    evidence.extend(state.evidence.iter().cloned());
+    let first = results[0];
     let live = destination.object(first.text("group"), first.text("kind"), first.namespace(), first.text("name"));
     let wave = live.and_then(|o| o.value().pointer("/metadata/annotations")?.get(WAVE)?.as_str());
-    let image = look.image.clone().unwrap_or_default();
+    let image = state.image.clone().unwrap_or_default();
     let names = json!({
-        "objects": objects(outcomes),
-        "refs": outcomes.iter().map(|o| o.reference()).collect::<Vec<_>>(),
+        "objects": object_names(results),
+        "refs": results.iter().map(|r| r.reference()).collect::<Vec<_>>(),
         "ref": first.reference(),
         "kind": first.text("kind"),
         "is_hook": is_hook,
         "hook": first.text("hookType"),
         "wave": wave.unwrap_or_default(),
-        "running": application.state("phase") == "Running",
+        "running": application.operation_field("phase") == "Running",
         "minutes": minutes(application),
-        "message": sentence(first.message()),
-        "pod": look.waiting.clone().unwrap_or_default(),
+        "message": for_sentence(first.message()),
+        "pod": state.waiting_pod.clone().unwrap_or_default(),
         "image": image.name,
-        "pod_look": image.look,
+        "pod_look": image.describe,
     });
-    let draft = application.draft("AR-SF-006", &names, evidence);
-    placement_topics(application, outcomes).into_iter().fold(draft, Draft::follows)
+    let draft = application.draft(RuleCode::AR_SF_006, &names, evidence);
+    awaited_parts(application, results).into_iter().fold(draft, FindingDraft::depends_on)
 }
 
-fn minutes(application: Application<'_>) -> i64 {
+fn minutes(application: ApplicationView<'_>) -> i64 {
     application.started_at().map(|s| application.fleet.now().duration_since(s).as_mins()).unwrap_or_default()
 }
 
-/// Where an application says how a resource is, the status, and the message.
-fn health<'a>(application: Application<'a>, outcome: Outcome<'_>) -> Option<(String, &'a str, &'a str)> {
-    let resources = application.object.list("/status/resources");
-    let text = |resource: &'a serde_json::Value, pointer: &str| {
-        resource.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default()
-    };
-    let same = |resource: &&'a serde_json::Value| {
-        ["group", "kind", "namespace", "name"].into_iter().all(|f| text(resource, &format!("/{f}")) == outcome.text(f))
-    };
-    let resource = resources.iter().find(same)?;
-    let status = Some(text(resource, "/health/status")).filter(|s| !s.is_empty())?;
-    Some((format!("status.resources[{}].health", outcome.object()), status, text(resource, "/health/message")))
+/// Returns path, status and message of a resource's health in an Application's status.
+fn health<'a>(application: ApplicationView<'a>, result: ResourceResult<'_>) -> Option<(String, &'a str, &'a str)> {
+    let mut resources = application.object.list("/status/resources").iter();
+    let resource = resources.find(|resource| {
+        ["group", "kind", "namespace", "name"].into_iter().all(|f| text_field(resource, f) == result.text(f))
+    })?;
+    let status = Some(text_at(resource, "/health/status")).filter(|s| !s.is_empty())?;
+    Some((format!("status.resources[{}].health", result.object()), status, text_at(resource, "/health/message")))
 }
 
-/// A placement that is waited for may have failed on a member.
-fn placement_topics(application: Application<'_>, outcomes: &[Outcome<'_>]) -> Vec<Topic> {
-    let on_hub = application.destination().cluster.is_some_and(|c| c.name == application.fleet.hub.name);
-    let placement = |object: Object<'_>| {
-        let outcome = |o: &Outcome<'_>| {
-            (o.text("kind"), o.namespace(), o.text("name")) == (object.kind(), object.namespace(), object.name())
-        };
-        outcomes.iter().any(outcome)
-    };
-    let all = Scope::BOTH.into_iter().flat_map(|scope| {
-        let objects = application.fleet.hub.of_kind(crate::rules::fleet::PLACEMENT, scope.placement());
-        objects.map(move |object| Placement { scope, object })
+/// Returns the parts of the placements that the operation waits for. A failure of such a placement on a member explains
+/// the wait.
+fn awaited_parts(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> Vec<AffectedPart> {
+    if application.destination().cluster.is_none_or(|c| c.name != application.fleet.hub.name) {
+        return Vec::new();
+    }
+    let all = KindScope::BOTH.into_iter().flat_map(|scope| {
+        let objects = application.fleet.hub.of_kind(PLACEMENT_GROUP, scope.placement());
+        objects.map(move |object| PlacementView { scope, object })
     });
-    all.filter(|p| on_hub && placement(p.object)).flat_map(topics).collect()
+    all.filter(|p| results.iter().any(|r| is_about(*r, p.object))).flat_map(placement_parts).collect()
 }
 
-/// What a placement's findings are about.
-pub(super) fn topics(placement: Placement<'_>) -> Vec<Topic> {
-    let on = placement.clusters().map(|c| placement.on(c.member));
-    on.chain([placement.topic()]).collect()
+/// True if a result is that of an object.
+fn is_about(result: ResourceResult<'_>, object: Object<'_>) -> bool {
+    result.text("kind") == object.kind()
+        && result.namespace() == object.namespace()
+        && result.text("name") == object.name()
+}
+
+/// Returns the parts that a placement's findings affect.
+pub(super) fn placement_parts(placement: PlacementView<'_>) -> Vec<AffectedPart> {
+    let on_members = placement.clusters().map(|c| placement.part_on(c.member));
+    on_members.chain([placement.part()]).collect()
 }

@@ -16,7 +16,7 @@ fn webhook() -> Value {
     with(object(GROUP, "ValidatingWebhookConfiguration", None, "kyverno"), "/webhooks", json!([entry]))
 }
 
-/// What the test of robustness takes apart.
+/// Objects for the test of robustness.
 pub fn troubled() -> Vec<Value> {
     ["a", "b"].map(|name| failing(name, refused("Deployment", name, DOWN))).to_vec()
 }

@@ -8,7 +8,7 @@ const LOAD: &str =
 const KUSTOMIZE: &str = "`kustomize build /tmp/_argocd-repo/x/deploy` failed exit status 1: Error: accumulating resources: open deployment.yaml: no such file";
 const NO_TOOL: &str = r#"failed to get kustomize version: exec: "kustomize": executable file not found in $PATH"#;
 
-/// An application whose sync was tried while the comparison failed.
+/// Application whose sync was tried while the comparison failed.
 fn broken(error: &str) -> Value {
     let text = format!("{LOAD}{error}");
     let operation = operation("Error", &format!("ComparisonError: {text}"), json!([]));
@@ -16,7 +16,7 @@ fn broken(error: &str) -> Value {
     with(application, "/status/sync/status", "Unknown")
 }
 
-/// What the test of robustness takes apart.
+/// Objects for the test of robustness.
 pub fn troubled() -> Vec<Value> {
     vec![broken(KUSTOMIZE)]
 }
@@ -69,7 +69,7 @@ fn a_sync_tells_before_the_condition_does() {
     let late = operated(application("web"), operation("Error", &text, json!([])));
     assert_eq!(found(&alone(late.clone())), ["AR-SF-001 Application/argocd/web"]);
     assert!(cause(&alone(late.clone())).ends_with("the application has no ComparisonError now."));
-    // Repaired in git, and well at the new commit without a sync.
+    // The failure is repaired in git, and the application is healthy at the new commit without a sync.
     let late = with(late, "/status/operationState/syncResult/revision", OLD);
     assert_eq!(found(&alone(with(late, "/status/sync/status", "Synced"))), [""; 0]);
     let retrying = with(operation("Running", &text, json!([])), "/finishedAt", crate::shapes::BEFORE);

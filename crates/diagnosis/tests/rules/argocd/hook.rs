@@ -8,7 +8,7 @@ use crate::shapes::{condition, found, with};
 
 const BACKOFF: &str = "Job has reached the specified backoff limit";
 
-/// A hook's Job that has failed.
+/// Result for a hook whose Job has failed.
 fn hook(type_: &str) -> Value {
     json!({
         "group": "batch", "version": "v1", "kind": "Job", "namespace": "web", "name": "db-migrate",
@@ -20,7 +20,7 @@ fn failed(type_: &str) -> Value {
     operated(application("web"), operation("Failed", UNSUCCESSFUL, json!([hook(type_)])))
 }
 
-/// The Job on member-1, and two Pods of it and one of another.
+/// Objects on member-1: the Job, two of its Pods, and one Pod of another Job.
 fn job() -> Vec<Value> {
     let failed = condition("Failed", "True", "BackoffLimitExceeded", BACKOFF);
     let job = with(object("batch/v1", "Job", Some("web"), "db-migrate"), "/status/conditions", json!([failed]));
@@ -43,7 +43,7 @@ fn with_log(mut snapshot: Snapshot) -> Snapshot {
     snapshot
 }
 
-/// What the test of robustness takes apart.
+/// Objects for the test of robustness.
 pub fn troubled() -> Vec<Value> {
     vec![failed("PreSync")]
 }

@@ -1,4 +1,4 @@
-//! Argo CD's failed syncs, with messages as v3.2 writes them.
+//! Tests of the rules for Argo CD's failed syncs, with messages as v3.2 writes them.
 
 mod admission;
 mod destination;
@@ -13,7 +13,7 @@ pub mod shapes;
 mod shared_resource;
 mod wave;
 
-/// An application for each way to fail.
+/// Applications that fail, one for each kind of failure.
 pub fn troubled() -> Vec<serde_json::Value> {
     let mut all = generation::troubled();
     all.extend(admission::troubled());

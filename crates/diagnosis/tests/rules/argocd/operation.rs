@@ -148,7 +148,7 @@ fn what_was_repaired_in_git_and_is_well_is_silent() {
     assert_eq!(found(&alone(well.clone())), ["AR-SF-002 Application/argocd/web"], "at the same commit");
     let reverted = with(well, "/status/operationState/syncResult/revision", OLD);
     assert_eq!(found(&alone(reverted.clone())), [""; 0]);
-    // The commit that failed is newer than the comparison that calls it well.
+    // The commit that failed is newer than the comparison that reports the application as synced and healthy.
     let stale = with(reverted, "/status/reconciledAt", "2026-01-08T11:58:00Z");
     assert_eq!(found(&alone(stale)), ["AR-SF-002 Application/argocd/web"]);
 }

@@ -1,4 +1,4 @@
-//! What the findings look like to those who read them.
+//! Tests of Argo CD findings as JSON.
 
 use super::shapes::{failing, fleet, refused};
 

@@ -8,7 +8,7 @@ use crate::shapes::{found, with};
 const CREATE: &str = r#"configmaps is forbidden: User "system:serviceaccount:kube-system:argocd-manager" cannot create resource "configmaps" in API group "" in the namespace "web""#;
 const GET: &str = r#"error when retrieving current configuration of: configmaps "settings" is forbidden: User "jane" cannot get resource "configmaps" in API group "" in the namespace "web""#;
 
-/// What the test of robustness takes apart.
+/// Objects for the test of robustness.
 pub fn troubled() -> Vec<Value> {
     vec![failing("forbidden", refused("ConfigMap", "settings", CREATE))]
 }

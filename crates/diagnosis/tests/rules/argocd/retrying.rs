@@ -8,7 +8,7 @@ use crate::shapes::{BEFORE, found, with};
 const CLUSTER_IP: &str =
     r#"Service "api" is invalid: spec.clusterIPs[0]: Invalid value: ["10.0.0.9"]: may not change once set"#;
 
-/// An automated sync between two attempts.
+/// Automated sync between two attempts.
 fn retrying() -> Value {
     let message = format!("{REFUSED}, reason: {CLUSTER_IP}. Retrying attempt #3 at 12:01PM.");
     let state = operation("Running", &message, json!([refused("Service", "api", CLUSTER_IP)]));
@@ -16,12 +16,12 @@ fn retrying() -> Value {
     operated(application("web"), with(state, "/operation/retry", json!({"limit": 5})))
 }
 
-/// The same with a commit pushed since.
+/// The same sync after a new commit was pushed.
 fn pinned() -> Value {
     with(retrying(), "/status/operationState/syncResult/revision", OLD)
 }
 
-/// What the test of robustness takes apart.
+/// Objects for the test of robustness.
 pub fn troubled() -> Vec<Value> {
     vec![pinned()]
 }
@@ -43,7 +43,7 @@ fn an_old_commit_that_is_tried_again_is_the_root() {
     assert!(evidence(&snapshot)[1].ends_with(&format!("status.operationState.syncResult.revision: {OLD}")));
     assert!(commands(&snapshot)[0].contains("get applications.argoproj.io/web"), "what only reads comes first");
     assert!(commands(&snapshot)[1].contains(r#"{"status":{"operationState":{"phase":"Terminating"}}}"#));
-    // In the moment of an attempt there is no result; what was asked for stands in the operation.
+    // During an attempt there is no result; the operation has the revision that was asked for.
     let mut attempt = pinned();
     let state = attempt["status"]["operationState"].as_object_mut().unwrap();
     for gone in ["syncResult", "finishedAt"] {

@@ -1,20 +1,20 @@
-//! Applications as Argo CD v3.2 writes them, cut down to what the rules read.
+//! Applications as Argo CD v3.2 writes them, reduced to what the rules read.
 
 use diagnosis::Snapshot;
 use serde_json::{Value, json};
 
 use crate::shapes::{BEFORE, hub, hub_and_member, with};
 
-/// The commit that an application's source has.
+/// Present commit of an application's source.
 pub const COMMIT: &str = "9be1d377a1b04d2b9a0d6a6b0ce5f0cf9be1d377";
-/// The commit before it.
+/// Commit before [`COMMIT`].
 pub const OLD: &str = "4f0c2a9184d14aa9a5a4c3f1c1a51b3a4f0c2a91";
-/// What Argo CD says of an operation in which something was refused.
+/// Argo CD's message for an operation in which a resource was refused.
 pub const REFUSED: &str = "one or more objects failed to apply";
-/// What it says of one in which something failed later on.
+/// Argo CD's message for an operation in which a resource failed after it was applied.
 pub const UNSUCCESSFUL: &str = "one or more synchronization tasks completed unsuccessfully";
 
-/// An application that is synced and healthy on member-1.
+/// Application that is synced and healthy on member-1.
 pub fn application(name: &str) -> Value {
     json!({
         "apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
@@ -33,7 +33,7 @@ pub fn application(name: &str) -> Value {
     })
 }
 
-/// What an operation at [`COMMIT`] says of itself and of its resources.
+/// State of an operation at [`COMMIT`], with results for its resources.
 pub fn operation(phase: &str, message: &str, resources: Value) -> Value {
     let mut state = json!({
         "operation": {"sync": {"revision": COMMIT}},
@@ -46,19 +46,19 @@ pub fn operation(phase: &str, message: &str, resources: Value) -> Value {
     state
 }
 
-/// The application, with another operation and out of sync.
+/// Returns the application with another operation, out of sync.
 pub fn operated(application: Value, operation: Value) -> Value {
     let application = with(application, "/status/sync/status", "OutOfSync");
     with(application, "/status/operationState", operation)
 }
 
-/// The application, with a condition.
+/// Returns the application with a condition.
 pub fn saying(application: Value, type_: &str, message: &str) -> Value {
     let condition = json!({"type": type_, "message": message, "lastTransitionTime": BEFORE});
     with(application, "/status/conditions", json!([condition]))
 }
 
-/// A resource that was refused.
+/// Result for a resource that was refused.
 pub fn refused(kind: &str, name: &str, message: &str) -> Value {
     let group = if ["Deployment", "StatefulSet"].contains(&kind) { "apps" } else { "" };
     json!({
@@ -67,23 +67,23 @@ pub fn refused(kind: &str, name: &str, message: &str) -> Value {
     })
 }
 
-/// An application of which one resource was refused.
+/// Application with one refused resource.
 pub fn failing(name: &str, resource: Value) -> Value {
     let message = format!("{REFUSED}, reason: {}", resource["message"].as_str().unwrap_or_default());
     operated(application(name), operation("Failed", &message, json!([resource])))
 }
 
-/// A fleet with some applications on the hub and some objects on member-1.
+/// Fleet with applications on the hub and objects on member-1.
 pub fn fleet(applications: Vec<Value>, member: Vec<Value>) -> Snapshot {
     hub_and_member(applications, "member-1", member)
 }
 
-/// A fleet of which only the hub is known.
+/// Fleet of which only the hub is known.
 pub fn alone(application: Value) -> Snapshot {
     hub(vec![application])
 }
 
-/// An object of a kind that has nothing but a name.
+/// Object with nothing but kind and name.
 pub fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str) -> Value {
     let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}});
     match namespace {
@@ -92,19 +92,19 @@ pub fn object(api_version: &str, kind: &str, namespace: Option<&str>, name: &str
     }
 }
 
-/// The first finding's evidence, as `cluster object path: value`.
+/// Returns the first finding's evidence, as `cluster object path: value`.
 pub fn evidence(snapshot: &Snapshot) -> Vec<String> {
     let findings = diagnosis::diagnose(snapshot);
     let line = |e: &diagnosis::Evidence| format!("{} {} {}: {}", e.cluster, e.object, e.path, e.value);
     findings[0].evidence.iter().map(line).collect()
 }
 
-/// The first finding's cause.
+/// Returns the first finding's cause.
 pub fn cause(snapshot: &Snapshot) -> String {
     diagnosis::diagnose(snapshot)[0].cause.clone()
 }
 
-/// All commands of the first finding.
+/// Returns all commands of the first finding.
 pub fn commands(snapshot: &Snapshot) -> Vec<String> {
     diagnosis::diagnose(snapshot)[0].remedies.iter().flat_map(|r| r.commands.clone()).collect()
 }

@@ -15,7 +15,7 @@ fn failed() -> Value {
     operated(warned(), failed)
 }
 
-/// What the test of robustness takes apart.
+/// Objects for the test of robustness.
 pub fn troubled() -> Vec<Value> {
     vec![failed()]
 }

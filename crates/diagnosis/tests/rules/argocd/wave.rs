@@ -13,7 +13,7 @@ fn deployment(phase: &str, message: &str) -> Value {
     })
 }
 
-/// A sync that has waited for a Deployment since a time.
+/// Sync that has waited for a Deployment since the given time.
 fn waiting(since: &str) -> Value {
     let running =
         operation("Running", "waiting for healthy state of apps/Deployment/web", json!([deployment("Running", "")]));
@@ -26,7 +26,7 @@ fn on_member(reason: &str) -> Vec<Value> {
     objects
 }
 
-/// What the test of robustness takes apart.
+/// Objects for the test of robustness.
 pub fn troubled() -> Vec<Value> {
     vec![waiting(LONG_AGO)]
 }

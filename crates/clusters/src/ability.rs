@@ -1,0 +1,34 @@
+//! What one provider can do and another can't.
+
+use std::fmt;
+
+/// Abilities that some providers have and others don't.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ProviderAbility {
+    /// Make clusters, and delete them.
+    MakeClusters,
+    /// Stop agents and start them again.
+    StopAgents,
+    /// Read the agents' logs.
+    ReadAgentLogs,
+    /// Run pods, also with images that can't be pulled.
+    RunPods,
+    /// Have members on which workloads get no running pods.
+    LeavePodsOut,
+    /// Run Argo CD on the hub, with webhooks and repositories on this machine.
+    RunArgoCd,
+}
+
+/// Completes the sentence "provider ... can't".
+impl fmt::Display for ProviderAbility {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MakeClusters => "make clusters",
+            Self::StopAgents => "stop and start agents",
+            Self::ReadAgentLogs => "read agents' logs",
+            Self::RunPods => "run pods",
+            Self::LeavePodsOut => "leave workloads without pods",
+            Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! Clusters as processes on this machine: one etcd for all clusters, an API server and a controller manager for each
+//! cluster, and a scheduler and a simulated kubelet where pods are needed.
+//!
+//! All servers listen on 127.0.0.1, on ports that the system has chosen. TLS is verified everywhere. etcd is reached by
+//! a socket in the fleet's directory, which other users can't enter. All files are readable by their owner only.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+use crate::ability::ProviderAbility;
+use crate::agents::{self, Agent};
+use crate::cluster::{Cluster, FleetRole};
+use crate::control_plane::{self, ControlPlaneLocation};
+use crate::error::ClusterError;
+use crate::home::FleetHome;
+use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
+pub use crate::pods::{NODE, PodPrograms};
+use crate::provider::Provider;
+
+/// Programs of a control plane.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ControlPlanePrograms {
+    /// Path of etcd.
+    pub etcd: PathBuf,
+    /// Path of kube-apiserver.
+    pub apiserver: PathBuf,
+    /// Path of kube-controller-manager.
+    pub controller_manager: PathBuf,
+}
+
+/// Provider of local clusters for one fleet.
+pub struct LocalProvider {
+    home: Arc<FleetHome>,
+    programs: ControlPlanePrograms,
+    pods: Mutex<()>,
+}
+
+impl LocalProvider {
+    /// Starts etcd for a new fleet. Clusters can be started at once: API servers wait for etcd by themselves.
+    ///
+    /// # Errors
+    /// Returns an error if etcd can't be started.
+    pub async fn create(home: Arc<FleetHome>, programs: ControlPlanePrograms) -> Result<Self, ClusterError> {
+        let [peer] = home.supervisor().reserve().await?;
+        let etcd = control_plane::etcd(&programs.etcd, &mut ControlPlaneLocation::here(&home), home.pki(), peer)?;
+        home.supervisor().start(etcd).await?;
+        Ok(Self::open(home, programs))
+    }
+
+    /// Creates the provider for a running fleet.
+    #[must_use]
+    pub fn open(home: Arc<FleetHome>, programs: ControlPlanePrograms) -> Self {
+        Self { home, programs, pods: Mutex::default() }
+    }
+
+    /// Starts a scheduler and KWOK for a member, unless they run already. Pods are scheduled a second or two later,
+    /// when the Node is ready; this function doesn't wait for that.
+    async fn simulate_pods(&self, cluster: &Cluster, programs: &PodPrograms) -> Result<(), ClusterError> {
+        // Scenarios that share a member may ask for its pods at the same time.
+        let _turn = self.pods.lock().await;
+        let running = self.running().await?;
+        let (pki, mut site) = (self.home.pki(), ControlPlaneLocation::here(&self.home));
+        if !running.contains(&control_plane::process(&cluster.name, SCHEDULER)) {
+            let pair = pki.client(&format!("{}-scheduler", cluster.name), "system:kube-scheduler", None)?;
+            let (kubeconfig, _) = self.home.access(&cluster.name, &cluster.server, "scheduler", pair)?;
+            self.home.supervisor().start(pods::scheduler(&programs.scheduler, &cluster.name, &kubeconfig)).await?;
+        }
+        pods::prepare(cluster).await?;
+        if !running.contains(&control_plane::process(&cluster.name, KWOK)) {
+            let config = pods::configure(self.home.dir(), &mut site)?;
+            let pair = pki.client(&format!("{}-kwok", cluster.name), KWOK_USER, None)?;
+            let (kubeconfig, _) = self.home.access(&cluster.name, &cluster.server, KWOK, pair)?;
+            let serving = pki.server(&format!("{}-kubelet", cluster.name))?;
+            let [port] = self.home.supervisor().reserve().await?;
+            let files = (kubeconfig.as_path(), config.as_path());
+            let kwok = pods::kwok(&programs.kwok, &cluster.name, files, &mut site, (port, &serving));
+            self.home.supervisor().start(kwok).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the names of the running processes.
+    async fn running(&self) -> Result<Vec<String>, ClusterError> {
+        let processes = self.home.supervisor().processes().await?;
+        Ok(processes.into_iter().filter(|p| p.pid.is_some()).map(|p| p.name).collect())
+    }
+}
+
+#[async_trait]
+impl Provider for LocalProvider {
+    fn name(&self) -> &'static str {
+        "local"
+    }
+
+    fn can(&self, _: ProviderAbility) -> bool {
+        true
+    }
+
+    async fn start_cluster(&self, name: &str, role: FleetRole) -> Result<Cluster, ClusterError> {
+        crate::state_dir::check_name(name)?;
+        let supervisor = self.home.supervisor();
+        let [port] = supervisor.reserve().await?;
+        let mut site = ControlPlaneLocation::here(&self.home);
+        let pki = self.home.pki();
+        let spec = control_plane::apiserver(&self.programs.apiserver, (name, role), &mut site, pki, (None, port))?;
+        let process = spec.name.clone();
+        supervisor.start(spec).await?;
+        let cluster = self.home.administered(name, &format!("https://127.0.0.1:{port}")).await?;
+        control_plane::ready(&self.home, name, &[&process, "etcd"], &cluster.client).await?;
+        Ok(cluster)
+    }
+
+    async fn start_controllers(&self, cluster: &Cluster, role: FleetRole) -> Result<(), ClusterError> {
+        let name = &cluster.name;
+        let (kubeconfig, _) = self.home.manager(name, &cluster.server)?;
+        let manager = &self.programs.controller_manager;
+        self.home.supervisor().start(control_plane::controller_manager(manager, (name, role), &kubeconfig)).await
+    }
+
+    async fn cluster(&self, name: &str) -> Result<Cluster, ClusterError> {
+        self.home.known(name).await
+    }
+
+    async fn stop_cluster(&self, name: &str) -> Result<(), ClusterError> {
+        let (supervisor, running) = (self.home.supervisor(), self.running().await?);
+        for process in pods::PROCESSES.map(|program| control_plane::process(name, program)) {
+            if running.contains(&process) {
+                supervisor.remove(&process).await?;
+            }
+        }
+        for program in ["kube-controller-manager", "kube-apiserver"] {
+            supervisor.remove(&control_plane::process(name, program)).await?;
+        }
+        Ok(())
+    }
+
+    async fn start_pods(&self, cluster: &Cluster, programs: Option<&PodPrograms>) -> Result<(), ClusterError> {
+        self.simulate_pods(cluster, programs.ok_or(ClusterError::NoPodPrograms)?).await
+    }
+
+    async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {
+        self.home.supervisor().start(agents::process(agent)).await
+    }
+
+    async fn stop_agent(&self, name: &str) -> Result<(), ClusterError> {
+        self.home.supervisor().stop(name).await
+    }
+
+    async fn start_agent_again(&self, name: &str) -> Result<(), ClusterError> {
+        self.home.supervisor().start_again(name).await
+    }
+
+    async fn hand_over_token(&self, _: &str, _: &Path) -> Result<(), ClusterError> {
+        // The agent reads this very file.
+        Ok(())
+    }
+
+    async fn exchange_agent(&self, agent: &Agent) -> Result<bool, ClusterError> {
+        self.home.supervisor().exchange(agents::process(agent)).await?;
+        Ok(self.running().await?.contains(&agent.name))
+    }
+
+    async fn remove_agent(&self, name: &str) -> Result<(), ClusterError> {
+        self.home.supervisor().remove(name).await
+    }
+
+    async fn agent_log(&self, name: &str) -> Result<String, ClusterError> {
+        self.home.supervisor().read_log(name).await
+    }
+}

@@ -1,0 +1,71 @@
+//! Evidence quoted from objects, so that a person can look it up.
+
+use record::{ConditionPlace, ObjectPath, QuotedCondition};
+use serde_json::Value;
+
+use crate::{Condition, Evidence, Object};
+
+/// Source of evidence: the objects of one cluster.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EvidenceSource<'a> {
+    cluster: &'a str,
+}
+
+impl<'a> EvidenceSource<'a> {
+    pub fn from(cluster: &'a str) -> Self {
+        Self { cluster }
+    }
+
+    /// Quotes a condition of `status.conditions`.
+    pub fn condition(self, object: Object<'_>, condition: &Condition) -> Evidence {
+        self.condition_in(object, ConditionPlace::Object, condition)
+    }
+
+    /// Quotes a condition of a part of an object.
+    pub fn condition_in(self, object: Object<'_>, place: ConditionPlace, condition: &Condition) -> Evidence {
+        let Condition { type_, status, reason, message, .. } = condition.clone();
+        let quoted = QuotedCondition { place, type_, status, reason, message };
+        let evidence = self.text(object, &quoted.path(), quoted.text(), condition.last_transition_time);
+        Evidence { condition: Some(quoted), ..evidence }
+    }
+
+    /// Quotes the field at a path of plain names, e.g. `spec.resourceSnapshotIndex`; `(absent)` if there is none.
+    pub fn field(self, object: Object<'_>, path: &str) -> Evidence {
+        let pointer = format!("/{}", path.replace('.', "/"));
+        let value = match object.at(&pointer) {
+            None => "(absent)".to_owned(),
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+        };
+        self.text(object, path, value, None)
+    }
+
+    /// Quotes the deletion timestamp of an object.
+    pub fn deletion(self, object: Object<'_>) -> Evidence {
+        Evidence { at: object.deleted_at(), ..self.field(object, "metadata.deletionTimestamp") }
+    }
+
+    /// Quotes any other text that was read in an object.
+    pub fn text(self, object: Object<'_>, path: &str, value: String, at: Option<jiff::Timestamp>) -> Evidence {
+        Evidence {
+            cluster: self.cluster.to_owned(),
+            object: object.path(),
+            path: path.to_owned(),
+            value,
+            condition: None,
+            at,
+        }
+    }
+
+    /// Quotes the absence of an object.
+    pub fn absent(self, kind: &str, namespace: Option<&str>, name: &str) -> Evidence {
+        Evidence {
+            cluster: self.cluster.to_owned(),
+            object: ObjectPath::new(kind, namespace, name),
+            path: "metadata.name".to_owned(),
+            value: "(no such object)".to_owned(),
+            condition: None,
+            at: None,
+        }
+    }
+}

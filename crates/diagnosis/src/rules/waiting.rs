@@ -1,0 +1,87 @@
+//! Update runs and placements that wait until somebody acts: nothing has failed, and nothing will happen by itself.
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::code::RuleCode;
+use super::draft::FindingDraft;
+use super::fleet::{FleetView, PlacementView, UpdateRunView};
+use super::kubectl;
+
+/// Time for which a run may stay initialized without progress. v0.1.2 ignores `spec.state`, but reports a run as
+/// initialized for an instant before it goes on.
+const INITIALIZED_LIMIT: SignedDuration = SignedDuration::from_secs(2);
+
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
+    let runs = fleet.runs().filter_map(|run| left_at_initialize(fleet, run).or_else(|| stopped(fleet, run)));
+    runs.chain(fleet.placements().filter_map(|p| without_run(fleet, p))).collect()
+}
+
+/// KF-UR-050: the run is initialized, and `spec.state` doesn't let it go on.
+fn left_at_initialize(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> Option<FindingDraft> {
+    let initialized = run.condition("Initialized").filter(|c| c.status == "True")?;
+    let moves = run.condition("Progressing").is_some() || run.condition("Succeeded").is_some();
+    let state = run.object.str("/spec/state")?;
+    let since = initialized.last_transition_time?;
+    if moves || state != "Initialize" || fleet.now().duration_since(since) < INITIALIZED_LIMIT {
+        return None;
+    }
+    let quote = fleet.quote();
+    let evidence = vec![quote.field(run.object, "spec.state"), quote.condition(run.object, &initialized)];
+    Some(FindingDraft::new(RuleCode::KF_UR_050, run.subject(fleet, None, None), &names(run), evidence))
+}
+
+/// KF-UR-051: somebody has stopped the run.
+fn stopped(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> Option<FindingDraft> {
+    let stopped = run.condition("Progressing").filter(|c| c.status == "False" && c.reason == "UpdateRunStopped")?;
+    let quote = fleet.quote();
+    let evidence = vec![quote.field(run.object, "spec.state"), quote.condition(run.object, &stopped)];
+    Some(FindingDraft::new(RuleCode::KF_UR_051, run.subject(fleet, None, None), &names(run), evidence))
+}
+
+fn names(run: UpdateRunView<'_>) -> serde_json::Value {
+    json!({
+        "run": run.object.name(),
+        "run_ref": run.reference(),
+        "placement": run.placement_name(),
+    })
+}
+
+/// KF-RO-001: the placement is rolled out by update runs only, and has none. A stuck rollout has a run.
+fn without_run(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<FindingDraft> {
+    if !placement.is_external() || placement.runs(fleet).next().is_some() {
+        return None;
+    }
+    placement.condition("Scheduled").filter(|c| c.status == "True")?;
+    let rollout = placement.condition("RolloutStarted").filter(|c| c.status == "Unknown")?;
+    let waiting: Vec<_> = placement
+        .clusters()
+        .filter_map(|c| Some((c, c.condition("RolloutStarted").filter(|r| r.status == "Unknown")?)))
+        .collect();
+    if waiting.is_empty() || waiting.len() < placement.clusters().count() {
+        return None;
+    }
+    let quote = fleet.quote();
+    let mut evidence =
+        vec![quote.field(placement.object, "spec.strategy.type"), quote.condition(placement.object, &rollout)];
+    evidence.extend(waiting.iter().map(|(status, c)| quote.condition_in(placement.object, status.place(), c)));
+    let names = json!({
+        "placement": placement.full_name(),
+        "placement_ref": kubectl::reference(placement.object),
+        "run_kind": placement.scope.run(),
+        "members": waiting.iter().map(|(status, _)| status.member).collect::<Vec<_>>().join(", "),
+        "create": kubectl::create_command(json!({
+            "apiVersion": placement.object.at("/apiVersion"),
+            "kind": placement.scope.run(),
+            "metadata": match placement.object.namespace() {
+                Some(namespace) => json!({"name": format!("{}-1", placement.object.name()), "namespace": namespace}),
+                None => json!({"name": format!("{}-1", placement.object.name())}),
+            },
+            "spec": {
+                "placementName": placement.object.name(),
+                "stagedRolloutStrategyName": "STRATEGY",
+            },
+        })),
+    });
+    Some(FindingDraft::new(RuleCode::KF_RO_001, placement.subject(fleet, None), &names, evidence))
+}

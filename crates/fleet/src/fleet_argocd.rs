@@ -1,0 +1,111 @@
+//! Methods of [`Fleet`] for an Argo CD that runs already. [`Fleet::start_argocd`] is in `fleet.rs`, which calls it when
+//! it creates a fleet.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use clusters::error::ClusterError;
+
+use crate::argocd::{self, ArgoCdCli, ArgoCdComponent, ArgoCdPaths, ArgoCdPrograms, Repository};
+use crate::error::FleetError;
+use crate::fleet::Fleet;
+use crate::port::listens;
+
+impl Fleet {
+    /// Starts Argo CD's API server unless it runs already. Returns what a user of the `argocd` command needs to reach
+    /// it.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, the server doesn't start, or the login fails.
+    pub async fn start_argocd_server(&self) -> Result<ArgoCdCli, FleetError> {
+        // The lock keeps two callers from starting a server each.
+        let running = self.0.argocd.write().await;
+        let programs = running.as_ref().ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))?;
+        argocd::start_server(&self.0.home, self.hub(), programs).await
+    }
+
+    /// Version of Argo CD; `None` on a fleet without Argo CD.
+    pub async fn argocd_version(&self) -> Option<String> {
+        self.0.argocd.read().await.as_ref().map(|programs| programs.version.clone())
+    }
+
+    /// Kills a component of Argo CD, as a crash does.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD.
+    pub async fn stop_argocd(&self, component: ArgoCdComponent) -> Result<(), FleetError> {
+        self.argocd_programs().await?;
+        Ok(self.supervisor().stop(component.process()).await?)
+    }
+
+    /// Starts a stopped component of Argo CD again. Waits until the repo-server listens, if that is the component:
+    /// other components connect to it.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, or the component can't be started.
+    pub async fn start_argocd_again(&self, component: ArgoCdComponent) -> Result<(), FleetError> {
+        self.argocd_programs().await?;
+        self.supervisor().start_again(component.process()).await?;
+        if component == ArgoCdComponent::RepoServer {
+            let port = ArgoCdPaths::of(&self.0.home).repo_server_port()?;
+            listens(&self.0.home, component.process(), port).await?;
+        }
+        Ok(())
+    }
+
+    /// Restarts a component of Argo CD with these flags after its own. Of a flag that is given twice, the last one
+    /// counts. The flags stay with the component.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, or the component can't be started.
+    pub async fn restart_argocd_with(&self, component: ArgoCdComponent, flags: &[String]) -> Result<(), FleetError> {
+        self.stop_argocd(component).await?;
+        Ok(self.supervisor().start_again_with(component.process(), flags).await?)
+    }
+
+    /// Creates an empty git repository of this name in the fleet's directory.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, or git fails.
+    pub async fn repository(&self, name: &str) -> Result<Repository, FleetError> {
+        let git = self.argocd_programs().await?.git;
+        let repositories = self.supervisor().dir().join("repositories");
+        clusters::state_dir::make_private(&repositories)?;
+        Repository::create(&git, repositories.join(name)).await
+    }
+
+    /// Path at which the repo-server looks for a tool of this name.
+    #[must_use]
+    pub fn tool_of_argocd(&self, name: &str) -> PathBuf {
+        argocd::tools(self.supervisor().dir()).join(name)
+    }
+
+    /// Gives the repo-server kustomize under one more name.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, or the link can't be made.
+    pub async fn install_kustomize(&self, name: &str) -> Result<(), FleetError> {
+        let (program, link) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
+        let linked = tokio::fs::symlink(program, &link).await;
+        Ok(linked.map_err(|source| ClusterError::Io { action: "write", path: link, source })?)
+    }
+
+    /// Gives the repo-server kustomize under one more name. This kustomize waits for `seconds` before it begins.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, or the program can't be written.
+    pub async fn install_slow_kustomize(&self, name: &str, seconds: u64) -> Result<(), FleetError> {
+        let (program, path) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
+        let script = format!("#!/bin/sh\nsleep {seconds}\nexec '{}' \"$@\"\n", program.display());
+        let written = async {
+            tokio::fs::write(&path, script).await?;
+            tokio::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).await
+        };
+        Ok(written.await.map_err(|source| ClusterError::Io { action: "write", path: path.clone(), source })?)
+    }
+
+    async fn argocd_programs(&self) -> Result<ArgoCdPrograms, FleetError> {
+        let programs = self.0.argocd.read().await.clone();
+        programs.ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))
+    }
+}

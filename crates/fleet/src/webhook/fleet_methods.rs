@@ -1,0 +1,78 @@
+//! Methods of [`Fleet`] for its webhook.
+
+use std::path::{Path, PathBuf};
+
+use clusters::error::ClusterError;
+use clusters::kubeconfig::base64;
+use clusters::state_dir;
+use clusters::state_dir::write_private;
+use clusters::supervisor::SupervisorProgram;
+use clusters::supervisor::protocol::ProcessSpec;
+use serde_json::{Value, json};
+
+use super::RequiredLabelRule;
+use crate::Fleet;
+use crate::error::FleetError;
+use crate::port::{self, listens};
+
+/// Name of the webhook's process, and of its directory in the fleet's directory.
+pub const PROCESS: &str = "admission-webhook";
+
+impl Fleet {
+    /// Adds or changes a rule of the fleet's webhook, with effect at once. Starts the webhook unless it runs. Returns
+    /// the `clientConfig` for a webhook configuration that uses the rule.
+    ///
+    /// # Errors
+    /// Returns an error if the name can't be part of a path, the file can't be written, or the webhook doesn't start.
+    pub async fn set_webhook_rule(&self, name: &str, rule: &RequiredLabelRule) -> Result<Value, FleetError> {
+        let dir = self.supervisor().dir().join(PROCESS);
+        write_rule(&dir, name, rule)?;
+        let port = self.webhook_port(&dir).await?;
+        Ok(json!({"url": format!("https://127.0.0.1:{port}/{name}"), "caBundle": base64(self.0.home.ca())}))
+    }
+
+    /// Returns the port on which the webhook listens, and starts the webhook unless it runs. Another command may have
+    /// started it, so the port is in a file.
+    async fn webhook_port(&self, dir: &Path) -> Result<u16, FleetError> {
+        let _turn = self.0.webhook.lock().await;
+        let file = dir.join("port");
+        let supervisor = self.supervisor();
+        if supervisor.processes().await?.iter().any(|p| p.name == PROCESS && p.pid.is_some()) {
+            return port::read(&file);
+        }
+        let [port] = supervisor.reserve().await?;
+        let serving = self.0.home.serving_certificate(PROCESS)?;
+        let paths = [&serving.certificate_file, &serving.key_file, dir].map(|path| path.display().to_string());
+        let args = ["webhook".to_owned(), "serve".into(), port.to_string()].into_iter().chain(paths);
+        port::write(&file, port)?;
+        let spec = ProcessSpec {
+            name: PROCESS.into(),
+            program: SupervisorProgram::this()?.0,
+            args: args.collect(),
+            ..ProcessSpec::default()
+        };
+        supervisor.start(spec).await?;
+        listens(&self.0.home, PROCESS, port).await?;
+        Ok(port)
+    }
+}
+
+/// Path of a rule's file. Checks the rule's name, which is part of a URL that comes from outside.
+pub(super) fn rule_file(dir: &Path, name: &str) -> Result<PathBuf, FleetError> {
+    state_dir::check_name(name)?;
+    Ok(dir.join(format!("{name}.json")))
+}
+
+/// Writes a rule to a new file and renames that file, since the webhook may read the rule at any moment.
+fn write_rule(dir: &Path, name: &str, rule: &RequiredLabelRule) -> Result<(), FleetError> {
+    state_dir::make_private(dir)?;
+    let file = rule_file(dir, name)?;
+    let new = file.with_extension("new");
+    write_private(&new, &serde_json::to_string(rule).unwrap_or_default())?;
+    Ok(std::fs::rename(&new, &file).map_err(io("write", &file))?)
+}
+
+fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError {
+    let path = path.to_owned();
+    move |source| ClusterError::Io { action, path, source }
+}

@@ -1,0 +1,322 @@
+//! A fleet that a command reads, and changes in nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clusters::credentials::{self, CredentialError};
+use clusters::stderr_line;
+use diagnosis::{KubectlAccess, Snapshot};
+use fleet::bundle::BundleSource;
+use fleet::error::in_full;
+use fleet::snapshot::ClusterAccess;
+use fleet::{Fleet, HUB, kinds};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::Status;
+use kube::{Client, Config};
+
+use super::cluster_identity::{self, ClusterIdentity};
+use super::fleet_choice::{FleetChoice, KUBECONFIG, choose, is_of_environment, local_fleets};
+use super::options::{ContextOptions, ReadableFleetOptions};
+use super::running_fleet::open_whole;
+use super::{contexts, member_contexts};
+use crate::error::CommandError;
+use crate::hints::{self, READER_HINT};
+
+/// State that a fleet which is up has to be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequiredState {
+    /// All its processes run: what is read of a broken fleet would be misleading.
+    Whole,
+    /// Any: a broken fleet is to be looked into.
+    Any,
+}
+
+/// A fleet with clients for its clusters, which are only read.
+pub(crate) struct ReadableFleet {
+    /// The hub.
+    pub(crate) hub: ReadableCluster,
+    /// Members, by name.
+    members: BTreeMap<String, ReadableCluster>,
+    origin: FleetOrigin,
+}
+
+/// Origin of a fleet that is read.
+enum FleetOrigin {
+    /// A fleet that is up here.
+    Running(Fleet),
+    /// Contexts of this kubeconfig, or of KUBECONFIG or the usual one.
+    Contexts(Option<PathBuf>),
+}
+
+/// Contexts of the clusters of a fleet.
+struct FleetContexts {
+    kubeconfig: Kubeconfig,
+    hub: String,
+    /// Contexts of the members, by the members' names.
+    members: BTreeMap<String, String>,
+}
+
+impl ReadableFleet {
+    /// Finds the fleet that options name, makes clients for it, and says on stderr which it is. No cluster is asked yet.
+    ///
+    /// # Errors
+    /// Returns an error if no fleet, or more than one, fits the options, or if a context can't be used.
+    pub(crate) async fn reach(options: &ReadableFleetOptions, state: RequiredState) -> Result<Self, CommandError> {
+        let local = local_fleets().await?;
+        let choice = choose(options, std::env::var_os(KUBECONFIG), &local);
+        let names = local.iter().map(|fleet| fleet.name.as_str()).collect::<Vec<_>>().join(", ");
+        let given = &options.contexts;
+        let (origin, contexts) = match &choice {
+            FleetChoice::Ambiguous => {
+                return Err(CommandError::usage(
+                    format!("several fleets are up: {names}"),
+                    Some("say which one with --fleet NAME, or use contexts with --hub CONTEXT"),
+                ));
+            }
+            FleetChoice::Local(name) => {
+                let fleet = match state {
+                    RequiredState::Whole => open_whole(name).await?,
+                    RequiredState::Any => Fleet::open(name).await?,
+                };
+                let contexts = FleetContexts::of_running(&fleet).await?;
+                (FleetOrigin::Running(fleet), contexts)
+            }
+            FleetChoice::Contexts | FleetChoice::Environment | FleetChoice::Default => {
+                (FleetOrigin::Contexts(given.kubeconfig.clone()), FleetContexts::of_options(given, &names)?)
+            }
+        };
+        let (hub, members) = contexts.clusters().await?;
+        let reached = Self { hub, members, origin };
+        stderr_line!("{}", reached.description());
+        if choice == FleetChoice::Environment && !local.is_empty() {
+            stderr_line!("it is the one of {KUBECONFIG}; up here are, for --fleet NAME: {names}");
+        }
+        Ok(reached)
+    }
+
+    /// Members, by name.
+    pub(crate) fn members(&self) -> BTreeMap<String, ClusterAccess> {
+        self.members.iter().map(|(name, member)| (name.clone(), member.asked())).collect()
+    }
+
+    /// Name of the fleet, or the hub's context.
+    pub(crate) fn name(&self) -> &str {
+        self.running().map_or(&self.hub.context, Fleet::name)
+    }
+
+    /// Contexts by cluster: `hub`, and the members by name.
+    pub(crate) fn contexts(&self) -> BTreeMap<String, String> {
+        let members = self.members.iter().map(|(name, member)| (name.clone(), member.context.clone()));
+        std::iter::once((HUB.to_owned(), self.hub.context.clone())).chain(members).collect()
+    }
+
+    /// Returns the options with which commands reach the clusters.
+    pub(crate) fn access(&self) -> KubectlAccess {
+        let (access, file) = match &self.origin {
+            FleetOrigin::Running(fleet) => {
+                (KubectlAccess::same_names(), Some(fleet.kubeconfig_file()).filter(|file| !is_of_environment(file)))
+            }
+            FleetOrigin::Contexts(kubeconfig) => (KubectlAccess::named(None, self.contexts()), kubeconfig.clone()),
+        };
+        match file {
+            Some(file) => access.in_kubeconfig(file.display().to_string()),
+            None => access,
+        }
+    }
+
+    /// Asks the clusters of contexts what they are; nothing of a fleet that is up here.
+    pub(crate) async fn identities(&self) -> BTreeMap<String, ClusterIdentity> {
+        if self.running().is_some() {
+            return BTreeMap::new();
+        }
+        cluster_identity::ask(std::iter::once((HUB.to_owned(), self.hub.asked())).chain(self.members())).await
+    }
+
+    /// Checks that the contexts lead to the clusters that they were given for.
+    ///
+    /// # Errors
+    /// Returns an error if one doesn't, or if a member isn't one of the hub's.
+    pub(crate) fn check_identities(
+        &self,
+        identities: &BTreeMap<String, ClusterIdentity>,
+        snapshot: &Snapshot,
+    ) -> Result<(), CommandError> {
+        let Some(hub) = snapshot.hub().filter(|hub| self.running().is_none() && hub.unreachable.is_none()) else {
+            return Ok(());
+        };
+        let kind = kinds::MEMBER_CLUSTER;
+        let joined: Vec<&str> = hub.of_kind(kind.group, kind.kind).map(|member| member.name()).collect();
+        cluster_identity::check(identities, &self.contexts(), &joined)
+    }
+
+    /// Returns the source of a bundle.
+    pub(crate) fn source(&self) -> BundleSource {
+        BundleSource {
+            fleet: self.name().to_owned(),
+            kubefleet: self.running().map(Fleet::version),
+            hub: self.hub.asked(),
+            members: self.members(),
+            directory: self.running().map(|fleet| fleet.supervisor().dir().to_owned()),
+            processes: self.keeps_logs(),
+        }
+    }
+
+    /// True if the fleet is up here, with its logs.
+    pub(crate) fn keeps_logs(&self) -> bool {
+        self.running().is_some_and(Fleet::keeps_logs)
+    }
+
+    /// The fleet, if it is one that is up here.
+    fn running(&self) -> Option<&Fleet> {
+        match &self.origin {
+            FleetOrigin::Running(fleet) => Some(fleet),
+            FleetOrigin::Contexts(_) => None,
+        }
+    }
+
+    /// Says in words which fleet is read.
+    fn description(&self) -> String {
+        match &self.origin {
+            FleetOrigin::Running(fleet) => format!("reading fleet {}", fleet.name()),
+            FleetOrigin::Contexts(_) => format!("reading hub {} ({})", self.hub.context, self.hub.server),
+        }
+    }
+}
+
+impl FleetContexts {
+    /// Returns the contexts of a fleet that is up here, which have the names of its clusters.
+    async fn of_running(fleet: &Fleet) -> Result<Self, CommandError> {
+        let members = fleet.members().await.into_keys().map(|name| (name.clone(), name)).collect();
+        Ok(Self { kubeconfig: contexts::read(&fleet.kubeconfig_file())?, hub: HUB.to_owned(), members })
+    }
+
+    /// Returns the contexts that options name. `local` names the fleets that are up here.
+    fn of_options(options: &ContextOptions, local: &str) -> Result<Self, CommandError> {
+        let kubeconfig = contexts::kubeconfig(options, local)?;
+        let hub = contexts::hub_context(&kubeconfig, options.hub.as_deref())?;
+        let members = member_contexts::resolve(options, &contexts::names(&kubeconfig), &hub)?;
+        Ok(Self { kubeconfig, hub, members })
+    }
+
+    /// Makes clients for the hub and the members.
+    async fn clusters(&self) -> Result<(ReadableCluster, BTreeMap<String, ReadableCluster>), CommandError> {
+        let hub = ReadableCluster::of_context(&self.kubeconfig, &self.hub).await?;
+        let mut members: BTreeMap<String, ReadableCluster> = BTreeMap::new();
+        for (name, context) in &self.members {
+            let member = ReadableCluster::of_context(&self.kubeconfig, context).await?;
+            let others = members.iter().map(|(other, cluster)| (other.as_str(), cluster));
+            let same = std::iter::once((HUB, &hub)).chain(others).find(|(_, other)| member.is_same_server(other));
+            if let Some((other, _)) = same {
+                let server = &member.server;
+                return Err(CommandError::usage(
+                    format!("context `{context}`, given for {name}, has the API server of {other}: {server}"),
+                    Some("each cluster has a context of its own: kubectl config view"),
+                ));
+            }
+            members.insert(name.clone(), member);
+        }
+        Ok((hub, members))
+    }
+}
+
+/// A cluster with a client that reads it.
+pub(crate) struct ReadableCluster {
+    /// Client with limits of time.
+    client: Client,
+    /// Context in the kubeconfig.
+    context: String,
+    /// URL of the API server, e.g. `https://10.0.0.1:6443`.
+    server: String,
+    /// True if the API server is reached through a proxy, so that another cluster may have the same address.
+    has_proxy: bool,
+}
+
+impl ReadableCluster {
+    /// Makes a client for the cluster of a context that the kubeconfig has.
+    async fn of_context(kubeconfig: &Kubeconfig, context: &str) -> Result<Self, CommandError> {
+        let options = KubeConfigOptions { context: Some(context.to_owned()), ..KubeConfigOptions::default() };
+        let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &options).await;
+        let mut config = config.map_err(|e| CommandError::usage(unusable(context, &in_full(&e)), None))?;
+        config.connect_timeout = Some(CONNECT_LIMIT);
+        config.read_timeout = Some(ANSWER_LIMIT);
+        let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        let has_proxy = config.proxy_url.is_some();
+        let client = credentials::client(config).await.map_err(|error| match &error {
+            CredentialError::Client(source) => CommandError::usage(unusable(context, &in_full(source)), None),
+            plugin => CommandError::Environment {
+                message: unusable(context, &plugin.to_string()),
+                hint: hints::for_credentials(plugin),
+            },
+        })?;
+        Ok(Self { client, context: context.to_owned(), server, has_proxy })
+    }
+
+    fn is_same_server(&self, other: &Self) -> bool {
+        self.server == other.server && !self.has_proxy && !other.has_proxy
+    }
+
+    /// Returns the client as a snapshot of the whole cluster needs it.
+    pub(crate) fn asked(&self) -> ClusterAccess {
+        ClusterAccess { client: self.client.clone(), server: Some(self.server.clone()) }
+    }
+
+    /// Checks that the cluster can be read and is a hub at all, before anything is concluded from what isn't there.
+    ///
+    /// # Errors
+    /// Returns an error if the API server can't be reached or refuses, or if it isn't a hub's.
+    pub(crate) async fn check(&self) -> Result<(), CommandError> {
+        // The group placement.kubernetes-fleet.io wouldn't do: members also serve it, for their AppliedWorks.
+        let request = http::Request::get("/apis/cluster.kubernetes-fleet.io").body(Vec::new()).unwrap_or_default();
+        let server = &self.server;
+        let answer = tokio::time::timeout(CHECK_LIMIT, self.client.request_text(request)).await;
+        let unreached = match answer {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(kube::Error::Api(status))) => return Err(self.refused(&status)),
+            Ok(Err(error)) => in_full(&error),
+            Err(_) => format!("no answer within {} s", CHECK_LIMIT.as_secs()),
+        };
+        Err(CommandError::Environment {
+            message: format!("the hub's API server {server} can't be reached: {unreached}"),
+            hint: Some("check that it runs, and that the context's address is right: kubectl cluster-info".into()),
+        })
+    }
+
+    fn refused(&self, status: &Status) -> CommandError {
+        let server = &self.server;
+        match status.code {
+            404 => CommandError::usage(
+                format!("{server} is no KubeFleet hub: it doesn't know cluster.kubernetes-fleet.io"),
+                Some("name the hub's context with --hub CONTEXT"),
+            ),
+            401 => CommandError::usage(
+                format!(
+                    "the hub's API server {server} refuses these credentials (401): they aren't valid, or no longer"
+                ),
+                Some(READER_HINT),
+            ),
+            403 => CommandError::usage(
+                format!("the hub's API server {server} refuses these credentials (403): {}", status.message),
+                Some(READER_HINT),
+            ),
+            code => CommandError::Environment {
+                message: format!("the hub's API server {server} answers with an error ({code} {})", status.message),
+                hint: None,
+            },
+        }
+    }
+}
+
+/// Says that a context can't be used.
+fn unusable(context: &str, why: &str) -> String {
+    format!("failed to use context `{context}` of the kubeconfig: {why}")
+}
+
+/// Limit of the time until an API server takes a connection.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// Limit of the time until the hub gives its first and smallest answer, connecting included.
+const CHECK_LIMIT: Duration = Duration::from_secs(12);
+
+/// Limit of the time for one answer of an API server. A large hub's lists take seconds.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);

@@ -1,0 +1,93 @@
+//! Scenarios of a suite that a fleet can't run, and why.
+
+use fleet::capability::Capabilities;
+use record::{Outcome, ScenarioRecord};
+
+use super::cucumber_writer::key;
+use super::scenario_runner::not_run;
+use crate::abilities;
+use crate::error::CommandError;
+use crate::fleet_source::FleetProfile;
+use crate::fleet_source::options::MOST_MEMBERS;
+use crate::suite::{self, Suite};
+
+/// Removes from a suite the scenarios that don't apply to a version, to real time, or to a fleet that isn't upgraded.
+/// Returns their records with the reason.
+pub fn left_out(
+    suite: &mut Suite,
+    version: &str,
+    can: &Capabilities,
+    real_time: bool,
+    upgraded: bool,
+) -> Vec<ScenarioRecord> {
+    let off = suite.part_off(can);
+    let mut records = Vec::new();
+    for (feature, scenario) in off.scenarios() {
+        let needed = suite::needed(feature, scenario).unwrap_or_default();
+        records.push(not_run(feature, scenario, &format!("needs {needed}; this fleet runs {version}")));
+    }
+    if !upgraded {
+        let off = suite.part_off_upgrades();
+        let why = "KubeFleet is upgraded in it: `fleetdrill upgrade` runs it (tag @upgrade)";
+        records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
+    }
+    if real_time {
+        let off = suite.part_off_fast_forward();
+        let why = "it takes too long in real time (tag @fast-forward)";
+        records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
+    }
+    records
+}
+
+/// Takes out of a suite what a fleet's provider, or its number of members, won't do for, and says why.
+pub fn out_of_reach(suite: &mut Suite, fleet: &dyn FleetProfile) -> Vec<ScenarioRecord> {
+    let off = suite.part(|feature, scenario| obstacle(fleet, feature, scenario).is_none());
+    let scenarios = off.scenarios();
+    scenarios
+        .filter_map(|(feature, scenario)| Some(not_run(feature, scenario, &obstacle(fleet, feature, scenario)?)))
+        .collect()
+}
+
+/// Returns why a fleet can't run a scenario, if it can't.
+fn obstacle(fleet: &dyn FleetProfile, feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Option<String> {
+    if let Some(ability) = abilities::lacking(feature, scenario, |ability| fleet.can(ability)) {
+        return Some(format!("provider {} can't {ability}", fleet.provider()));
+    }
+    let (needed, there) = (abilities::members(feature, scenario), fleet.members());
+    (needed > there).then(|| format!("needs {needed} members; this fleet has {there}"))
+}
+
+/// Checks that a fleet which is made for the run has all members that scenarios speak of.
+///
+/// # Errors
+/// Returns an error if a scenario speaks of more.
+pub fn check_members(suite: &Suite, members: usize) -> Result<(), CommandError> {
+    let needed =
+        suite.scenarios().map(|(feature, scenario)| (abilities::members(feature, scenario), feature, scenario));
+    let Some((needed, feature, scenario)) = needed.max_by_key(|(needed, ..)| *needed) else { return Ok(()) };
+    if needed <= members {
+        return Ok(());
+    }
+    let (file, line) = key(feature, scenario);
+    let hint = if needed <= usize::from(MOST_MEMBERS) {
+        format!("give the fleet more: --members {needed}")
+    } else {
+        format!("a fleet has {MOST_MEMBERS} members at most")
+    };
+    Err(CommandError::usage(
+        format!("{file}:{line} speaks of member-{needed}, and the fleet gets {members} members"),
+        Some(&hint),
+    ))
+}
+
+/// Returns records of the scenarios of a run whose fleet didn't start. A CI system that reads the reports must not take their
+/// absence for success.
+#[must_use]
+pub fn not_started(suite: &Suite, error: &CommandError) -> Vec<ScenarioRecord> {
+    let reason = format!("the fleet didn't start: {error}");
+    let mut records = Vec::new();
+    for (feature, scenario) in suite.scenarios() {
+        records.push(ScenarioRecord { outcome: Outcome::Interrupted, ..not_run(feature, scenario, &reason) });
+    }
+    records
+}

@@ -1,0 +1,29 @@
+//! Facts as data: what a scenario, a run, a wait, an upgrade and a diagnosis have seen.
+//!
+//! The crates that do something (`steps`, `fleet`, `diagnosis`) write these types, and `report` prints them. Nothing in this crate
+//! asks a cluster, reads a clock or writes a file. The serde form of [`RunRecord`] and [`UpgradeRecord`] is the public JSON of
+//! `run --json` and `upgrade --json`; that of [`Finding`] is part of `diagnose -o json`.
+
+mod capability;
+mod condition;
+mod finding;
+mod loss;
+mod object_path;
+mod run;
+mod upgrade;
+mod wait;
+
+pub use capability::{Capabilities, Capability};
+pub use condition::{ConditionPlace, ConditionState, DELETION, Transition};
+pub use finding::{Evidence, FailureCode, Finding, GuideSection, QuotedCondition, Remedy, Severity, Subject};
+pub use loss::{Loss, LossKind};
+pub use object_path::ObjectPath;
+pub use run::{
+    Action, ConditionTemplate, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement,
+    ShownStatementState,
+};
+pub use upgrade::{
+    KubeFleetPart, UpgradeOrder, UpgradeOrderRecord, UpgradePhase, UpgradePhaseRecord, UpgradeRecord,
+    VersionChangeRecord,
+};
+pub use wait::{FailedWait, Observation, ObservedCondition, ObservedObject, WaitEnd};

@@ -1,0 +1,7 @@
+//! Findings as text, as Markdown and as data.
+
+pub mod code_explanation;
+pub mod diagnosis_report;
+pub mod markdown;
+pub mod short_findings;
+pub mod text;

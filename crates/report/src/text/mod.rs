@@ -1,0 +1,12 @@
+//! Text for people: wrapping, styles, and stdout.
+//!
+//! Texts are built with colours. The stream ([`anstream`]) removes the colours if they can't be seen: no terminal,
+//! `NO_COLOR`, a file. No text depends on a colour.
+
+mod page;
+mod printed_texts;
+pub mod stdout;
+pub mod style;
+
+pub use page::{TextPage, clean, clean_line, shorten};
+pub use printed_texts::PrintedTexts;

@@ -1,0 +1,127 @@
+//! Report of an upgrade as one self-contained HTML page.
+
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use record::UpgradeOrder;
+use record::{Outcome, RecordEntry, ScenarioRecord};
+use record::{UpgradeRecord, VersionChangeRecord};
+use serde::Serialize;
+use serde_json::json;
+
+use super::difference::DifferencePeriod;
+use super::in_flight_differences::{ComparisonTimes, ConditionComparison, moved};
+use super::report::{DifferenceGroup, UpgradeReport};
+use super::scenario_observations::ScenarioObservations;
+use super::timeline::Timeline;
+use super::word_diff::{WordDiffPart, side_by_side};
+use crate::run::ReportError;
+use crate::text::clean;
+
+/// Template of the page.
+const PAGE: &str = include_str!("report.html");
+
+/// Change with both of its texts split into parts.
+#[derive(Serialize)]
+struct DifferenceGroupView {
+    #[serde(flatten)]
+    change: DifferenceGroup,
+    title: String,
+    left: Vec<WordDiffPart>,
+    right: Vec<WordDiffPart>,
+}
+
+/// Upgrade or downgrade of a fleet.
+#[derive(Serialize)]
+struct UpgradeView<'a> {
+    order: UpgradeOrder,
+    when: DifferencePeriod,
+    from: &'a str,
+    to: &'a str,
+    error: Option<&'a str>,
+    scenarios: Vec<InFlightScenarioView<'a>>,
+}
+
+/// Scenario in flight.
+#[derive(Serialize)]
+struct InFlightScenarioView<'a> {
+    feature: &'a str,
+    scenario: &'a str,
+    outcome: Outcome,
+    reason: Option<&'a str>,
+    lost: Vec<String>,
+    moved: Vec<ConditionComparison>,
+    timeline: Option<Timeline>,
+}
+
+impl<'a> InFlightScenarioView<'a> {
+    fn of(record: &'a ScenarioRecord, passage: &VersionChangeRecord) -> Self {
+        let story = ScenarioObservations::of(record, &passage.id);
+        Self {
+            feature: &record.feature,
+            scenario: &record.scenario,
+            outcome: record.outcome,
+            reason: record.reason.as_deref(),
+            lost: record.entries.iter().filter_map(RecordEntry::lost).map(ToString::to_string).collect(),
+            moved: ComparisonTimes::of(&story, passage).map(|moments| moved(&story, &moments)).unwrap_or_default(),
+            timeline: Timeline::of(&story, passage),
+        }
+    }
+}
+
+/// Returns the page.
+///
+/// # Errors
+/// Returns an error if the template can't be filled: a bug.
+pub fn render(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, ReportError> {
+    filled(record, report).map_err(|source| ReportError::Format { format: "HTML", source: source.into() })
+}
+
+fn filled(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    let syntax = environment.syntax().to_builder().trim_blocks(true).lstrip_blocks(true).build()?;
+    environment.set_syntax(syntax);
+    environment.add_template("report", PAGE)?;
+    let changes: Vec<DifferenceGroupView> = report.changes().into_iter().map(shown).collect();
+    let ways: Vec<UpgradeView<'_>> = record
+        .orders
+        .iter()
+        .flat_map(|order| {
+            let forth = (DifferencePeriod::Forth, Some(&order.forth));
+            [forth, (DifferencePeriod::Back, order.back.as_ref())].into_iter().filter_map(|(when, passage)| {
+                let passage = passage?;
+                Some(UpgradeView {
+                    order: order.order,
+                    when,
+                    from: &passage.from,
+                    to: &passage.to,
+                    error: passage.error.as_deref(),
+                    scenarios: passage
+                        .scenarios
+                        .iter()
+                        .map(|scenario| InFlightScenarioView::of(scenario, passage))
+                        .collect(),
+                })
+            })
+        })
+        .collect();
+    let known = json!({
+        "report": report,
+        "changes": changes,
+        "ways": ways,
+        "counts": report.counts(),
+        "back": record.orders.iter().any(|order| order.back.is_some()),
+        "fleetdrill": record.fleetdrill,
+        "started_at": record.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        "minutes": format!("{:.0}", record.seconds / 60.0),
+    });
+    let page = environment.get_template("report")?.render(Serde(&known))?;
+    // Controllers' messages may contain characters that are invalid in HTML.
+    Ok(clean(&page) + "\n")
+}
+
+fn shown(change: DifferenceGroup) -> DifferenceGroupView {
+    let (left, right) = side_by_side(change.was.as_deref(), change.is.as_deref());
+    DifferenceGroupView { title: change.title(), left, right, change }
+}

@@ -1,0 +1,32 @@
+//! Report of an upgrade as JSON, for scripts and for a later `--baseline`.
+
+use record::UpgradeRecord;
+use serde::Serialize;
+
+use super::report::UpgradeReport;
+use crate::run::ReportError;
+
+/// Grows when a field goes away or changes its meaning; new fields leave it as it is.
+///
+/// 2: a scenario in flight that fails and wasn't tried without an upgrade breaks (`before`: `not_tried`), where 1 said that it had
+/// failed without an upgrade as well; `counts.safe` counts only what was tried.
+///
+/// 3: the entries of scenarios are those of schema 3 of `run --json`.
+const SCHEMA: u32 = 3;
+
+#[derive(Serialize)]
+struct JsonUpgradeReport<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    report: &'a UpgradeReport,
+    record: &'a UpgradeRecord,
+}
+
+/// Returns the report with the whole record.
+///
+/// # Errors
+/// Returns an error if the report can't be converted to JSON: a bug.
+pub fn render(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, ReportError> {
+    let text = serde_json::to_string_pretty(&JsonUpgradeReport { schema: SCHEMA, report, record });
+    text.map(|text| text + "\n").map_err(|source| ReportError::Format { format: "JSON", source: source.into() })
+}

@@ -1,0 +1,24 @@
+//! Reports of an upgrade: the differences between runs on two versions, and in scenarios during the upgrade.
+//!
+//! The input is a [`record::UpgradeRecord`]. [`report`] collects the [`difference`]s: `compare` finds those between runs
+//! on two versions, `in_flight_differences` those in scenarios that were in progress. A [`baseline`] has the known
+//! differences, and [`advice`] says what to do about differences that break something. [`text`], [`json`] and [`html`]
+//! write the report.
+
+pub mod advice;
+pub mod baseline;
+mod compare;
+pub mod difference;
+pub mod html;
+mod in_flight_differences;
+pub mod json;
+pub mod report;
+mod scenario_observations;
+pub mod text;
+mod timeline;
+mod word_diff;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

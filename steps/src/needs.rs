@@ -1,0 +1,257 @@
+//! Needs of a step, as its function declares them in `#[needs(...)]`.
+//!
+//! cucumber finds the function that a step's text matches and knows it by file and line. Nobody else reads the text: an expression can
+//! be reworded without a change elsewhere.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+pub use clusters::ability::ProviderAbility;
+use cucumber::gherkin::Step;
+use cucumber::step::{Collection, Context, Location};
+pub use fleet::capability::Capability;
+pub(crate) use steps_macros::needs;
+
+use crate::params::{CodeParam, NewPlacement};
+use crate::world::World;
+
+/// Needs of a step as it stands in a feature, with its parameters and table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepNeeds {
+    /// Ability that the fleet's provider must have.
+    pub ability: Option<ProviderAbility>,
+    /// Capabilities of KubeFleet without which the step's objects can't be made.
+    pub capabilities: BTreeSet<Capability>,
+    /// Time that the step waits for a controller's threshold with `--real-time`, about.
+    pub waits_out: Option<Duration>,
+    /// Time that the step lets pass whatever it observes, because nothing that can be observed tells the end. Zero for most steps.
+    pub settles: Duration,
+    /// Role of the step in its scenario; none for most steps.
+    pub role: Option<StepRole>,
+    /// Failure codes in the diagnosis that the step asserts, in the order of the step's text.
+    pub codes: Vec<String>,
+    /// Table that the step takes.
+    pub table: Option<TableShape>,
+    /// True if the step names a placement or run that a later step makes.
+    pub names_ahead: bool,
+    /// Scope of the placement that the step makes, or that an Application has made and the step takes up.
+    pub placement_scope: Option<NewPlacement>,
+}
+
+/// Role of a step in its scenario, where others must know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepRole {
+    /// Asserts the diagnosis of a failure.
+    AssertsDiagnosis,
+    /// Changes a placement's resources, as a proof that the whole path works.
+    ChangesResources,
+    /// Waits for the end of an upgrade of KubeFleet.
+    Upgrades,
+}
+
+/// Table that a step takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableShape {
+    /// Plural noun for the rows.
+    pub rows: &'static str,
+    /// Columns that the table may have.
+    pub columns: &'static [&'static str],
+    /// True if the step can do without a table.
+    pub optional: bool,
+}
+
+/// Text of a step with the parameters that its expression took out of it.
+#[derive(Debug)]
+pub struct StepCall<'a> {
+    /// The step.
+    pub step: &'a Step,
+    /// Texts of the parameters, in their order; without the quotes of a `{string}`.
+    pub parameters: Vec<String>,
+}
+
+impl StepCall<'_> {
+    fn codes(&self) -> Vec<String> {
+        let words = self.parameters.iter().filter(|text| !text.contains('"')).flat_map(|text| text.split(' '));
+        words.filter_map(|word| word.parse().ok()).map(|CodeParam(code)| code).collect()
+    }
+
+    /// Returns the first parameter that is a `T`.
+    pub(crate) fn parameter<T: std::str::FromStr>(&self) -> Option<T> {
+        self.parameters.iter().find_map(|text| text.parse().ok())
+    }
+}
+
+/// Needs of a step function, whatever its parameters: the fields of `#[needs(...)]`.
+#[derive(Clone, Copy)]
+pub(crate) struct NeedsDeclaration {
+    pub ability: fn(&StepCall<'_>) -> Option<ProviderAbility>,
+    pub capability: fn(&StepCall<'_>) -> Option<Capability>,
+    pub waits_out: Option<Duration>,
+    pub settles: Duration,
+    pub role: Option<StepRole>,
+    pub table: fn(&StepCall<'_>) -> Option<TableShape>,
+    pub names_ahead: bool,
+    /// Scope of the new placement. A namespaced one needs [`Capability::NamespacedPlacements`].
+    pub placement_scope: fn(&StepCall<'_>) -> Option<NewPlacement>,
+}
+
+impl NeedsDeclaration {
+    /// Needs of a step without a declaration.
+    pub const NOTHING: Self = Self {
+        ability: |_| None,
+        capability: |_| None,
+        waits_out: None,
+        settles: Duration::ZERO,
+        role: None,
+        table: |_| None,
+        names_ahead: false,
+        placement_scope: |_| None,
+    };
+}
+
+/// Declaration with the place of its step's `#[given]`, `#[when]` and `#[then]`, as cucumber knows them.
+pub(crate) struct DeclaredNeeds {
+    pub file: &'static str,
+    pub lines: &'static [u32],
+    pub declaration: NeedsDeclaration,
+}
+
+inventory::collect!(DeclaredNeeds);
+
+static VOCABULARY: LazyLock<Collection<World>> = LazyLock::new(World::vocabulary);
+
+/// Returns the needs of a step. A step that no function or more than one function matches needs nothing.
+#[must_use]
+pub fn needs(step: &Step) -> StepNeeds {
+    let Ok(Some((_, _, Some(location), context))) = VOCABULARY.find(step) else { return StepNeeds::default() };
+    let declared = inventory::iter::<DeclaredNeeds>.into_iter().find(|declared| declared.is_at(location));
+    let declaration = declared.map_or(NeedsDeclaration::NOTHING, |declared| declared.declaration);
+    let call = StepCall { step, parameters: parameters(&context) };
+    let placement_scope = (declaration.placement_scope)(&call);
+    let namespaced = placement_scope.filter(|new| new.namespaced).map(|_| Capability::NamespacedPlacements);
+    StepNeeds {
+        ability: (declaration.ability)(&call),
+        capabilities: (declaration.capability)(&call).into_iter().chain(namespaced).collect(),
+        waits_out: declaration.waits_out,
+        settles: declaration.settles,
+        role: declaration.role,
+        codes: if declaration.role == Some(StepRole::AssertsDiagnosis) { call.codes() } else { Vec::new() },
+        table: (declaration.table)(&call),
+        names_ahead: declaration.names_ahead,
+        placement_scope,
+    }
+}
+
+impl DeclaredNeeds {
+    fn is_at(&self, location: Location) -> bool {
+        self.file == location.path && self.lines.contains(&location.line)
+    }
+}
+
+/// Groups the captures of a match by parameter: `{string}` has one for each kind of quotes, named `__0_0` and `__0_1`, of which one is
+/// empty.
+fn parameters(context: &Context) -> Vec<String> {
+    let mut parameters: Vec<(Option<&str>, String)> = Vec::new();
+    for (name, text) in context.matches.iter().skip(1) {
+        let parameter = name.as_deref().and_then(|name| Some(name.strip_prefix("__")?.split_once('_')?.0));
+        match parameters.last_mut() {
+            Some((last, texts)) if parameter.is_some() && *last == parameter => texts.push_str(text),
+            _ => parameters.push((parameter, text.clone())),
+        }
+    }
+    parameters.into_iter().map(|(_, text)| text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use cucumber::codegen::{StepConstructor, WorldInventory};
+    use cucumber::gherkin::{Feature, GherkinEnv};
+
+    use super::*;
+    use crate::upgrade::UPGRADE_STEP;
+
+    fn needs_of(text: &str) -> StepNeeds {
+        let feature = Feature::parse(format!("Feature: f\n  Scenario: s\n    {text}\n"), GherkinEnv::default());
+        needs(&feature.expect("a feature").scenarios[0].steps[0])
+    }
+
+    fn locations<S: StepConstructor<World> + inventory::Collect>() -> Vec<(&'static str, u32)> {
+        let steps = inventory::iter::<S>.into_iter().map(|step| step.inner().0);
+        steps.map(|location| (location.path, location.line)).collect()
+    }
+
+    #[test]
+    fn each_declaration_belongs_to_a_step_of_its_own() {
+        let steps = [
+            locations::<<World as WorldInventory>::Given>(),
+            locations::<<World as WorldInventory>::When>(),
+            locations::<<World as WorldInventory>::Then>(),
+        ];
+        let steps: BTreeSet<_> = steps.into_iter().flatten().collect();
+        let mut seen = BTreeSet::new();
+        for declared in inventory::iter::<DeclaredNeeds> {
+            for line in declared.lines {
+                let place = (declared.file, *line);
+                assert!(steps.contains(&place), "{place:?} isn't where cucumber sees a step");
+                assert!(seen.insert(place), "{place:?} has two declarations");
+            }
+        }
+        assert!(!seen.is_empty());
+    }
+
+    #[test]
+    fn a_step_has_the_needs_that_stand_above_it() {
+        assert_eq!(needs_of("Given a member \"east\" of its own").ability, Some(ProviderAbility::MakeClusters));
+        assert_eq!(needs_of("When the agent of member \"east\" stops").ability, Some(ProviderAbility::StopAgents));
+        assert_eq!(needs_of("Then the hub-agent has logged \"x\"").ability, Some(ProviderAbility::ReadAgentLogs));
+        let five_minutes = Some(Duration::from_secs(300));
+        assert_eq!(
+            needs_of("When the stuck threshold of update run \"r\" passes on \"member-1\"").waits_out,
+            five_minutes
+        );
+        let diagnosis = needs_of("Then the diagnosis of update run \"r\" is KF-UR-001, because of KF-XX-9");
+        assert_eq!(diagnosis.role, Some(StepRole::AssertsDiagnosis));
+        assert_eq!(diagnosis.codes, ["KF-UR-001", "KF-XX-9"]);
+        let change = needs_of("When the resources of placement \"web\" change");
+        assert_eq!(change.role, Some(StepRole::ChangesResources));
+        assert_eq!(needs_of("Then the diagnosis finds nothing"), StepNeeds::default());
+        assert_eq!(needs_of("Then nobody has defined this"), StepNeeds::default());
+    }
+
+    #[test]
+    fn a_new_placement_has_a_scope() {
+        let namespaced = |text: &str| needs_of(text).placement_scope.map(|new| new.namespaced);
+        assert_eq!(namespaced("Given a placement \"web\" selects \"member-1\""), Some(false));
+        assert_eq!(namespaced("When a cluster-scoped placement \"web\" selects no member"), Some(false));
+        assert_eq!(namespaced("Given a namespaced placement \"web\" has put its resources on \"m\""), Some(true));
+        assert_eq!(
+            namespaced("When a namespaced placement \"b\" selects what placement \"a\" places, for \"m\""),
+            Some(true)
+        );
+        assert_eq!(namespaced("Then placement \"web\" is on the hub"), Some(false));
+        assert_eq!(namespaced("Then placement \"web\" becomes available on \"member-1\""), None);
+    }
+
+    #[test]
+    fn the_step_that_is_put_into_scenarios_upgrades() {
+        assert_eq!(needs_of(&format!("When {UPGRADE_STEP}")).role, Some(StepRole::Upgrades));
+        assert_eq!(needs_of("When hub and members run different versions of KubeFleet").role, None);
+    }
+
+    #[test]
+    fn parameters_and_tables_decide_on_capabilities() {
+        let capabilities = |text: &str| Vec::from_iter(needs_of(text).capabilities);
+        assert_eq!(capabilities("Given a placement \"web\" selects \"member-1\""), []);
+        assert_eq!(
+            capabilities("Given a namespaced placement \"web\" selects \"member-1\""),
+            [Capability::NamespacedPlacements]
+        );
+        let strategy =
+            "Given a staged update strategy \"s\" for placement \"web\"\n      | stage | before |\n      | one   |";
+        assert_eq!(capabilities(&format!("{strategy} Approval |")), [Capability::BeforeStageTasks]);
+        assert_eq!(capabilities(&format!("{strategy}  |")), []);
+    }
+}

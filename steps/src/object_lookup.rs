@@ -1,0 +1,172 @@
+//! Search for an object by its words in a feature.
+
+use diagnosis::Object;
+use diagnosis::kubefleet::ENVELOPE_NAME;
+use fleet::argocd;
+use fleet::kinds::{self, ResourceKind};
+use fleet::observe::WatchSelection;
+use serde_json::Value;
+
+use crate::context::ScenarioContext;
+use crate::error::StepError;
+use crate::names;
+use crate::objects::{Application, PARENT, Placement, UpdateRun, second_work};
+use crate::params::ObjectRef;
+use crate::wording;
+
+/// An object found by its words in a feature.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectLookup {
+    pub watched: WatchSelection,
+    pub kind: ResourceKind,
+    /// The prefix of condition types on the object itself.
+    pub prefix: &'static str,
+    /// Criterion that selects it among the watched objects, e.g. the name, or the member that a binding targets.
+    by: ObjectMatcher,
+}
+
+#[derive(Clone, Debug)]
+enum ObjectMatcher {
+    Name(String),
+    TargetCluster(String),
+    /// True for a Work that was made of an envelope, false for another.
+    Enveloped(bool),
+    /// Any of them.
+    Any,
+}
+
+impl ObjectLookup {
+    /// Object on the hub that is found by its name.
+    fn by_name(kind: ResourceKind, namespace: Option<&str>, name: &str, prefix: &'static str) -> Self {
+        let watched = WatchSelection::one("hub", kind, namespace, name);
+        Self { watched, kind, prefix, by: ObjectMatcher::Name(name.to_owned()) }
+    }
+
+    /// Returns the object's name if the object is found by it.
+    pub fn name(&self) -> Option<&str> {
+        match &self.by {
+            ObjectMatcher::Name(name) => Some(name),
+            ObjectMatcher::TargetCluster(_) | ObjectMatcher::Enveloped(_) | ObjectMatcher::Any => None,
+        }
+    }
+
+    /// The object among those that are watched.
+    pub fn pick<'a>(&self, objects: &'a fleet::observe::WatchedObjects) -> Option<&'a Value> {
+        let mut all = objects.values().map(AsRef::as_ref);
+        match &self.by {
+            ObjectMatcher::Name(name) => objects.get(name).map(AsRef::as_ref),
+            ObjectMatcher::TargetCluster(member) => {
+                all.find(|o: &&Value| o.pointer("/spec/targetCluster").and_then(Value::as_str) == Some(member))
+            }
+            ObjectMatcher::Any => all.next(),
+            ObjectMatcher::Enveloped(enveloped) => {
+                all.find(|o| Object::new(o).label(ENVELOPE_NAME).is_some() == *enveloped)
+            }
+        }
+    }
+}
+
+impl ScenarioContext {
+    /// A placement that was made before.
+    pub(crate) fn placement(&self, name: &str) -> Result<Placement, StepError> {
+        self.ledger.names.get(name)?;
+        self.ledger
+            .placements
+            .get(name)
+            .cloned()
+            .ok_or_else(|| StepError::Feature(format!("\"{name}\" is no placement")))
+    }
+
+    /// An update run that was made before.
+    pub(crate) fn run(&self, name: &str) -> Result<UpdateRun, StepError> {
+        self.ledger.names.get(name)?;
+        self.ledger.runs.get(name).cloned().ok_or_else(|| StepError::Feature(format!("\"{name}\" is no update run")))
+    }
+
+    /// An Application that was made before.
+    pub(crate) fn application(&self, name: &str) -> Result<Application, StepError> {
+        self.ledger.names.get(name)?;
+        let found = self.ledger.applications.get(name).cloned();
+        found.ok_or_else(|| StepError::Feature(format!("\"{name}\" is no application")))
+    }
+
+    /// Returns how to find an object, and what to watch for it.
+    pub(crate) fn find(&self, object: &ObjectRef) -> Result<ObjectLookup, StepError> {
+        Ok(match object {
+            ObjectRef::Placement(name) => {
+                let p = self.placement(name)?;
+                let kind = p.scope.placement();
+                ObjectLookup::by_name(kind, p.scope.namespace(), &p.name, kind.kind)
+            }
+            ObjectRef::UpdateRun(name) => {
+                let run = self.run(name)?;
+                ObjectLookup::by_name(run.scope.run(), run.scope.namespace(), &run.name, "")
+            }
+            ObjectRef::ApprovalRequest { run, when, stage } => {
+                let run = self.run(run)?;
+                let name = wording::request(&run.made_under, &run.name, when, stage);
+                ObjectLookup::by_name(run.scope.approval_request(), run.scope.namespace(), &name, "")
+            }
+            ObjectRef::MemberNamespace(member) => ObjectLookup::by_name(
+                kinds::NAMESPACE,
+                None,
+                &fleet::member_namespace(&self.ledger.names.get(member)?),
+                "",
+            ),
+            ObjectRef::RoleBinding(member) => {
+                let real = self.ledger.names.get(member)?;
+                ObjectLookup::by_name(
+                    kinds::ROLE_BINDING,
+                    Some(&fleet::member_namespace(&real)),
+                    &names::role_binding(&real),
+                    "",
+                )
+            }
+            ObjectRef::ServiceAccount(member) => ObjectLookup::by_name(
+                kinds::SERVICE_ACCOUNT,
+                Some(fleet::SYSTEM),
+                &fleet::identity(&self.ledger.names.get(member)?),
+                "",
+            ),
+            ObjectRef::SecondWork { placement, member } => {
+                let namespace = fleet::member_namespace(&self.ledger.names.get(member)?);
+                ObjectLookup::by_name(kinds::WORK, Some(&namespace), &second_work(&self.placement(placement)?), "")
+            }
+            ObjectRef::RefusingPolicy(placement) => {
+                ObjectLookup::by_name(kinds::ADMISSION_POLICY, None, &self.placement(placement)?.name, "")
+            }
+            ObjectRef::PolicySnapshots(placement) => {
+                let p = self.placement(placement)?;
+                let kind = p.scope.policy_snapshot();
+                let watched =
+                    WatchSelection::labelled("hub", kind, p.scope.namespace(), &format!("{PARENT}={}", p.name));
+                ObjectLookup { watched, kind, prefix: "", by: ObjectMatcher::Any }
+            }
+            ObjectRef::Application(name) => {
+                ObjectLookup::by_name(kinds::APPLICATION, Some(argocd::NAMESPACE), &self.application(name)?.name, "")
+            }
+            ObjectRef::Member(member) => {
+                ObjectLookup::by_name(kinds::MEMBER_CLUSTER, None, &self.ledger.names.get(member)?, "")
+            }
+            ObjectRef::Binding { placement, member } => {
+                let p = self.placement(placement)?;
+                let label = format!("{PARENT}={}", p.name);
+                let kind = p.scope.binding();
+                let by = ObjectMatcher::TargetCluster(self.ledger.names.get(member)?);
+                ObjectLookup {
+                    watched: WatchSelection::labelled("hub", kind, p.scope.namespace(), &label),
+                    kind,
+                    prefix: "",
+                    by,
+                }
+            }
+            ObjectRef::Work { placement, member, enveloped } => {
+                let p = self.placement(placement)?;
+                let label = format!("{PARENT}={}", p.name);
+                let namespace = fleet::member_namespace(&self.ledger.names.get(member)?);
+                let watched = WatchSelection::labelled("hub", kinds::WORK, Some(&namespace), &label);
+                ObjectLookup { watched, kind: kinds::WORK, prefix: "", by: ObjectMatcher::Enveloped(*enveloped) }
+            }
+        })
+    }
+}

@@ -1,0 +1,569 @@
+//! Phrases of steps: words that a step may leave out, and words that stand for one of several things.
+//!
+//! Names that end in `?` are of phrases that may be left out.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+
+use cucumber::Parameter;
+use fleet::argocd::ArgoCdComponent;
+
+use crate::params::{CodeParam, ComponentParam, quoted};
+
+/// Returns the text between the quotes of a phrase, `"..."` or `'...'`.
+fn inner(text: &str) -> Option<String> {
+    let start = text.find(['"', '\''])?;
+    let (quote, rest) = (text[start..].chars().next()?, &text[start + 1..]);
+    Some(rest[..rest.rfind(quote)?].to_owned())
+}
+
+fn unknown(text: &str) -> String {
+    format!("`{text}` is no phrase of this step")
+}
+
+/// Implements [`FromStr`] for a phrase whose regex admits only texts that can be parsed.
+macro_rules! impl_from_str {
+    ($phrase:ident, |$text:ident| $value:expr) => {
+        impl FromStr for $phrase {
+            type Err = Infallible;
+
+            fn from_str($text: &str) -> Result<Self, Infallible> {
+                Ok($value)
+            }
+        }
+    };
+}
+
+/// `within 60 seconds `.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?:within [0-9]+ seconds )?", name = "within?")]
+pub struct WithinSeconds(pub Option<u64>);
+
+impl_from_str!(WithinSeconds, |text| Self(text.split(' ').nth(1).and_then(|seconds| seconds.parse().ok())));
+
+/// ` for 15 seconds`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?: for [0-9]+ seconds)?", name = "for seconds?")]
+pub struct ForSeconds(pub Option<u64>);
+
+impl_from_str!(ForSeconds, |text| Self(text.split(' ').nth(2).and_then(|seconds| seconds.parse().ok())));
+
+/// ` for "member-1"`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?: for "[^"]+")?"#, name = "for member?")]
+pub struct ForMember(pub Option<String>);
+
+impl_from_str!(ForMember, |text| Self(inner(text)));
+
+/// `, because of KF-MC-001`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = "(?:, because of [A-Z]+-[A-Z]+-[0-9]+)?", name = "because of?")]
+pub struct BecauseOf(pub Option<CodeParam>);
+
+impl_from_str!(BecauseOf, |text| Self(text.rsplit(' ').next().and_then(|code| code.parse().ok())));
+
+/// ` and Argo CD`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?: and Argo CD)?", name = "and Argo CD?")]
+pub struct AndArgoCd(pub bool);
+
+impl_from_str!(AndArgoCd, |text| Self(!text.is_empty()));
+
+/// `while it holds a Work`, or `by force`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "while it holds a Work|by force", name = "how")]
+pub struct NamespaceDeletion {
+    /// True if its finalizer is taken off as well.
+    pub by_force: bool,
+}
+
+impl_from_str!(NamespaceDeletion, |text| Self { by_force: text == "by force" });
+
+/// `the hub-agent`, or `the agent of member "m"`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"the hub-agent|the agent of member "[^"]+""#, name = "agent")]
+pub struct AgentRef {
+    /// The agent's member; none for the hub-agent.
+    pub member: Option<String>,
+}
+
+impl_from_str!(AgentRef, |text| Self { member: inner(text) });
+
+/// ` with strategy External`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?: with strategy External)?", name = "with strategy External?")]
+pub struct WithExternal(pub bool);
+
+impl_from_str!(WithExternal, |text| Self(!text.is_empty()));
+
+/// Members that a placement selects: `"member-1" and "member-2"` by a label of theirs (policy PickAll), `2 of "member-1" and "member-2"`
+/// (policy PickN; more than there are can't be had), `by name "member-1"` (policy PickFixed; a name that nothing has in this scenario is
+/// a member that doesn't exist), or `no member`.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = r#"no member|(?:[0-9]+ of |by name )?"[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?"#, name = "selection")]
+pub enum MemberSelection {
+    /// Members with the placement's label.
+    Labelled(Vec<String>),
+    /// Number of members to select from these, which have the placement's label.
+    Count(usize, Vec<String>),
+    /// Members by their names.
+    Named(Vec<String>),
+}
+
+impl FromStr for MemberSelection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let members = quoted(text);
+        Ok(match text.split(' ').next() {
+            Some("by") => Self::Named(members),
+            Some(count) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                Self::Count(count.parse().map_err(|_| unknown(text))?, members)
+            }
+            _ => Self::Labelled(members),
+        })
+    }
+}
+
+/// `instead`, or `too`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "instead|too", name = "instead or too")]
+pub enum SelectionChange {
+    /// In place of those that were selected.
+    Instead,
+    /// Besides those that were selected.
+    Too,
+}
+
+impl_from_str!(SelectionChange, |text| if text == "instead" { Self::Instead } else { Self::Too });
+
+/// ` and applies with '...'`: an apply strategy, as JSON.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = "(?: and applies with '[^']*')?", name = "and applies with?")]
+pub struct AndAppliesWith(pub Option<String>);
+
+impl_from_str!(AndAppliesWith, |text| Self(inner(text)));
+
+/// `, where its namespace isn't`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?:, where its namespace isn't)?", name = "where its namespace isn't?")]
+pub struct WithoutNamespace(pub bool);
+
+impl_from_str!(WithoutNamespace, |text| Self(!text.is_empty()));
+
+/// `policy`, or `apply strategy`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "policy|apply strategy", name = "setting")]
+pub enum PlacementSetting {
+    /// The policy, in a way that makes a new policy snapshot.
+    Policy,
+    /// The placement's apply strategy.
+    ApplyStrategy,
+}
+
+impl_from_str!(PlacementSetting, |text| if text == "policy" { Self::Policy } else { Self::ApplyStrategy });
+
+/// `, which is refused with "..."`: the API server refuses it, with this in its message.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?:, which is refused with "[^"]*")?"#, name = "which is refused with?")]
+pub struct RefusedWith(pub Option<String>);
+
+impl_from_str!(RefusedWith, |text| Self(inner(text)));
+
+/// ` in a ResourceEnvelope`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?: in a ResourceEnvelope)?", name = "in a ResourceEnvelope?")]
+pub struct InEnvelope(pub bool);
+
+impl FromStr for InEnvelope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Ok(Self(false)),
+            " in a ResourceEnvelope" => Ok(Self(true)),
+            _ => Err(unknown(text)),
+        }
+    }
+}
+
+/// `gets image "..."`, or `is scaled to zero`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"gets image "[^"]*"|is scaled to zero"#, name = "Deployment change")]
+pub enum DeploymentChange {
+    /// Another image.
+    Image(String),
+    /// No replicas.
+    ScaledToZero,
+}
+
+impl_from_str!(DeploymentChange, |text| inner(text).map_or(Self::ScaledToZero, Self::Image));
+
+/// `runs`, or `waits with "..."`: the reason for which its container waits.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"runs|waits with "[^"]*""#, name = "Pod state")]
+pub enum PodState {
+    /// Ready Pod.
+    Runs,
+    /// Reason for which the Pod's container waits.
+    Waits(String),
+}
+
+impl_from_str!(PodState, |text| inner(text).map_or(Self::Runs, Self::Waits));
+
+/// `placement "web"`, or `a placement that doesn't exist, beside placement "web",`: in the scope of that one.
+#[derive(Clone, Debug, Parameter)]
+#[param(
+    regex = r#"placement "[^"]+"|a placement that doesn't exist, beside placement "[^"]+","#,
+    name = "placement of run"
+)]
+pub struct PlacementOfRun {
+    /// The placement that is there.
+    pub name: String,
+    /// True if the run is to name one that isn't.
+    pub missing: bool,
+}
+
+impl FromStr for PlacementOfRun {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let name = quoted(text).pop().ok_or_else(|| unknown(text))?;
+        Ok(Self { name, missing: text.starts_with("a placement that doesn't exist") })
+    }
+}
+
+/// `strategy "careful"`, or `a strategy that doesn't exist`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"strategy "[^"]+"|a strategy that doesn't exist"#, name = "strategy")]
+pub struct StrategyRef(pub Option<String>);
+
+impl_from_str!(StrategyRef, |text| Self(text.starts_with("strategy ").then(|| inner(text)).flatten()));
+
+/// ` at snapshot index "..."`, whatever it is.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?: at snapshot index "[^"]*")?"#, name = "at snapshot index?")]
+pub struct AtIndex(pub Option<String>);
+
+impl_from_str!(AtIndex, |text| Self(inner(text)));
+
+/// ` in state "..."`: a `spec.state`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?: in state "[^"]*")?"#, name = "in state?")]
+pub struct InState(pub Option<String>);
+
+impl_from_str!(InState, |text| Self(inner(text)));
+
+/// `put into`, or `taken out of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "put into|taken out of", name = "put into or taken out of")]
+pub enum StageMove {
+    /// The member gets the stage's label.
+    PutInto,
+    /// The member loses the stage's label.
+    TakenOutOf,
+}
+
+impl_from_str!(StageMove, |text| if text == "put into" { Self::PutInto } else { Self::TakenOutOf });
+
+/// ` before the hub-agent would have looked at it`, or ` by itself at the hub-agent's second look`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    regex = "(?: before the hub-agent would have looked at it| by itself at the hub-agent's second look)?",
+    name = "at which look?"
+)]
+pub enum ReconcileTiming {
+    /// At any time.
+    Any,
+    /// Sooner than the hub-agent's next periodic reconcile.
+    BeforeNext,
+    /// At the second periodic reconcile from now.
+    Second,
+}
+
+impl FromStr for ReconcileTiming {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim_start().split(' ').next() {
+            Some("") => Ok(Self::Any),
+            Some("before") => Ok(Self::BeforeNext),
+            Some("by") => Ok(Self::Second),
+            _ => Err(unknown(text)),
+        }
+    }
+}
+
+/// `approved`; `approved with a stale observedGeneration`, as a script does that leaves it out: it is then 0, and the hub-agent ignores the
+/// approval without a sign; or `refused`: the condition Approved is False.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "approved|approved with a stale observedGeneration|refused", name = "answer")]
+pub enum RequestAnswer {
+    /// True, with the request's own generation.
+    Approved,
+    /// True, with observedGeneration 0.
+    ApprovedStale,
+    /// False.
+    Refused,
+}
+
+impl FromStr for RequestAnswer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "approved" => Ok(Self::Approved),
+            "approved with a stale observedGeneration" => Ok(Self::ApprovedStale),
+            "refused" => Ok(Self::Refused),
+            _ => Err(unknown(text)),
+        }
+    }
+}
+
+/// `for another run`, or `and approved`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "for another run|and approved", name = "for another run or approved")]
+pub struct EarlyRequest {
+    /// True if it is for the run's own stage, and approved.
+    pub approved: bool,
+}
+
+impl_from_str!(EarlyRequest, |text| Self { approved: text == "and approved" });
+
+/// `becomes` for a change that goes wrong, `is corrected to` for a repair.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "becomes|is corrected to", name = "becomes or is corrected to")]
+pub struct FileChange {
+    /// True if it repairs something.
+    pub repairs: bool,
+}
+
+impl_from_str!(FileChange, |text| Self { repairs: text == "is corrected to" });
+
+/// `vanishes`, or `is back`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "vanishes|is back", name = "vanishes or is back")]
+pub struct RepositoryMove {
+    /// True if it is moved away.
+    pub vanishes: bool,
+}
+
+impl_from_str!(RepositoryMove, |text| Self { vanishes: text == "vanishes" });
+
+/// `"member-1"`, or `the hub`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#""[^"]+"|the hub"#, name = "destination")]
+pub struct DestinationRef {
+    /// The member; none for the hub.
+    pub member: Option<String>,
+}
+
+impl_from_str!(DestinationRef, |text| Self { member: inner(text) });
+
+/// ` with '...'`, as JSON.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = "(?: with '[^']*')?", name = "with spec?")]
+pub struct WithSpec(pub Option<String>);
+
+impl_from_str!(WithSpec, |text| Self(inner(text)));
+
+/// ` with "..."`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?: with "[^"]*")?"#, name = "with flags?")]
+pub struct WithFlags(pub Option<String>);
+
+impl_from_str!(WithFlags, |text| Self(inner(text)));
+
+/// `succeeds`; `fails`: the sync began, and something in it failed (phase Failed); or `ends in an error`: there was nothing to begin with
+/// (phase Error).
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "succeeds|fails|ends in an error", name = "end")]
+pub struct SyncEnd {
+    /// Phase of the operation.
+    pub phase: &'static str,
+}
+
+impl_from_str!(SyncEnd, |text| Self {
+    phase: match text {
+        "succeeds" => "Succeeded",
+        "fails" => "Failed",
+        _ => "Error",
+    },
+});
+
+/// `: "..."`: a part of its message.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?:: "[^"]*")?"#, name = "with message?")]
+pub struct WithMessage(pub Option<String>);
+
+impl_from_str!(WithMessage, |text| Self(inner(text)));
+
+/// `, if it still runs`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?:, if it still runs)?", name = "if it still runs?")]
+pub struct IfItStillRuns(pub bool);
+
+impl_from_str!(IfItStillRuns, |text| Self(!text.is_empty()));
+
+/// `refreshed`, or `hard-refreshed`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "refreshed|hard-refreshed", name = "refreshed")]
+pub struct RefreshKind {
+    /// True if manifests are rendered again.
+    pub hard: bool,
+}
+
+impl_from_str!(RefreshKind, |text| Self { hard: text == "hard-refreshed" });
+
+/// ` until it reports "..."` in one of its conditions, or ` until it is well`: Synced and Healthy.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?: until it reports "[^"]*"| until it is well)?"#, name = "until?")]
+pub enum RefreshUntil {
+    /// A single comparison.
+    Once,
+    /// Until a condition has this text.
+    Reports(String),
+    /// Until it is Synced and Healthy.
+    Well,
+}
+
+impl_from_str!(RefreshUntil, |text| match inner(text) {
+    Some(report) => Self::Reports(report),
+    None if text.is_empty() => Self::Once,
+    None => Self::Well,
+});
+
+/// `is killed`, `is started again`, or `is restarted with "--flag=value"`: with these flags beside its own; of a flag that it has already,
+/// these count.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"is killed|is started again|is restarted with "[^"]*""#, name = "component change")]
+pub enum ComponentChange {
+    /// End of the component's process by a signal.
+    Killed,
+    /// Start after a kill.
+    Started,
+    /// Restart with these flags.
+    Restarted(String),
+}
+
+impl_from_str!(ComponentChange, |text| match inner(text) {
+    Some(flags) => Self::Restarted(flags),
+    None if text == "is killed" => Self::Killed,
+    None => Self::Started,
+});
+
+/// `is`, or `is not`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "is|is not", name = "is or is not")]
+pub struct IsOrNot(pub bool);
+
+impl_from_str!(IsOrNot, |text| Self(text == "is"));
+
+/// `only these rights`, or `all rights`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "only these rights|all rights", name = "rights")]
+pub struct Rights {
+    /// True if it may do everything.
+    pub all: bool,
+}
+
+impl_from_str!(Rights, |text| Self { all: text == "all rights" });
+
+/// `called`, or `another than`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "called|another than", name = "called or another than")]
+pub struct AddressUse {
+    /// True if the address gets a name.
+    pub called: bool,
+}
+
+impl_from_str!(AddressUse, |text| Self { called: text == "called" });
+
+/// `lacks`, or `gets`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "lacks|gets", name = "lacks or gets")]
+pub struct ToolChange {
+    /// True if the tool is installed.
+    pub installed: bool,
+}
+
+impl_from_str!(ToolChange, |text| Self { installed: text == "gets" });
+
+/// `the hub-agent`; or `the redis of Argo CD`, `the repo-server of Argo CD` or `the application-controller of Argo CD`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "the hub-agent|the (?:redis|repo-server|application-controller) of Argo CD", name = "process")]
+pub enum LogOwner {
+    /// KubeFleet's hub-agent.
+    HubAgent,
+    /// A component of Argo CD.
+    ArgoCd(ArgoCdComponent),
+}
+
+impl FromStr for LogOwner {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let component = text.strip_prefix("the ").and_then(|text| text.strip_suffix(" of Argo CD"));
+        match component {
+            None if text == "the hub-agent" => Ok(Self::HubAgent),
+            Some(component) => {
+                component.parse().map(|ComponentParam(component)| Self::ArgoCd(component)).map_err(|_| unknown(text))
+            }
+            None => Err(unknown(text)),
+        }
+    }
+}
+
+/// ` in a line with "..."`, or ` in no line with "..."`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?: in (?:a|no) line with "[^"]*")?"#, name = "in a line with?")]
+pub enum LogLineFilter {
+    /// Any line.
+    Any,
+    /// A line with this text too.
+    Also(String),
+    /// This text in none of the lines.
+    Never(String),
+}
+
+impl_from_str!(LogLineFilter, |text| match inner(text) {
+    None => Self::Any,
+    Some(with) if text.starts_with(" in a ") => Self::Also(with),
+    Some(with) => Self::Never(with),
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phrase_that_is_left_out_says_nothing() {
+        assert_eq!("".parse::<WithinSeconds>().map(|within| within.0), Ok(None));
+        assert_eq!("within 60 seconds ".parse::<WithinSeconds>().map(|within| within.0), Ok(Some(60)));
+        assert_eq!(" for \"east\"".parse::<ForMember>().map(|on| on.0), Ok(Some("east".into())));
+        assert_eq!("".parse::<ForMember>().map(|on| on.0), Ok(None));
+        assert_eq!(
+            ", because of KF-MC-001".parse::<BecauseOf>().map(|root| root.0),
+            Ok(Some(CodeParam("KF-MC-001".into())))
+        );
+        assert_eq!("".parse::<BecauseOf>().map(|root| root.0), Ok(None));
+        assert_eq!(" with '{\"a\": \"b\"}'".parse::<WithSpec>().map(|spec| spec.0), Ok(Some("{\"a\": \"b\"}".into())));
+    }
+
+    #[test]
+    fn an_apostrophe_is_no_quote() {
+        let missing: PlacementOfRun =
+            "a placement that doesn't exist, beside placement \"web\",".parse().expect("a phrase");
+        assert!(missing.missing && missing.name == "web");
+        assert_eq!("a strategy that doesn't exist".parse::<StrategyRef>().map(|strategy| strategy.0), Ok(None));
+    }
+
+    #[test]
+    fn a_selection_says_by_which_policy() {
+        let of = |text: &str| text.parse::<MemberSelection>().expect("a selection");
+        assert_eq!(of("no member"), MemberSelection::Labelled(vec![]));
+        assert_eq!(of("\"a\" and \"b\""), MemberSelection::Labelled(vec!["a".into(), "b".into()]));
+        assert_eq!(of("3 of \"a\" and \"b\""), MemberSelection::Count(3, vec!["a".into(), "b".into()]));
+        assert_eq!(of("by name \"a\""), MemberSelection::Named(vec!["a".into()]));
+    }
+}
