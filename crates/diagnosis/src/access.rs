@@ -8,9 +8,9 @@ pub(crate) const HUB: &str = "hub";
 /// The kubeconfig and the contexts that the commands of a finding name.
 ///
 /// ```
-/// use diagnosis::Access;
-/// assert_eq!(Access::same_names().kubectl("member-1"), "kubectl --context member-1");
-/// let access = Access::named(Some("prod.yaml".into()), [("hub".into(), "prod hub".into())].into());
+/// use diagnosis::KubectlAccess;
+/// assert_eq!(KubectlAccess::same_names().kubectl("member-1"), "kubectl --context member-1");
+/// let access = KubectlAccess::named(Some("prod.yaml".into()), [("hub".into(), "prod hub".into())].into());
 /// assert_eq!(access.kubectl("hub"), "kubectl --kubeconfig prod.yaml --context 'prod hub'");
 /// assert_eq!(access.kubectl("member-1"), r#"kubectl --kubeconfig prod.yaml --context "${MEMBER_1_CONTEXT:?}""#);
 /// ```
