@@ -11,13 +11,14 @@ use crate::place::{PROGRAM, Place, Said, turn, until};
 use crate::proc;
 use crate::running::Running;
 
-/// Starts a run of scenarios that don't end by themselves, and waits until they have begun.
-fn under_way(place: &Place, scenarios: usize, more: &[&str]) -> Running {
+/// Starts a run of scenarios that don't end by themselves, `jobs` at a time, and waits until `jobs` have begun.
+fn under_way(place: &Place, scenarios: usize, jobs: usize) -> Running {
     let file = endless(place, scenarios);
     let junit = place.path("junit.xml").display().to_string();
-    let args = ["run", &file, "--members", "1", "--junit", &junit];
-    let mut running = Running::start(&mut place.command(args.iter().chain(more)));
-    until_placements(place, &mut running, 1);
+    let count = jobs.to_string();
+    let args = ["run", &file, "--members", "1", "--junit", &junit, "--jobs", &count];
+    let mut running = Running::start(&mut place.command(args));
+    until_placements(place, &mut running, jobs);
     running
 }
 
@@ -44,7 +45,7 @@ fn ctrl_c_while_the_fleet_starts() {
 fn ctrl_c_in_mid_scenario() {
     let _turn = turn();
     let place = Place::new();
-    let running = under_way(&place, 3, &["--jobs", "2"]);
+    let running = under_way(&place, 3, 2);
     running.signal(Signal::INT);
     let said = running.end();
     said.expect(130, &[]);
@@ -64,7 +65,7 @@ fn ctrl_c_in_mid_scenario() {
 fn the_harness_is_killed_in_mid_scenario() {
     let _turn = turn();
     let place = Place::new();
-    let running = under_way(&place, 1, &[]);
+    let running = under_way(&place, 1, 1);
     running.signal(Signal::KILL);
     drop(running);
     place.soon_nothing_is_left();
@@ -74,7 +75,7 @@ fn the_harness_is_killed_in_mid_scenario() {
 fn harness_and_supervisor_are_killed_at_once() {
     let _turn = turn();
     let place = Place::new();
-    let running = under_way(&place, 1, &[]);
+    let running = under_way(&place, 1, 1);
     proc::kill(place.process("supervisor serve"), Signal::KILL);
     running.signal(Signal::KILL);
     drop(running);
@@ -88,7 +89,7 @@ fn harness_and_supervisor_are_killed_at_once() {
 fn the_supervisor_is_killed_in_mid_scenario() {
     let _turn = turn();
     let place = Place::new();
-    let running = under_way(&place, 1, &[]);
+    let running = under_way(&place, 1, 1);
     proc::kill(place.process("supervisor serve"), Signal::KILL);
     let said = running.end();
     said.expect(3, &["error: supervisor ended (gone)\n", "hint: it was killed from outside"]);
@@ -100,7 +101,7 @@ fn the_supervisor_is_killed_in_mid_scenario() {
 fn a_component_dies_in_mid_scenario() {
     let _turn = turn();
     let place = Place::new();
-    let running = under_way(&place, 1, &[]);
+    let running = under_way(&place, 1, 1);
     proc::kill(place.process("/hub-agent "), Signal::KILL);
     let said = running.end();
     said.expect(3, &["hub-agent ended (signal: 9 (SIGKILL)); its last lines:\n"]);
