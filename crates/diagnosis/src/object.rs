@@ -94,6 +94,21 @@ impl<'a> Object<'a> {
         self.time("/metadata/deletionTimestamp")
     }
 
+    /// Time of the last write of a part of the object, by the API server's clock, in whole seconds: the status for
+    /// `Some("status")`, everything else for `None`. Absent in snapshots that fleetdrill v0.1 took.
+    #[must_use]
+    pub fn written_at(&self, subresource: Option<&str>) -> Option<Timestamp> {
+        let writes = self.list("/metadata/managedFields").iter();
+        let of_part = writes.filter(|write| write.get("subresource").and_then(Value::as_str) == subresource);
+        of_part.filter_map(|write| text_field(write, "time").parse().ok()).max()
+    }
+
+    /// Time of the last change of the object outside of its status; the creation time if no write is recorded.
+    #[must_use]
+    pub fn changed_at(&self) -> Option<Timestamp> {
+        self.written_at(None).or(self.created_at())
+    }
+
     fn time(self, pointer: &str) -> Option<Timestamp> {
         self.str(pointer).and_then(|t| t.parse().ok())
     }

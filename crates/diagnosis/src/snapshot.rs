@@ -26,7 +26,11 @@ pub struct ClusterSnapshot {
     /// Address of the cluster's API server, if known. An application may name its destination by address.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server: Option<String>,
-    /// Complete objects as JSON, each with apiVersion and kind.
+    /// Time on the clock of the cluster's API server when the snapshot was complete, in whole seconds. Absent if the
+    /// API server didn't tell, and in snapshots that fleetdrill v0.1 took.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub time: Option<Timestamp>,
+    /// Complete objects as JSON, each with apiVersion and kind. `managedFields` have no `fieldsV1`.
     pub objects: Vec<Value>,
     /// Last lines of the logs that [`crate::wanted_logs`] asks for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -15,10 +15,11 @@ use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
 use super::kubectl;
 use super::pattern::pattern_of_any_case;
 use crate::object::text_field;
+use crate::kinds::{APPLIED_WORK, NAMESPACE};
 use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, conditions};
 
-/// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace may be
-/// created a moment later.
+/// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or
+/// definition may be created a moment later, by the same placement even.
 const TRANSIENT_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
@@ -80,7 +81,7 @@ fn not_applied(
         let code = failure_code(&condition);
         let since = condition.last_transition_time.or(applied.last_transition_time);
         let young = since.is_some_and(|s| fleet.now().duration_since(s) < TRANSIENT_LIMIT);
-        if young && matches!(code, RuleCode::KF_AP_006 | RuleCode::KF_AP_009) {
+        if young && !matches!(code, RuleCode::KF_AP_002 | RuleCode::KF_AP_004) {
             continue;
         }
         by_code.entry(code).or_default().push(FailedObject { value, condition });
@@ -144,11 +145,17 @@ fn apply_failure(
         "owner_refs": owners.iter().map(|owner| kubectl::reference(owner.object)).collect::<Vec<_>>(),
         "contents": contents.collect::<Vec<_>>(),
         "has_definition": failed.iter().any(|f| f.text("kind") == "CustomResourceDefinition"),
-        "read_kinds": MEMBER_KINDS.iter().map(|kind| kind.kind).collect::<Vec<_>>().join(", "),
+        "read_kinds": namespaced_kinds().join(", "),
         "message": failed.first().map(|f| f.condition.message.clone()).unwrap_or_default(),
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
     draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned()))
+}
+
+/// Returns the kinds of namespaced objects that are read from members.
+fn namespaced_kinds() -> Vec<&'static str> {
+    let namespaced = MEMBER_KINDS.iter().filter(|kind| ![NAMESPACE, APPLIED_WORK].contains(kind));
+    namespaced.map(|kind| kind.kind).collect()
 }
 
 /// Returns the objects that the snapshot has in a namespace of a member. Pods are left out, because they come and go

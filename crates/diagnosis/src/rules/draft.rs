@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use record::ObjectPath;
 use serde_json::Value;
 
 use super::code::RuleCode;
@@ -14,6 +15,8 @@ use crate::{CatalogueEntry, Evidence, Finding, KubectlAccess, Severity, Subject,
 /// the same part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AffectedPart {
+    /// Hub-agent: no controller of the hub works.
+    HubAgent,
     /// Member as a whole: its agent, its rights.
     Member(String),
     /// Namespace of a member on the hub.
@@ -22,6 +25,8 @@ pub(super) enum AffectedPart {
     Placement { namespace: Option<String>, name: String },
     /// Placement on one member.
     PlacementOn { namespace: Option<String>, name: String, member: String },
+    /// Works of a placement for one member.
+    WorkOn { namespace: Option<String>, name: String, member: String },
     /// Last sync of an Argo CD application.
     Sync { namespace: String, name: String },
     /// Revision that an application's running operation keeps syncing.
@@ -51,12 +56,15 @@ impl FindingDraft {
     pub fn new(code: RuleCode, subject: Subject, names: &Value, evidence: Vec<Evidence>) -> Self {
         let entry = code.entry();
         let PlannedTexts { cause, data_loss, remedies } = planned_texts(entry, names);
+        let since = evidence.iter().find_map(|e| e.at);
         let finding = Finding {
             code: entry.code.clone(),
             title: entry.title.clone(),
             severity: entry.severity,
             subject,
             cause,
+            since,
+            superseded_by: None,
             data_loss,
             evidence,
             remedies: Vec::new(),
@@ -107,6 +115,22 @@ impl FindingDraft {
     pub fn only_as_consequence(mut self) -> Self {
         self.only_as_consequence = true;
         self
+    }
+
+    /// True if the finding affects a part.
+    pub fn affects_part(&self, part: &AffectedPart) -> bool {
+        self.affects.contains(part)
+    }
+
+    /// True if the finding is left out unless another finding explains it.
+    pub fn is_only_consequence(&self) -> bool {
+        self.only_as_consequence
+    }
+
+    /// Marks the failure as one that a later object has made up for, and lowers it to a notice.
+    pub fn superseded_by(mut self, successor: ObjectPath) -> Self {
+        self.finding.superseded_by = Some(successor);
+        self.into_notice()
     }
 
     fn explains(&self, other: &FindingDraft) -> bool {
@@ -210,6 +234,8 @@ mod tests {
                 member: None,
             },
             cause: String::new(),
+            since: None,
+            superseded_by: None,
             data_loss: None,
             evidence: Vec::new(),
             remedies: Vec::new(),

@@ -10,6 +10,7 @@ use super::draft::FindingDraft;
 use super::fleet::{FleetView, UpdateRunView};
 use super::pattern::pattern_of_any_case;
 use super::preemption::PreemptedCluster;
+use super::superseded::successor;
 use super::{initialization, kubectl};
 use crate::apply_strategy::is_default;
 use crate::kubefleet::POLICY_INDEX;
@@ -19,7 +20,11 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for run in fleet.runs() {
         let failed = run.condition("Succeeded").filter(|c| c.status == "False");
-        drafts.extend(failed.map(|failed| run_failure(fleet, run, &failed)));
+        let draft = failed.map(|failed| run_failure(fleet, run, &failed));
+        drafts.extend(draft.map(|draft| match successor(fleet, run) {
+            Some(successor) => draft.superseded_by(successor),
+            None => draft,
+        }));
     }
     drafts
 }
@@ -30,6 +35,8 @@ struct RunInputChange {
     code: RuleCode,
     /// Pattern of the controller's message, in the words of all versions.
     pattern: Regex,
+    /// True if the message can't stand for the deletion of the placement.
+    precedes_deletion: bool,
     /// True if the objects show the change. Used for messages that no pattern matches.
     shows_in_objects: fn(FleetView<'_>, UpdateRunView<'_>) -> bool,
     /// Fields of the placement, the run and the latest policy snapshot that show the change.
@@ -43,6 +50,7 @@ static CHANGES: LazyLock<[RunInputChange; 5]> = LazyLock::new(|| {
         RunInputChange {
             code: RuleCode::KF_UR_034,
             pattern: pattern_of_any_case("does not have an external rollout strategy"),
+            precedes_deletion: true,
             shows_in_objects: |fleet, run| run.placement(fleet).is_some_and(|p| !p.is_external()),
             placement: &["spec.strategy.type"],
             run: &[],
@@ -51,6 +59,7 @@ static CHANGES: LazyLock<[RunInputChange; 5]> = LazyLock::new(|| {
         RunInputChange {
             code: RuleCode::KF_UR_031,
             pattern: pattern_of_any_case("apply ?strategy .*outdated"),
+            precedes_deletion: true,
             shows_in_objects: |fleet, run| {
                 let now = run.placement(fleet).and_then(|p| p.object.at("/spec/strategy/applyStrategy"));
                 differ_in_common_field(now, run.object.at("/status/appliedStrategy"))
@@ -62,6 +71,7 @@ static CHANGES: LazyLock<[RunInputChange; 5]> = LazyLock::new(|| {
         RunInputChange {
             code: RuleCode::KF_UR_030,
             pattern: pattern_of_any_case("policy snapshot index .*outdated"),
+            precedes_deletion: true,
             shows_in_objects: |fleet, run| {
                 let latest = run.policy_snapshot(fleet).and_then(|s| s.label(POLICY_INDEX));
                 let used = run.object.str("/status/policySnapshotIndexUsed").filter(|i| !i.is_empty());
@@ -78,6 +88,7 @@ static CHANGES: LazyLock<[RunInputChange; 5]> = LazyLock::new(|| {
             pattern: pattern_of_any_case(
                 "cluster count .*outdated|number of selected bindings .*observed cluster count",
             ),
+            precedes_deletion: false,
             shows_in_objects: |fleet, run| {
                 let now = run.placement(fleet).and_then(|p| p.object.at("/spec/policy/numberOfClusters")?.as_i64());
                 let then = run.object.at("/status/policyObservedClusterCount").and_then(Value::as_i64);
@@ -93,6 +104,7 @@ static CHANGES: LazyLock<[RunInputChange; 5]> = LazyLock::new(|| {
                 "(number of (stages|clusters)|cluster in the|stage name) .*changed|not placed in any stage|\
                  appears in more than one|sorting label .*not valid",
             ),
+            precedes_deletion: false,
             shows_in_objects: |fleet, run| {
                 let assignment = initialization::StageAssignment::new(fleet, run);
                 !assignment.unmatched.is_empty() || !assignment.matched_twice.is_empty()
@@ -110,6 +122,10 @@ fn run_failure(fleet: FleetView<'_>, run: UpdateRunView<'_>, failed: &Condition)
         return draft;
     }
     let placement = fleet.placement_object(run.scope.placement(), run.object.namespace(), run.placement_name());
+    // The placement may have been deleted, or made anew, after the run had failed for another reason.
+    if let Some(change) = CHANGES.iter().find(|c| c.precedes_deletion && c.pattern.is_match(&failed.message)) {
+        return input_change(fleet, run, failed, change);
+    }
     // While a placement is being deleted, its snapshots or bindings may be deleted first. The message then names a
     // snapshot or a binding.
     if placement.is_none_or(|p| p.deleted_at().is_some()) || is_newer(placement, failed) {

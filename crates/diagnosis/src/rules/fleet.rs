@@ -1,7 +1,7 @@
 //! Views of the snapshot's objects for the rules: placements, update runs and the objects that belong to them, in both
 //! scopes.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use record::ConditionPlace;
 use serde_json::Value;
 
@@ -67,9 +67,14 @@ impl<'a> FleetView<'a> {
         Some(Self { snapshot, hub })
     }
 
-    /// Present time: the time at which the snapshot was taken.
+    /// Present time on the hub's clock. The clock of the machine that took the snapshot may differ.
     pub fn now(self) -> Timestamp {
-        self.snapshot.taken_at
+        self.hub.time.unwrap_or(self.snapshot.taken_at)
+    }
+
+    /// Returns the time that has passed since a moment on the hub's clock.
+    pub fn age(self, since: Timestamp) -> SignedDuration {
+        self.now().duration_since(since)
     }
 
     /// Returns a quote of the hub's objects.
@@ -79,16 +84,22 @@ impl<'a> FleetView<'a> {
 
     /// Returns the placements that aren't being deleted.
     pub fn placements(self) -> impl Iterator<Item = PlacementView<'a>> {
-        self.in_both_scopes(KindScope::placement)
-            .map(|(scope, object)| PlacementView { scope, object })
-            .filter(|p| p.object.deleted_at().is_none())
+        self.all_placements().filter(|p| p.object.deleted_at().is_none())
+    }
+
+    /// Returns all placements.
+    pub fn all_placements(self) -> impl Iterator<Item = PlacementView<'a>> {
+        self.in_both_scopes(KindScope::placement).map(|(scope, object)| PlacementView { scope, object })
     }
 
     /// Returns the runs that aren't being deleted.
     pub fn runs(self) -> impl Iterator<Item = UpdateRunView<'a>> {
-        self.in_both_scopes(KindScope::run)
-            .map(|(scope, object)| UpdateRunView { scope, object })
-            .filter(|r| r.object.deleted_at().is_none())
+        self.all_runs().filter(|r| r.object.deleted_at().is_none())
+    }
+
+    /// Returns all runs.
+    pub fn all_runs(self) -> impl Iterator<Item = UpdateRunView<'a>> {
+        self.in_both_scopes(KindScope::run).map(|(scope, object)| UpdateRunView { scope, object })
     }
 
     /// Returns the approval requests that aren't being deleted, each with its scope.
@@ -175,6 +186,16 @@ impl<'a> PlacementView<'a> {
         fleet.works(member).into_iter().filter(|w| self.owns(*w)).collect()
     }
 
+    /// Returns the placement's binding for a member.
+    pub fn binding(self, fleet: FleetView<'a>, member: &str) -> Option<Object<'a>> {
+        binding_of(fleet, self.scope, |other| self.owns(other), member)
+    }
+
+    /// Returns the indices of the placement's resource snapshots in ascending order.
+    pub fn indices(self, fleet: FleetView<'a>) -> Vec<&'a str> {
+        indices_of(fleet, self.scope, |other| self.owns(other))
+    }
+
     /// Returns the status entry of each member that the placement has chosen.
     pub fn clusters(self) -> impl Iterator<Item = MemberPlacement<'a>> {
         let generation = self.object.generation();
@@ -192,6 +213,15 @@ impl<'a> PlacementView<'a> {
     /// Returns the placement on one member as a part that findings affect.
     pub fn part_on(self, member: &str) -> AffectedPart {
         AffectedPart::PlacementOn {
+            namespace: self.object.namespace().map(str::to_owned),
+            name: self.object.name().to_owned(),
+            member: member.to_owned(),
+        }
+    }
+
+    /// Returns the placement's Works for one member as a part that findings affect.
+    pub fn works_on(self, member: &str) -> AffectedPart {
+        AffectedPart::WorkOn {
             namespace: self.object.namespace().map(str::to_owned),
             name: self.object.name().to_owned(),
             member: member.to_owned(),
@@ -298,25 +328,12 @@ impl<'a> UpdateRunView<'a> {
 
     /// Returns the binding of the run's placement for a member.
     pub fn binding(self, fleet: FleetView<'a>, member: &str) -> Option<Object<'a>> {
-        fleet
-            .hub
-            .of_kind(PLACEMENT_GROUP, self.scope.binding())
-            .filter(|b| self.owns(*b) && b.str("/spec/targetCluster") == Some(member))
-            // A binding that is being deleted may exist beside its successor.
-            .min_by_key(|b| b.deleted_at().is_some())
+        binding_of(fleet, self.scope, |other| self.owns(other), member)
     }
 
     /// Returns the indices of the placement's resource snapshots in ascending order.
     pub fn indices(self, fleet: FleetView<'a>) -> Vec<&'a str> {
-        let mut indices: Vec<_> = fleet
-            .hub
-            .of_kind(PLACEMENT_GROUP, self.scope.resource_snapshot())
-            .filter(|s| self.owns(*s))
-            .filter_map(|s| s.label(RESOURCE_INDEX))
-            .collect();
-        indices.sort_by_key(|i| (i.parse::<u64>().unwrap_or(u64::MAX), *i));
-        indices.dedup();
-        indices
+        indices_of(fleet, self.scope, |other| self.owns(other))
     }
 
     /// Returns the latest policy snapshot of the run's placement.
@@ -361,6 +378,11 @@ impl<'a> UpdateRunView<'a> {
 }
 
 impl<'a> RunStage<'a> {
+    /// Returns all conditions of the stage.
+    pub fn conditions(&self) -> Vec<Condition> {
+        conditions(Some(self.value))
+    }
+
     /// Returns a condition of the run's generation that the controller has reconciled last.
     pub fn condition(&self, name: &str) -> Option<Condition> {
         current_condition(self.value, name, self.generation)
@@ -401,6 +423,16 @@ impl<'a> RunStage<'a> {
 }
 
 impl StageCluster<'_> {
+    /// Returns all conditions of the cluster.
+    pub fn conditions(&self) -> Vec<Condition> {
+        conditions(Some(self.value))
+    }
+
+    /// True if the update of the cluster has started and hasn't ended.
+    pub fn is_updating(&self) -> bool {
+        self.started_at().is_some() && self.condition("Succeeded").is_none()
+    }
+
     /// Returns a condition of the run's generation that the controller has reconciled last.
     pub fn condition(&self, name: &str) -> Option<Condition> {
         current_condition(self.value, name, self.generation)
@@ -415,6 +447,28 @@ impl StageCluster<'_> {
     pub fn place(&self) -> ConditionPlace {
         ConditionPlace::StageMember { stage: self.stage.to_owned(), member: self.member.to_owned() }
     }
+}
+
+/// Returns the binding for a member, of the placement that `owns` accepts the objects of.
+fn binding_of<'a>(
+    fleet: FleetView<'a>,
+    scope: KindScope,
+    owns: impl Fn(Object<'a>) -> bool,
+    member: &str,
+) -> Option<Object<'a>> {
+    let bindings = fleet.hub.of_kind(PLACEMENT_GROUP, scope.binding());
+    let for_member = bindings.filter(|b| b.str("/spec/targetCluster") == Some(member) && owns(*b));
+    // A binding that is being deleted may exist beside its successor.
+    for_member.min_by_key(|b| b.deleted_at().is_some())
+}
+
+/// Returns the indices of resource snapshots in ascending order, of the placement that `owns` accepts the objects of.
+fn indices_of<'a>(fleet: FleetView<'a>, scope: KindScope, owns: impl Fn(Object<'a>) -> bool) -> Vec<&'a str> {
+    let snapshots = fleet.hub.of_kind(PLACEMENT_GROUP, scope.resource_snapshot()).filter(|s| owns(*s));
+    let mut indices: Vec<_> = snapshots.filter_map(|s| s.label(RESOURCE_INDEX)).collect();
+    indices.sort_by_key(|i| (i.parse::<u64>().unwrap_or(u64::MAX), *i));
+    indices.dedup();
+    indices
 }
 
 /// Returns namespace and name of the placement that a Work belongs to.

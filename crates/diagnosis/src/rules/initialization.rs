@@ -11,6 +11,7 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, UpdateRunView};
 use super::matching::selects;
 use super::pattern::{group, pattern_of_any_case};
+use super::superseded::successor;
 use super::{evidence_source::EvidenceSource, kubectl};
 use crate::kubefleet::{CLUSTER_GROUP, PARENT_PLACEMENT, PLACEMENT_GROUP, RESOURCE_INDEX};
 use crate::{Condition, Evidence, Object};
@@ -19,7 +20,11 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for run in fleet.runs() {
         let failed = run.condition("Initialized").filter(|c| c.status == "False");
-        drafts.extend(failed.map(|failed| initialization_failure(fleet, run, &failed)));
+        let draft = failed.map(|failed| initialization_failure(fleet, run, &failed));
+        drafts.extend(draft.map(|draft| match successor(fleet, run) {
+            Some(successor) => draft.superseded_by(successor),
+            None => draft,
+        }));
     }
     drafts
 }

@@ -1,26 +1,29 @@
-//! Members without a heartbeat or stuck in leaving, and placements that wait for a silent member.
+//! Members whose agent never came, is silent, or can't leave, and placements that wait for such a member.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
-use super::fleet::{FleetView, subject};
+use super::fleet::{FleetView, MemberPlacement, PlacementView, subject};
+use super::heartbeat::{Heartbeat, period_seconds};
 use super::kubectl;
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
 use crate::{Evidence, Object};
 
-/// Heartbeat period in seconds, for a `MemberCluster` that sets none.
-const DEFAULT_PERIOD_SECONDS: i64 = 60;
 /// Time without a heartbeat after which an agent counts as silent although it seems to have all that it needs. On a
 /// busy machine, heartbeats with a period of 15 s have been seen almost a minute late (v0.1.2). The hub itself counts a
 /// member as lost after 5 min.
 const SILENCE_LIMIT: SignedDuration = SignedDuration::from_secs(120);
 /// Time that a member may take to leave.
 const LEAVE_LIMIT: SignedDuration = SignedDuration::from_secs(30);
+/// Time that a member's agent may take to answer for the first time after its `MemberCluster` was created.
+const JOIN_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+/// Time that resources may take to be applied, when a member doesn't seem well, before the delay counts.
+const APPLY_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
@@ -28,54 +31,51 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
         drafts.extend(if member.deleted_at().is_some() {
             leaving_deadlock(fleet, member)
         } else {
-            silent_member(fleet, member)
+            silent_member(fleet, member).or_else(|| never_joined(fleet, member))
         });
     }
     for placement in fleet.placements() {
-        for status in placement.clusters() {
-            let applying = status.condition("Applied").filter(|c| c.status != "True" && c.reason == "ApplyInProgress");
-            let Some(applying) = applying.filter(|_| status.failed().is_empty()) else { continue };
-            let lost = fleet
-                .hub
-                .object(CLUSTER_GROUP, "MemberCluster", None, status.member)
-                .and_then(|m| overdue_heartbeat(fleet, m));
-            let works = placement.works(fleet, status.member);
-            let mut waiting = works.iter().filter(|w| w.current_condition("Applied").is_none()).peekable();
-            let since = applying.last_transition_time;
-            let long = since.is_some_and(|s| fleet.now().duration_since(s) > PATIENCE) && waiting.peek().is_some();
-            if lost.is_none() && !long {
-                continue;
-            }
-            let quote = fleet.quote();
-            let mut evidence = vec![quote.condition_in(placement.object, status.place(), &applying)];
-            evidence.extend(waiting.map(|work| quote_unapplied(quote, *work)));
-            let names = json!({"placement": placement.full_name(), "member": status.member});
-            let draft =
-                FindingDraft::new(RuleCode::KF_AP_001, placement.subject(fleet, Some(status.member)), &names, evidence);
-            let draft = draft
-                .affects(placement.part_on(status.member))
-                .depends_on(AffectedPart::Member(status.member.to_owned()));
-            drafts.push(draft.depends_on(AffectedPart::MemberNamespace(status.member.to_owned())));
-        }
+        drafts.extend(placement.clusters().filter_map(|status| waiting_placement(fleet, placement, status)));
     }
     drafts
 }
 
-/// Returns the index of the member agent's status and its last heartbeat, if the heartbeat of a joined member is more
-/// than three periods old. The `MemberCluster`'s conditions don't change when the agent stops (v0.1.2), so only the
-/// heartbeat shows it.
-fn overdue_heartbeat(fleet: FleetView<'_>, member: Object<'_>) -> Option<(usize, Timestamp)> {
-    member.condition("Joined").filter(|c| c.status == "True")?;
-    let agents = member.list("/status/agentStatus");
-    let (index, agent) = agents.iter().enumerate().find(|(_, agent)| text_field(agent, "type") == "MemberAgent")?;
-    let period = member.at("/spec/heartbeatPeriodSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_PERIOD_SECONDS);
-    let last: Timestamp = text_field(agent, "lastReceivedHeartbeat").parse().ok()?;
-    (fleet.now().duration_since(last) > SignedDuration::from_secs(3 * period)).then_some((index, last))
+/// KF-AP-001: the member's agent applies nothing of the placement.
+fn waiting_placement(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+) -> Option<FindingDraft> {
+    let applying = status.condition("Applied").filter(|c| c.status != "True" && status.failed().is_empty())?;
+    let works = placement.works(fleet, status.member);
+    let waiting: Vec<_> = works.iter().filter(|w| w.current_condition("Applied").is_none()).collect();
+    // `ApplyInProgress` alone says that the agent hasn't answered. Another reason may stand for a Work that it has
+    // answered for: a changed Work keeps the conditions of its last generation.
+    if applying.reason != "ApplyInProgress" && waiting.is_empty() {
+        return None;
+    }
+    let age = fleet.age(applying.last_transition_time?);
+    let member = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, status.member);
+    let lost = member.and_then(|m| Heartbeat::of(fleet, m)).is_some_and(|heartbeat| heartbeat.is_overdue());
+    let long = age > PATIENCE && !waiting.is_empty();
+    if age < APPLY_LIMIT || !(lost || long) {
+        return None;
+    }
+    let quote = fleet.quote();
+    let mut evidence = vec![quote.condition_in(placement.object, status.place(), &applying)];
+    evidence.extend(waiting.iter().map(|work| quote_unapplied(quote, **work)));
+    let names = json!({"placement": placement.full_name(), "member": status.member});
+    let draft = FindingDraft::new(RuleCode::KF_AP_001, placement.subject(fleet, Some(status.member)), &names, evidence)
+        .affects(placement.part_on(status.member))
+        .depends_on(AffectedPart::Member(status.member.to_owned()))
+        .depends_on(AffectedPart::MemberNamespace(status.member.to_owned()));
+    // A Work that hasn't been applied for a short time says nothing by itself.
+    Some(if long { draft } else { draft.only_as_consequence() })
 }
 
 /// KF-MC-001 to 003: no heartbeat, because of missing rights, a missing identity, or the agent itself.
 fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
-    let (_, last) = overdue_heartbeat(fleet, member)?;
+    let heartbeat = Heartbeat::of(fleet, member).filter(Heartbeat::is_overdue)?;
     let quote = fleet.quote();
     let name = member.name();
     let namespace = member_namespace(name);
@@ -84,8 +84,7 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
     let [account_kind, account_namespace, account_name] =
         ["kind", "namespace", "name"].map(|field| text_field(account, field));
 
-    let mut evidence =
-        vec![quote.text(member, "status.agentStatus[MemberAgent].lastReceivedHeartbeat", last.to_string(), Some(last))];
+    let mut evidence = heartbeat.evidence(quote);
     evidence.push(quote.field(member, "spec.heartbeatPeriodSeconds"));
     evidence.extend(member.condition("Joined").map(|c| quote.condition(member, &c)));
 
@@ -107,20 +106,20 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
         let role_binding = format!("fleet-rolebinding-{name}");
         evidence.push(quote.absent("RoleBinding", Some(&namespace), &role_binding));
         RuleCode::KF_MC_002
-    } else if fleet.now().duration_since(last) > SILENCE_LIMIT {
+    } else if heartbeat.age > SILENCE_LIMIT {
         RuleCode::KF_MC_001
     } else {
         return None;
     };
     evidence.extend(waiting_works(fleet, name));
-    let period = member.at("/spec/heartbeatPeriodSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_PERIOD_SECONDS);
+    let period = period_seconds(member);
     let names = json!({
         "member": name,
         "namespace": namespace,
         "terminating": terminating,
         "account": account_name,
         "account_namespace": account_namespace,
-        "seconds": fleet.now().duration_since(last).as_secs(),
+        "seconds": heartbeat.age.as_secs(),
         "period": period,
         "other_period": if period < 600 { period + 1 } else { period - 1 },
     });
@@ -129,6 +128,40 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
     Some(
         draft.affects(AffectedPart::Member(name.to_owned())).depends_on(AffectedPart::MemberNamespace(name.to_owned())),
     )
+}
+
+/// KF-MC-005: no agent has ever answered for the member.
+fn never_joined(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
+    let joined = member.condition("Joined");
+    if joined.as_ref().is_some_and(|c| c.status == "True") || !member.list("/status/agentStatus").is_empty() {
+        return None;
+    }
+    let age = fleet.age(member.created_at()?);
+    // A hub-agent that works creates the namespace and its objects within a second.
+    let ready = member.condition("ReadyToJoin").filter(|c| c.status == "True")?;
+    if age < JOIN_LIMIT {
+        return None;
+    }
+    let quote = fleet.quote();
+    let name = member.name();
+    let created = quote.field(member, "metadata.creationTimestamp");
+    let mut evidence = vec![created, quote.condition(member, &ready)];
+    evidence.push(match &joined {
+        Some(joined) => quote.condition(member, joined),
+        None => quote.text(member, "status.conditions[Joined]", "(absent)".to_owned(), None),
+    });
+    evidence.push(quote.text(member, "status.agentStatus", "(absent)".to_owned(), None));
+    evidence.push(quote.field(member, "spec.identity"));
+    let account = member.at("/spec/identity").unwrap_or(&Value::Null);
+    let names = json!({
+        "member": name,
+        "namespace": member_namespace(name),
+        "minutes": age.as_mins(),
+        "identity_kind": text_field(account, "kind"),
+        "identity": text_field(account, "name"),
+    });
+    let draft = FindingDraft::new(RuleCode::KF_MC_005, subject(fleet, member, None, None), &names, evidence);
+    Some(draft.affects(AffectedPart::Member(name.to_owned())))
 }
 
 /// Returns evidence of Works that no agent has applied yet.

@@ -8,22 +8,28 @@ mod approval;
 mod argocd;
 mod availability;
 mod code;
+mod deletion;
 mod draft;
 mod envelope;
 mod evidence_source;
 mod execution;
 mod fleet;
+mod heartbeat;
+mod hub_agent;
 mod initialization;
 mod kubectl;
 mod matching;
 mod member;
+mod outcome;
 mod pattern;
 mod pods;
 mod preemption;
+mod resource_snapshot;
 mod rollout;
 mod scheduling;
 mod scope;
 mod stuck;
+mod superseded;
 mod waiting;
 mod work_synchronized;
 
@@ -33,7 +39,7 @@ pub use availability::PATIENCE;
 use draft::{FindingDraft, arrange};
 use fleet::FleetView;
 
-use crate::{Finding, KubectlAccess, Snapshot};
+use crate::{Diagnosis, Finding, KubectlAccess, Snapshot};
 
 /// Diagnoses a snapshot: names each failure and its cause.
 ///
@@ -53,8 +59,17 @@ pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
 /// Diagnoses a snapshot like [`diagnose`], with commands for the contexts that the reader has.
 #[must_use]
 pub fn diagnose_with(snapshot: &Snapshot, access: &KubectlAccess) -> Vec<Finding> {
-    let Some(fleet) = FleetView::new(snapshot) else { return Vec::new() };
-    let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 12] = [
+    examine(snapshot, access).findings
+}
+
+/// Diagnoses a snapshot like [`diagnose_with`], and returns the objects that aren't well yet besides the findings.
+#[must_use]
+pub fn examine(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosis {
+    let Some(fleet) = FleetView::new(snapshot) else { return Diagnosis::default() };
+    let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 15] = [
+        hub_agent::rule,
+        deletion::rule,
+        resource_snapshot::rule,
         work_synchronized::rule,
         scheduling::rule,
         rollout::rule,
@@ -68,5 +83,7 @@ pub fn diagnose_with(snapshot: &Snapshot, access: &KubectlAccess) -> Vec<Finding
         waiting::rule,
         argocd::rule,
     ];
-    arrange(rules.into_iter().flat_map(|rule| rule(fleet)).collect(), access)
+    let mut drafts: Vec<FindingDraft> = rules.into_iter().flat_map(|rule| rule(fleet)).collect();
+    let in_progress = outcome::judge(fleet, &mut drafts);
+    Diagnosis { findings: arrange(drafts, access), in_progress }
 }

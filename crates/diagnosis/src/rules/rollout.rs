@@ -127,6 +127,19 @@ fn held_back(
     Some(if is_on_its_way { draft.only_as_consequence() } else { draft })
 }
 
+/// True if the rollout to a member hasn't started because the rollout to another member is still in progress.
+pub(super) fn is_held_back_by_rollout(
+    placement: PlacementView<'_>,
+    fleet: FleetView<'_>,
+    status: MemberPlacement<'_>,
+    condition: &Condition,
+) -> bool {
+    let others = placement.clusters().filter(|other| other.member != status.member);
+    condition.type_ == "RolloutStarted"
+        && condition.status == "False"
+        && others.filter_map(UnavailableMember::new).any(|other| other.is_young(fleet))
+}
+
 /// Member to which the placement is rolled out, but on which it isn't available.
 struct UnavailableMember<'a> {
     status: MemberPlacement<'a>,

@@ -1,4 +1,4 @@
-//! Placements for which the scheduler didn't find all clusters.
+//! Placements that the scheduler can't fulfil: too few clusters, or selectors that are invalid.
 
 use record::ConditionPlace;
 use serde_json::{Value, json};
@@ -14,9 +14,28 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
         let failed = placement.condition("Scheduled").filter(|c| c.status == "False");
-        drafts.extend(failed.map(|failed| unfulfilled(fleet, placement, &failed)));
+        drafts.extend(failed.map(|failed| match failed.reason.as_str() {
+            "InvalidResourceSelectors" => invalid_selectors(fleet, placement, &failed),
+            _ => unfulfilled(fleet, placement, &failed),
+        }));
     }
     drafts
+}
+
+/// KF-SC-003: the placement's resource selectors are invalid, so nothing is scheduled.
+fn invalid_selectors(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Condition) -> FindingDraft {
+    let quote = fleet.quote();
+    let evidence = vec![
+        quote.condition(placement.object, failed),
+        quote.field(placement.object, "spec.resourceSelectors"),
+    ];
+    let names = json!({
+        "placement": placement.full_name(),
+        "placement_ref": kubectl::reference(placement.object),
+        "message": failed.message,
+    });
+    let draft = FindingDraft::new(RuleCode::KF_SC_003, placement.subject(fleet, None), &names, evidence);
+    draft.affects(placement.part())
 }
 
 /// KF-SC-001: the policy asks for more clusters than were found. KF-SC-002: the policy names a cluster that doesn't

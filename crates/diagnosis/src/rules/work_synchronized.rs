@@ -10,7 +10,7 @@ use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name, placement_of_work};
 use super::pattern::pattern_of_any_case;
-use super::{envelope, kubectl};
+use super::{deletion, envelope, kubectl};
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::kubefleet::{CLUSTER_GROUP, WORK_CLEANUP_FINALIZER, member_namespace};
 use crate::{Condition, Evidence, HUB, Object};
@@ -114,8 +114,11 @@ fn other_failure(
         "surplus": duplicates.iter().skip(1).map(|w| kubectl::reference(*w)).collect::<Vec<_>>(),
         "other_period": if period < 600 { period + 1 } else { period - 1 },
     });
-    let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
-    Some(draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned())))
+    let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence)
+        .affects(placement.part_on(status.member))
+        .depends_on(AffectedPart::Member(status.member.to_owned()));
+    // A new Work can't be created while the one of the same name is being deleted.
+    Some(draft.depends_on(placement.works_on(status.member)))
 }
 
 /// KF-WS-001: the member's namespace on the hub is being deleted.
@@ -128,6 +131,7 @@ fn terminating_namespace(
     let namespace = fleet.member_namespace(status.member)?;
     let since = namespace.deleted_at()?;
     let works = fleet.works(status.member);
+    let foreign = deletion::foreign_holders(fleet, namespace.name());
     let (lost, at_risk): (Vec<_>, Vec<_>) =
         works.iter().copied().filter(|w| !placement.owns(*w)).partition(|w| w.deleted_at().is_some());
     let held: Vec<_> = works.iter().filter(|w| !w.list("/metadata/finalizers").is_empty()).collect();
@@ -142,6 +146,8 @@ fn terminating_namespace(
         "lost": placement_names(&lost),
         "at_risk": placement_names(&at_risk),
         "held": held_refs,
+        "foreign": deletion::holders(&foreign),
+        "foreign_refs": deletion::references(&foreign),
         "unattended": unattended,
         "elsewhere": leave_member_out(fleet, placement, status.member),
         "member_copy": member.map(|m| kubectl::create_command(copy_of_member(m))),
@@ -150,7 +156,7 @@ fn terminating_namespace(
         RuleCode::KF_WS_001,
         placement.subject(fleet, Some(status.member)),
         &names,
-        evidence(fleet, placement, status, failed, namespace, &works),
+        evidence(fleet, placement, status, failed, namespace, &works, &foreign),
     );
     Some(
         draft
@@ -175,15 +181,12 @@ fn evidence(
     failed: &Condition,
     namespace: Object<'_>,
     works: &[Object<'_>],
+    foreign: &[Object<'_>],
 ) -> Vec<Evidence> {
     let quote = fleet.quote();
     let mut evidence = placement.symptom(fleet, status, failed);
-    evidence.push(quote.deletion(namespace));
-    for type_ in ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"] {
-        if let Some(condition) = namespace.condition(type_).filter(|c| c.status == "True") {
-            evidence.push(quote.condition(namespace, &condition));
-        }
-    }
+    evidence.extend(deletion::holding_evidence(quote, namespace));
+    evidence.extend(foreign.iter().flat_map(|object| deletion::holding_evidence(quote, *object)));
     for work in works.iter().filter(|w| w.list("/metadata/finalizers").iter().any(|f| f == WORK_CLEANUP_FINALIZER)) {
         let finalizers = quote.field(*work, "metadata.finalizers");
         evidence.push(Evidence { at: work.deleted_at(), ..finalizers });

@@ -1,0 +1,119 @@
+//! Deletions that don't end because of somebody's finalizer: placed objects on a member, and what a terminating
+//! namespace holds.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::code::RuleCode;
+use super::draft::{AffectedPart, FindingDraft};
+use super::evidence_source::EvidenceSource;
+use super::fleet::{FleetView, placement_of_work, subject};
+use super::kubectl;
+use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
+use crate::object::text_field;
+use crate::{ClusterSnapshot, Evidence, Object};
+
+/// Time in which a deleted object is usually gone although it has a finalizer.
+const FINALIZER_LIMIT: SignedDuration = SignedDuration::from_secs(15);
+
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
+    let works = fleet.hub.of_kind(PLACEMENT_GROUP, "Work").filter(|work| work.deleted_at().is_some());
+    works.filter_map(|work| held_work(fleet, work)).collect()
+}
+
+/// KF-DL-001: a Work is being deleted, and an object that it has placed on the member can't be deleted.
+fn held_work(fleet: FleetView<'_>, work: Object<'_>) -> Option<FindingDraft> {
+    if fleet.age(work.deleted_at()?) < FINALIZER_LIMIT {
+        return None;
+    }
+    let member = work.namespace()?.strip_prefix(MEMBER_NAMESPACE_PREFIX)?;
+    let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.unreachable.is_none())?;
+    let applied = cluster.object(PLACEMENT_GROUP, "AppliedWork", None, work.name())?;
+    let held: Vec<_> = placed_objects(cluster, applied).filter(|object| is_held(*object)).collect();
+    let first = held.first()?;
+    let quote = EvidenceSource::from(&cluster.name);
+    let mut evidence = vec![fleet.quote().deletion(work), fleet.quote().field(work, "metadata.finalizers")];
+    evidence.extend(held.iter().flat_map(|object| holding_evidence(quote, *object)));
+    let placement = placement_of_work(work);
+    let names = json!({
+        "work": work.name(),
+        "member": member,
+        "placement": placement.map(|(_, name)| name).unwrap_or_default(),
+        "object": first.path().to_string(),
+        "holders": holders(&held),
+        "holder_refs": references(&held),
+        "is_namespace": held.iter().any(|object| object.kind() == "Namespace"),
+    });
+    let mut about = subject(fleet, work, None, Some(member));
+    about.member = Some(member.to_owned());
+    let draft = FindingDraft::new(RuleCode::KF_DL_001, about, &names, evidence);
+    Some(match placement {
+        Some((namespace, name)) => draft.affects(AffectedPart::WorkOn {
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+            member: member.to_owned(),
+        }),
+        None => draft,
+    })
+}
+
+/// Returns the objects that an `AppliedWork` lists, as far as the snapshot has them.
+fn placed_objects<'a>(cluster: &'a ClusterSnapshot, applied: Object<'a>) -> impl Iterator<Item = Object<'a>> {
+    applied.list("/status/appliedResources").iter().filter_map(|listed| {
+        let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(listed, field));
+        let namespace = Some(text_field(listed, "namespace")).filter(|namespace| !namespace.is_empty());
+        cluster.object(group, kind, namespace, name)
+    })
+}
+
+/// True if an object is being deleted and something holds it.
+fn is_held(object: Object<'_>) -> bool {
+    let is_namespace = object.kind() == "Namespace" && object.group().is_empty();
+    object.deleted_at().is_some() && (is_namespace || !object.list("/metadata/finalizers").is_empty())
+}
+
+/// Quotes the deletion of an object and what holds it.
+pub(super) fn holding_evidence(quote: EvidenceSource<'_>, object: Object<'_>) -> Vec<Evidence> {
+    let mut evidence = vec![quote.deletion(object)];
+    if !object.list("/metadata/finalizers").is_empty() {
+        evidence.push(quote.field(object, "metadata.finalizers"));
+    }
+    evidence.extend(remaining_conditions(quote, object));
+    evidence
+}
+
+/// Quotes the conditions by which a terminating namespace says what it still has.
+pub(super) fn remaining_conditions(quote: EvidenceSource<'_>, namespace: Object<'_>) -> Vec<Evidence> {
+    let types = ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"];
+    let conditions = types.into_iter().filter_map(|type_| namespace.condition(type_).filter(|c| c.status == "True"));
+    conditions.map(|condition| quote.condition(namespace, &condition)).collect()
+}
+
+/// Returns an object with its finalizers, for the templates.
+fn holder(object: Object<'_>) -> Value {
+    json!({
+        "object": object.path().to_string(),
+        "finalizers": finalizers(object).join(", "),
+    })
+}
+
+fn finalizers<'a>(object: Object<'a>) -> Vec<&'a str> {
+    object.list("/metadata/finalizers").iter().filter_map(Value::as_str).collect()
+}
+
+/// Returns the objects in a terminating namespace of the hub that have finalizers and aren't Works, for the templates.
+/// Works have a finalizer of KubeFleet; others are somebody else's.
+pub(super) fn foreign_holders<'a>(fleet: FleetView<'a>, namespace: &'a str) -> Vec<Object<'a>> {
+    let inside = fleet.hub.objects().filter(move |object| object.namespace() == Some(namespace));
+    inside.filter(|object| object.kind() != "Work" && is_held(*object)).collect()
+}
+
+/// Returns objects with their finalizers, for the templates.
+pub(super) fn holders(objects: &[Object<'_>]) -> Vec<Value> {
+    objects.iter().map(|object| holder(*object)).collect()
+}
+
+/// Returns the words by which kubectl finds each of the objects.
+pub(super) fn references(objects: &[Object<'_>]) -> Vec<Vec<String>> {
+    objects.iter().map(|object| kubectl::reference(*object)).collect()
+}

@@ -1,0 +1,107 @@
+//! Heartbeats of the members' agents.
+//!
+//! An agent writes its heartbeat into the `InternalMemberCluster` of its member, and the hub-agent copies it into the
+//! `MemberCluster`. The two tell an agent that is silent from a hub-agent that is.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use super::evidence_source::EvidenceSource;
+use super::fleet::FleetView;
+use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
+use crate::object::text_field;
+use crate::{Evidence, Object};
+
+/// Heartbeat period in seconds, for a `MemberCluster` that sets none.
+const DEFAULT_PERIOD_SECONDS: i64 = 60;
+/// Number of periods without a heartbeat after which the heartbeat counts as overdue.
+const OVERDUE_PERIODS: i64 = 3;
+
+/// Last heartbeat of a joined member's agent.
+pub(super) struct Heartbeat<'a> {
+    /// `InternalMemberCluster` of the member, if it could be read; the `MemberCluster` otherwise.
+    object: Object<'a>,
+    /// Time in the heartbeat, by the clock of the agent's machine.
+    sent: Timestamp,
+    /// Time that has passed on the hub's clock since the heartbeat arrived.
+    pub age: SignedDuration,
+    period: SignedDuration,
+}
+
+impl<'a> Heartbeat<'a> {
+    /// Returns the last heartbeat of a joined member; `None` if the agent has sent none. The `MemberCluster`'s
+    /// conditions don't change when the agent stops (v0.1.2), so only the heartbeat shows it.
+    pub fn of(fleet: FleetView<'a>, member: Object<'a>) -> Option<Self> {
+        member.condition("Joined").filter(|c| c.status == "True")?;
+        let written = internal_member(fleet, member.name()).and_then(|internal| Some((internal, sent(internal)?)));
+        let (object, sent) = match written {
+            Some(heartbeat) => heartbeat,
+            None => (member, sent(member)?),
+        };
+        // Who writes the status of an InternalMemberCluster is the agent alone, so that the API server's record of the
+        // write is a second clock. The agent's own may be wrong.
+        let written_at = object.written_at(Some("status")).filter(|_| written.is_some());
+        let age = fleet.age(written_at.unwrap_or(sent));
+        Some(Self { object, sent, age, period: SignedDuration::from_secs(period_seconds(member)) })
+    }
+
+    /// True if more than three periods have passed without a heartbeat.
+    pub fn is_overdue(&self) -> bool {
+        self.age > self.period * i32::try_from(OVERDUE_PERIODS).unwrap_or(i32::MAX)
+    }
+
+    /// Quotes the heartbeat.
+    pub fn evidence(&self, quote: EvidenceSource<'_>) -> Vec<Evidence> {
+        let path = "status.agentStatus[MemberAgent].lastReceivedHeartbeat";
+        vec![quote.text(self.object, path, self.sent.to_string(), Some(self.sent))]
+    }
+}
+
+/// Heartbeat that the hub-agent hasn't copied.
+pub(super) struct UncopiedHeartbeat<'a> {
+    /// `MemberCluster` with the older heartbeat.
+    pub member: Object<'a>,
+    /// Time for which the hub-agent hasn't copied it.
+    pub age: SignedDuration,
+    internal: Object<'a>,
+    copied: Option<Timestamp>,
+    sent: Timestamp,
+}
+
+impl<'a> UncopiedHeartbeat<'a> {
+    /// Returns the heartbeat of a member that the hub-agent hasn't copied into the `MemberCluster`, if there is one.
+    pub fn of(fleet: FleetView<'a>, member: Object<'a>) -> Option<Self> {
+        let internal = internal_member(fleet, member.name())?;
+        let (sent, copied) = (sent(internal)?, sent(member));
+        let age = fleet.age(internal.written_at(Some("status")).unwrap_or(sent));
+        // The two times are the same text: they come from one clock.
+        copied.is_none_or(|copied| copied < sent).then_some(Self { member, age, internal, copied, sent })
+    }
+
+    /// Quotes both heartbeats.
+    pub fn evidence(&self, quote: EvidenceSource<'_>) -> [Evidence; 2] {
+        let path = "status.agentStatus[MemberAgent].lastReceivedHeartbeat";
+        let copied = self.copied.map_or_else(|| "(absent)".to_owned(), |copied| copied.to_string());
+        [
+            quote.text(self.internal, path, self.sent.to_string(), Some(self.sent)),
+            quote.text(self.member, path, copied, self.copied),
+        ]
+    }
+}
+
+/// Returns a member's heartbeat period in seconds.
+pub(super) fn period_seconds(member: Object<'_>) -> i64 {
+    member.at("/spec/heartbeatPeriodSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_PERIOD_SECONDS)
+}
+
+/// Returns the `InternalMemberCluster` of a member.
+fn internal_member<'a>(fleet: FleetView<'a>, member: &str) -> Option<Object<'a>> {
+    fleet.hub.object(CLUSTER_GROUP, "InternalMemberCluster", Some(&member_namespace(member)), member)
+}
+
+/// Returns the time in the heartbeat that an object's status has.
+fn sent(object: Object<'_>) -> Option<Timestamp> {
+    let agents = object.list("/status/agentStatus");
+    let agent = agents.iter().find(|agent| text_field(agent, "type") == "MemberAgent")?;
+    text_field(agent, "lastReceivedHeartbeat").parse().ok()
+}

@@ -1,0 +1,90 @@
+//! The hub-agent: a process that has stopped, hangs, or has lost its rights, so that no controller of the hub works.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::code::RuleCode;
+use super::draft::{AffectedPart, FindingDraft};
+use super::evidence_source::EvidenceSource;
+use super::fleet::FleetView;
+use super::heartbeat::UncopiedHeartbeat;
+use crate::kubefleet::CLUSTER_GROUP;
+use crate::{Evidence, Object, Subject};
+
+/// Time in which the hub-agent reacts to a new or changed object. It takes less than a second (v0.1.2); after a restart,
+/// some seconds.
+pub(super) const REACTION_LIMIT: SignedDuration = SignedDuration::from_secs(30);
+
+/// Number of objects that a finding quotes.
+const MAX_QUOTED: usize = 3;
+
+/// KF-HA-001: the hub-agent doesn't copy the heartbeats that members send.
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
+    let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").filter(|m| m.deleted_at().is_none());
+    let uncopied: Vec<_> = members
+        .filter_map(|member| UncopiedHeartbeat::of(fleet, member))
+        .filter(|heartbeat| heartbeat.age > REACTION_LIMIT)
+        .collect();
+    let Some(longest) = uncopied.iter().map(|heartbeat| heartbeat.age).max() else { return Vec::new() };
+    let quote = fleet.quote();
+    let mut evidence: Vec<_> = uncopied.iter().take(MAX_QUOTED).flat_map(|h| h.evidence(quote)).collect();
+    let ignored = ignored_objects(fleet);
+    evidence.extend(ignored.iter().take(MAX_QUOTED).map(|ignored| ignored.evidence(quote)));
+    let names = json!({
+        "seconds": longest.as_secs(),
+        "members": uncopied.iter().map(|h| h.member.name()).collect::<Vec<_>>().join(", "),
+        "ignored": ignored.len(),
+    });
+    vec![FindingDraft::new(RuleCode::KF_HA_001, subject(fleet), &names, evidence).affects(AffectedPart::HubAgent)]
+}
+
+/// Returns the hub-agent's Deployment as KubeFleet's chart names it.
+fn subject(fleet: FleetView<'_>) -> Subject {
+    Subject {
+        cluster: fleet.hub.name.clone(),
+        kind: "Deployment".to_owned(),
+        namespace: Some("fleet-system".to_owned()),
+        name: "hub-agent".to_owned(),
+        stage: None,
+        member: None,
+    }
+}
+
+/// Object whose present generation no controller has reported on.
+pub(super) struct IgnoredObject<'a> {
+    object: Object<'a>,
+    /// Time of the object's last change; `None` if the snapshot doesn't tell.
+    pub since: Option<Timestamp>,
+}
+
+impl<'a> IgnoredObject<'a> {
+    /// Returns the object if none of its conditions is of the present generation.
+    pub fn new(object: Object<'a>) -> Option<Self> {
+        let conditions = object.conditions();
+        let seen = conditions.iter().any(|condition| condition.observed_generation >= object.generation());
+        (!seen).then(|| Self { object, since: object.changed_at() })
+    }
+
+    /// Quotes the absence of conditions, or the generation that they are of.
+    pub fn evidence(&self, quote: EvidenceSource<'_>) -> Evidence {
+        let last = self.object.conditions().iter().map(|condition| condition.observed_generation).max();
+        let (path, value) = match last {
+            None => ("status.conditions", "(absent)".to_owned()),
+            Some(seen) => {
+                ("status.conditions[*].observedGeneration", format!("{seen} (generation: {})", self.object.generation()))
+            }
+        };
+        quote.text(self.object, path, value, self.since)
+    }
+}
+
+/// Returns placements and update runs that the hub-agent should have reported on.
+fn ignored_objects(fleet: FleetView<'_>) -> Vec<IgnoredObject<'_>> {
+    let placements = fleet.placements().map(|placement| placement.object);
+    let runs = fleet.runs().map(|run| run.object);
+    placements
+        .chain(runs)
+        .filter_map(IgnoredObject::new)
+        .filter(|ignored| ignored.since.is_some_and(|since| fleet.age(since) > REACTION_LIMIT))
+        .collect()
+}

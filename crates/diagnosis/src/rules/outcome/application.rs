@@ -1,0 +1,71 @@
+//! States of Argo CD's applications that aren't well.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{DELETION_LIMIT, UnwellState};
+use crate::object::text_field;
+use crate::rules::availability::PATIENCE;
+use crate::rules::fleet::{FleetView, subject};
+use crate::{APPLICATION, Evidence, Object};
+
+/// Time that an error of comparing or of the spec may last: a repository or a destination that doesn't answer for a
+/// moment.
+const ERROR_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+
+pub(super) fn states(fleet: FleetView<'_>) -> Vec<UnwellState<'_>> {
+    let applications = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind);
+    applications.filter_map(|application| state_of(fleet, application)).collect()
+}
+
+fn state_of<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<UnwellState<'a>> {
+    if let Some(state) = UnwellState::deletion(fleet, application) {
+        return Some(UnwellState { usual: DELETION_LIMIT, depends_on: Vec::new(), ..state });
+    }
+    let (evidence, since, usual) =
+        error(fleet, application).or_else(|| operation(fleet, application)).or_else(|| health(fleet, application))?;
+    Some(UnwellState {
+        object: application,
+        subject: subject(fleet, application, None, None),
+        evidence: vec![evidence],
+        since,
+        usual,
+        part: None,
+        depends_on: Vec::new(),
+    })
+}
+
+type State = (Evidence, Option<Timestamp>, SignedDuration);
+
+/// Returns the first condition of an error. Conditions of applications have no status.
+fn error(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
+    let conditions = application.list("/status/conditions").iter();
+    let condition = conditions.into_iter().find(|condition| text_field(condition, "type").ends_with("Error"))?;
+    let since = text_field(condition, "lastTransitionTime").parse().ok();
+    let path = format!("status.conditions[{}]", text_field(condition, "type"));
+    let message = text_field(condition, "message").to_owned();
+    Some((fleet.quote().text(application, &path, message, since), since, ERROR_LIMIT))
+}
+
+/// Returns the last operation if it has failed or is still running.
+fn operation(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
+    let phase = application.str("/status/operationState/phase")?;
+    let (time, usual) = match phase {
+        "Failed" | "Error" => ("/status/operationState/finishedAt", SignedDuration::ZERO),
+        "Running" => ("/status/operationState/startedAt", PATIENCE),
+        _ => return None,
+    };
+    let since = application.str(time).and_then(|time| time.parse().ok());
+    let evidence = fleet.quote().field(application, "status.operationState.phase");
+    Some((Evidence { at: since, ..evidence }, since, usual))
+}
+
+/// Returns the health of an application that has been degraded or in progress for some time.
+fn health(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
+    let status = application.str("/status/health/status")?;
+    if !["Degraded", "Progressing"].contains(&status) {
+        return None;
+    }
+    let since = application.str("/status/health/lastTransitionTime").and_then(|time| time.parse().ok());
+    let evidence = fleet.quote().field(application, "status.health.status");
+    Some((Evidence { at: since, ..evidence }, since, PATIENCE))
+}

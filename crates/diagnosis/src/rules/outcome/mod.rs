@@ -1,0 +1,208 @@
+//! Outcome of each placement, update run, member, Work and application: healthy, in progress, explained by a finding, or
+//! not explained.
+//!
+//! A state that isn't well counts as in progress until it has lasted for longer than is usual. After that a finding
+//! explains it, or it becomes the finding KF-XX-001 or AR-XX-001.
+
+mod application;
+mod placement;
+mod run;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::code::RuleCode;
+use super::draft::{AffectedPart, FindingDraft};
+use super::fleet::{FleetView, subject};
+use super::hub_agent::{IgnoredObject, REACTION_LIMIT};
+use super::kubectl;
+use crate::kubefleet::{CLUSTER_GROUP, MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
+use crate::{Evidence, InProgress, Object, Subject};
+
+/// Time in which a deleted object is usually gone, with everything that it has made.
+pub(super) const DELETION_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+
+/// State of an object, or of a part of one, that isn't well.
+pub(super) struct UnwellState<'a> {
+    pub object: Object<'a>,
+    pub subject: Subject,
+    /// Conditions and fields that show the state, the decisive one first.
+    pub evidence: Vec<Evidence>,
+    /// Time at which the state began, on the hub's clock; `None` if the objects don't tell.
+    pub since: Option<Timestamp>,
+    /// Time for which the state may last without counting as a failure.
+    pub usual: SignedDuration,
+    /// Part of the fleet that is in this state. A finding that affects the part explains the state.
+    pub part: Option<AffectedPart>,
+    /// Parts whose findings have the state as a consequence.
+    pub depends_on: Vec<AffectedPart>,
+}
+
+impl<'a> UnwellState<'a> {
+    /// Creates the state of an object whose deletion hasn't ended; `None` if the object isn't being deleted.
+    pub fn deletion(fleet: FleetView<'a>, object: Object<'a>) -> Option<Self> {
+        let deleted_at = object.deleted_at()?;
+        let quote = fleet.quote();
+        Some(Self {
+            object,
+            subject: subject(fleet, object, None, None),
+            evidence: vec![quote.deletion(object), quote.field(object, "metadata.finalizers")],
+            since: Some(deleted_at),
+            usual: DELETION_LIMIT,
+            part: None,
+            depends_on: vec![AffectedPart::HubAgent],
+        })
+    }
+
+    /// Creates the state of an object that no controller has reported on; `None` if one has.
+    pub fn ignored(fleet: FleetView<'a>, object: Object<'a>) -> Option<Self> {
+        let ignored = IgnoredObject::new(object)?;
+        Some(Self {
+            object,
+            subject: subject(fleet, object, None, None),
+            evidence: vec![ignored.evidence(fleet.quote())],
+            since: ignored.since,
+            usual: REACTION_LIMIT,
+            part: None,
+            depends_on: vec![AffectedPart::HubAgent],
+        })
+    }
+
+    /// Returns the time for which the state has lasted.
+    fn age(&self, fleet: FleetView<'_>) -> Option<SignedDuration> {
+        self.since.map(|since| fleet.age(since))
+    }
+
+    /// True if the state may still pass by itself. A state of unknown age counts as young.
+    fn is_young(&self, fleet: FleetView<'_>) -> bool {
+        self.age(fleet).is_none_or(|age| age <= self.usual)
+    }
+
+    /// True if a finding is about the object, and about the same member where both name one.
+    fn is_explained_by(&self, draft: &FindingDraft) -> bool {
+        let (own, other) = (&self.subject, &draft.finding.subject);
+        let same_object = own.kind == other.kind && own.namespace == other.namespace && own.name == other.name;
+        let same_member = own.member.is_none() || other.member.is_none() || own.member == other.member;
+        (same_object && same_member)
+            || self.part.as_ref().is_some_and(|part| draft.affects_part(part))
+            // A finding that quotes the deletion or the absence of a Work or a binding has looked at it.
+            || (self.is_made_by_controller() && draft.finding.evidence.iter().any(|e| e.object == self.object.path()))
+    }
+
+    fn is_made_by_controller(&self) -> bool {
+        ["Work", "ClusterResourceBinding", "ResourceBinding"].contains(&self.object.kind())
+    }
+
+    fn in_progress(&self, fleet: FleetView<'_>) -> InProgress {
+        InProgress {
+            subject: self.subject.clone(),
+            waits_for: self.evidence.first().cloned(),
+            since: self.since,
+            seconds: self.age(fleet).map(|age| age.as_secs().max(0)),
+            usual_seconds: self.usual.as_secs(),
+        }
+    }
+
+    fn unexplained(self, fleet: FleetView<'_>, code: RuleCode) -> FindingDraft {
+        let (path, value) = self.evidence.first().map(|e| (e.path.clone(), e.value.clone())).unwrap_or_default();
+        let names = json!({
+            "object": self.object.path().to_string(),
+            "object_ref": kubectl::reference(self.object),
+            "member": self.subject.member.as_deref().unwrap_or_default(),
+            "path": path,
+            "state": value,
+            "duration": in_words(self.age(fleet).unwrap_or_default()),
+            "usual": in_words(self.usual),
+            "is_explained": false,
+        });
+        let mut names_if_explained = names.clone();
+        names_if_explained["is_explained"] = true.into();
+        let draft = FindingDraft::new(code, self.subject, &names, self.evidence).with_texts_if_explained(&names_if_explained);
+        self.depends_on.into_iter().fold(draft, FindingDraft::depends_on)
+    }
+}
+
+/// Formats a duration as `41 s` or `7 min`.
+fn in_words(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds / 60) }
+}
+
+/// Adds a finding for each state that isn't well for longer than is usual and that no draft explains, and returns the
+/// states that are still in progress.
+pub(super) fn judge(fleet: FleetView<'_>, drafts: &mut Vec<FindingDraft>) -> Vec<InProgress> {
+    let mut in_progress = Vec::new();
+    let mut unexplained = Vec::new();
+    for (code, state) in states(fleet) {
+        if drafts.iter().any(|draft| !draft.is_only_consequence() && state.is_explained_by(draft)) {
+            continue;
+        }
+        if state.is_young(fleet) {
+            in_progress.push(state.in_progress(fleet));
+        } else {
+            unexplained.push(state.unexplained(fleet, code));
+        }
+    }
+    drafts.extend(unexplained);
+    in_progress
+}
+
+/// Returns all states that aren't well.
+fn states(fleet: FleetView<'_>) -> Vec<(RuleCode, UnwellState<'_>)> {
+    let kubefleet = placement::states(fleet)
+        .into_iter()
+        .chain(run::states(fleet))
+        .chain(members(fleet))
+        .chain(bindings_and_works(fleet))
+        .map(|state| (RuleCode::KF_XX_001, state));
+    let argocd = application::states(fleet).into_iter().map(|state| (RuleCode::AR_XX_001, state));
+    kubefleet.chain(argocd).collect()
+}
+
+/// Returns the members whose deletion hasn't ended, or that the hub-agent doesn't report on.
+fn members(fleet: FleetView<'_>) -> impl Iterator<Item = UnwellState<'_>> {
+    fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").filter_map(move |member| {
+        let part = AffectedPart::Member(member.name().to_owned());
+        let state = match UnwellState::deletion(fleet, member) {
+            Some(state) => state,
+            None => UnwellState::ignored(fleet, member).or_else(|| unhealthy(fleet, member))?,
+        };
+        let namespace = AffectedPart::MemberNamespace(member.name().to_owned());
+        Some(UnwellState { part: Some(part), depends_on: vec![AffectedPart::HubAgent, namespace], ..state })
+    })
+}
+
+/// Returns the state of a member one of whose conditions isn't True.
+fn unhealthy<'a>(fleet: FleetView<'a>, member: Object<'a>) -> Option<UnwellState<'a>> {
+    let conditions = ["ReadyToJoin", "Joined", "Healthy"].into_iter().filter_map(|type_| member.condition(type_));
+    let condition = conditions.into_iter().find(|condition| condition.status != "True")?;
+    Some(UnwellState {
+        object: member,
+        subject: subject(fleet, member, None, None),
+        evidence: vec![fleet.quote().condition(member, &condition)],
+        since: condition.last_transition_time,
+        usual: REACTION_LIMIT * 2,
+        part: None,
+        depends_on: Vec::new(),
+    })
+}
+
+/// Returns the bindings and Works whose deletion hasn't ended.
+fn bindings_and_works(fleet: FleetView<'_>) -> impl Iterator<Item = UnwellState<'_>> {
+    let kinds = ["ClusterResourceBinding", "ResourceBinding", "Work"];
+    let objects = kinds.into_iter().flat_map(move |kind| fleet.hub.of_kind(PLACEMENT_GROUP, kind));
+    objects.filter_map(move |object| {
+        let state = UnwellState::deletion(fleet, object)?;
+        let member = match object.kind() {
+            "Work" => object.namespace()?.strip_prefix(MEMBER_NAMESPACE_PREFIX)?,
+            _ => object.str("/spec/targetCluster")?,
+        };
+        let subject = Subject { member: Some(member.to_owned()), ..state.subject };
+        let depends_on = vec![
+            AffectedPart::HubAgent,
+            AffectedPart::Member(member.to_owned()),
+            AffectedPart::MemberNamespace(member.to_owned()),
+        ];
+        Some(UnwellState { subject, depends_on, ..state })
+    })
+}

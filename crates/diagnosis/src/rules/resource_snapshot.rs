@@ -1,0 +1,104 @@
+//! Resource snapshots that are gone although a binding wants them, and members that have got nothing.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::code::RuleCode;
+use super::draft::FindingDraft;
+use super::fleet::{FleetView, MemberPlacement, PlacementView};
+use super::kubectl;
+use crate::Object;
+use crate::kubefleet::PLACEMENT_GROUP;
+
+/// Time in which a binding gets a snapshot that exists, and a member its Work.
+const SETTLE_LIMIT: SignedDuration = SignedDuration::from_secs(15);
+
+pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
+    let mut drafts = Vec::new();
+    for placement in fleet.placements() {
+        for status in placement.clusters() {
+            drafts.extend(pruned_snapshot(fleet, placement, status).or_else(|| nothing_placed(fleet, placement, status)));
+        }
+    }
+    drafts
+}
+
+/// KF-RO-003: the binding for a member wants a resource snapshot that doesn't exist any more.
+fn pruned_snapshot(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+) -> Option<FindingDraft> {
+    let failed = ["RolloutStarted", "Overridden", "WorkSynchronized"]
+        .into_iter()
+        .find_map(|type_| status.condition(type_).filter(|c| c.status == "False"))?;
+    if fleet.age(failed.last_transition_time?) < SETTLE_LIMIT {
+        return None;
+    }
+    let binding = placement.binding(fleet, status.member)?;
+    let wanted = binding.str("/spec/resourceSnapshotName").filter(|name| !name.is_empty())?;
+    let kind = placement.scope.resource_snapshot();
+    let indices = placement.indices(fleet);
+    // Without any snapshot they may not have been read.
+    if indices.is_empty() || fleet.placement_object(kind, placement.object.namespace(), wanted).is_some() {
+        return None;
+    }
+    let quote = fleet.quote();
+    let mut evidence = placement.symptom(fleet, status, &failed);
+    evidence.push(quote.field(binding, "spec.resourceSnapshotName"));
+    evidence.push(quote.absent(kind, placement.object.namespace(), wanted));
+    evidence.push(quote.field(placement.object, "spec.revisionHistoryLimit"));
+    let names = json!({
+        "placement": placement.full_name(),
+        "placement_ref": kubectl::reference(placement.object),
+        "member": status.member,
+        "snapshot": wanted,
+        "indices": indices,
+        "limit": placement.object.at("/spec/revisionHistoryLimit").map_or("10".to_owned(), Value::to_string),
+        "is_external": placement.is_external(),
+        "run_kind": placement.scope.run(),
+    });
+    let draft = FindingDraft::new(RuleCode::KF_RO_003, placement.subject(fleet, Some(status.member)), &names, evidence);
+    Some(draft.affects(placement.part_on(status.member)))
+}
+
+/// KF-WS-011: the placement reports that its resources are available on a member, and there is no Work for them.
+fn nothing_placed(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+) -> Option<FindingDraft> {
+    let available = status.condition("Available").filter(|c| c.status == "True")?;
+    let selected = placement.object.list("/status/selectedResources");
+    if selected.is_empty() || fleet.age(available.last_transition_time?) < SETTLE_LIMIT {
+        return None;
+    }
+    // Works that weren't read can't be missed, and a namespace that is gone has a finding of its own.
+    let works_read = fleet.hub.of_kind(PLACEMENT_GROUP, "Work").next().is_some();
+    fleet.member_namespace(status.member).filter(|namespace| namespace.deleted_at().is_none())?;
+    if !works_read || !placement.works(fleet, status.member).is_empty() {
+        return None;
+    }
+    let quote = fleet.quote();
+    let mut evidence = vec![quote.condition_in(placement.object, status.place(), &available)];
+    let binding = placement.binding(fleet, status.member);
+    evidence.extend(binding.map(|binding| quote.field(binding, "spec.resourceSnapshotName")));
+    let namespace = crate::kubefleet::member_namespace(status.member);
+    evidence.push(quote.absent("Work", Some(&namespace), placement.object.name()));
+    let names = json!({
+        "placement": placement.full_name(),
+        "placement_ref": kubectl::reference(placement.object),
+        "member": status.member,
+        "namespace": namespace,
+        "objects": selected.len(),
+        "snapshot": binding.and_then(snapshot_name).unwrap_or_default(),
+        "is_external": placement.is_external(),
+        "run_kind": placement.scope.run(),
+    });
+    let draft = FindingDraft::new(RuleCode::KF_WS_011, placement.subject(fleet, Some(status.member)), &names, evidence);
+    Some(draft.affects(placement.part_on(status.member)))
+}
+
+fn snapshot_name(binding: Object<'_>) -> Option<&str> {
+    binding.str("/spec/resourceSnapshotName").filter(|name| !name.is_empty())
+}
