@@ -104,7 +104,7 @@ fn end_of(file: &Path) -> io::Result<Vec<u8>> {
 
 fn log(process: String, bytes: &[u8], redactor: &Redactor) -> LogTail {
     let text = String::from_utf8_lossy(bytes);
-    let text = redactor.text(&text);
+    let text = redactor.log(&text);
     let cut = bytes.len() > LIMIT || text.len() > LIMIT;
     let text = if cut { last_lines(&text, LIMIT) } else { &text };
     LogTail { process, text: text.to_owned(), cut }

@@ -82,7 +82,7 @@ impl Bundle {
         for log in &self.logs {
             let name = format!("{}.log", unique(&path_part(&log.process), &mut taken));
             logs.push(BundleLogEntry { process: log.process.clone(), file: name.clone(), cut: log.cut });
-            contents.push((file::log(&name), redactor.text(&log.text).into_owned().into_bytes()));
+            contents.push((file::log(&name), redactor.log(&log.text).into_owned().into_bytes()));
         }
         let mut missing = self.missing.clone();
         for missing in &mut missing {
@@ -120,7 +120,7 @@ fn unread_without_secrets(kind: &UnreadKind, redactor: &Redactor) -> UnreadKind 
 }
 
 fn without_secrets(log: &PodLog, redactor: &Redactor) -> PodLog {
-    PodLog { text: redactor.text(&log.text).into_owned(), ..log.clone() }
+    PodLog { text: redactor.log(&log.text).into_owned(), ..log.clone() }
 }
 
 fn redacted(value: &Value, redactor: &Redactor) -> Value {

@@ -32,7 +32,7 @@ pub(super) async fn ends<'a>(
         let container = Some(log.container.clone());
         let asked = LogParams { container, tail_lines: Some(LINES), ..LogParams::default() };
         match timeout(LIMIT, api.logs(&log.pod, &asked)).await {
-            Ok(Ok(text)) => Ok(Some(log_of(log, &redactor.text(&text)))),
+            Ok(Ok(text)) => Ok(Some(log_of(log, &redactor.log(&text)))),
             Ok(Err(kube::Error::Api(status))) if status.code == 403 => Err(UnreadKind {
                 group: String::new(),
                 resource: "pods/log".to_owned(),

@@ -12,4 +12,4 @@ mod take;
 pub use lists::ClusterAccess;
 pub(crate) use lists::list;
 pub(crate) use take::is_needed;
-pub use take::{TakenSnapshot, take, take_what_can_be_had};
+pub use take::{TakenSnapshot, take, take_what_can_be_had, take_with};

@@ -27,7 +27,19 @@ pub struct TakenSnapshot {
 /// # Errors
 /// Returns an error if the hub doesn't answer, or refuses a list that the diagnosis needs.
 pub async fn take(hub: &ClusterAccess, members: &BTreeMap<String, ClusterAccess>) -> Result<Snapshot, FleetError> {
-    let TakenSnapshot { snapshot, missing } = take_what_can_be_had(hub, members, &Redactor::default()).await;
+    take_with(hub, members, &Redactor::default()).await
+}
+
+/// Takes a snapshot of a fleet as [`take`] does, with a redactor that decides what is withheld.
+///
+/// # Errors
+/// Returns an error if the hub doesn't answer, or refuses a list that the diagnosis needs.
+pub async fn take_with(
+    hub: &ClusterAccess,
+    members: &BTreeMap<String, ClusterAccess>,
+    redactor: &Redactor,
+) -> Result<Snapshot, FleetError> {
+    let TakenSnapshot { snapshot, missing } = take_what_can_be_had(hub, members, redactor).await;
     let needed: Vec<_> = missing.into_iter().filter(|(kind, error)| is_needed(*kind, error)).collect();
     let resources = needed.iter().map(|(kind, _)| kind.plural.to_owned()).collect();
     match needed.into_iter().next() {
@@ -54,7 +66,18 @@ pub async fn take_what_can_be_had(
     let mut snapshot = Snapshot { taken_at: jiff::Timestamp::now(), clusters };
     applications::add(&mut snapshot, hub, members, redactor).await;
     snapshot.taken_at = jiff::Timestamp::now();
+    remove_from_errors(&mut snapshot, redactor);
     TakenSnapshot { snapshot, missing }
+}
+
+/// Removes secrets from the errors of requests. An error may quote a URL, or the answer of a proxy or a webhook.
+fn remove_from_errors(snapshot: &mut Snapshot, redactor: &Redactor) {
+    for cluster in &mut snapshot.clusters {
+        let unread = cluster.unread.iter_mut().map(|unread| &mut unread.message);
+        for message in cluster.unreachable.iter_mut().chain(unread) {
+            *message = redactor.text(message).into_owned();
+        }
+    }
 }
 
 /// True if a diagnosis without a list that failed like this would be wrong. Rules expect that credentials may lack the
