@@ -56,9 +56,9 @@ Feature: An object isn't applied on a member
       | on       | condition | status | reason                    | message             |
       | member-1 | Applied   | False  | NotAllWorkHaveBeenApplied | has failed to apply |
     And the diagnosis of placement "web" is KF-AP-004 for "member-1"
-      | object             | value                                            |
-      | ResourcePlacement/ | FoundDrifts                                      |
-      | ResourcePlacement/ | on the hub 0, on the member changed on the member |
+      | object             | value                                         |
+      | ResourcePlacement/ | FoundDrifts                                   |
+      | ResourcePlacement/ | on the hub (removed), on the member (removed) |
     When placement "web" gets '{"strategy": {"applyStrategy": {"whenToApply": "Always"}}}'
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
