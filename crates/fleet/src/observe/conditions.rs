@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::application;
 use crate::objects::path_in_entry;
+use crate::redact::Redactor;
 
 /// State of each condition of an object, by its place and its type.
 pub(super) type ConditionStates = BTreeMap<(ConditionPlace, String), ConditionState>;
@@ -15,6 +16,8 @@ pub(super) type ConditionStates = BTreeMap<(ConditionPlace, String), ConditionSt
 /// Returns a condition's state without the time of its last change.
 pub(super) fn state_of(condition: Condition) -> ConditionState {
     let Condition { status, reason, message, observed_generation, .. } = condition;
+    // Transitions are part of reports.
+    let message = Redactor::default().text(&message).into_owned();
     ConditionState { status, reason, message, observed_generation }
 }
 

@@ -117,6 +117,10 @@ const CANARIES: &[(Position, &str)] = &[
     (Field, r#"{"MYSQLPASSWORD": "{}"}"#),
     (Field, r#"{"requirepass": "{}"}"#),
     (Field, r#"{"example.com/api-token": "{}"}"#),
+    (
+        Field,
+        r#"{"kubeconfig": "YXBpVmVyc2lvbjogdjEKa2luZDogQ29uZmlnCmNsdXN0ZXJzOgotIGNsdXN0ZXI6CiAgICBzZXJ2ZXI6IGh0dHBzOi8vYS5leGFtcGxl{}"}"#,
+    ),
     (Field, r#"{"parameters": [{"name": "password", "value": "{}"}]}"#),
     (Field, r#"{"parameters": [{"name": "harmless", "value": "{}"}]}"#),
     (Field, r#"{"settings": [{"name": "db.password", "value": "{}"}]}"#),

@@ -97,6 +97,7 @@ impl<'a> Walk<'a> {
         let is_secret = is_credential || names::is_secret(name);
         match value {
             Value::String(text) if is_secret && !text.is_empty() => *value = REMOVED.into(),
+            Value::String(text) if is_encoded_kubeconfig(name, text) => *value = REMOVED.into(),
             Value::Number(_) if is_credential || names::is_password(name) => *value = REMOVED.into(),
             Value::Object(fields) => {
                 // A manifest may have any name within an envelope, `secret.yaml` for example.
@@ -139,6 +140,14 @@ fn holds_data(fields: &Map<String, Value>) -> bool {
         Some(kind) => kind == "Secret" || kind == "ConfigMap",
         None => fields.contains_key("apiVersion") || fields.contains_key("metadata"),
     }
+}
+
+/// True for a kubeconfig in base64. One in YAML is parsed, and the path of one isn't secret.
+fn is_encoded_kubeconfig(name: &str, text: &str) -> bool {
+    const SHORTEST: usize = 100;
+    name.to_ascii_lowercase().ends_with("kubeconfig")
+        && text.len() >= SHORTEST
+        && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"+/=\n".contains(&c))
 }
 
 /// True for an entry about a Secret: a drifted object, or the condition of a manifest.

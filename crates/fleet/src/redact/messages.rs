@@ -47,6 +47,7 @@ fn messages_about_secrets_are_readable() {
         r#"Deployment.apps "web" is invalid: spec.template.spec.containers[0].env[0].valueFrom.secretKeyRef.key: Required value"#,
         "rpc error: code = Unknown desc = authentication required: Repository not found.",
         "spec.template.spec.volumes[0].secret: Forbidden: may not specify more than 1 volume type",
+        "Flag --authentication-kubeconfig=/etc/kubernetes/scheduler.conf is set, --authorization-mode=RBAC,Node",
         "ssh://git@git.example.com/web.git: permission denied",
     ] {
         assert_eq!(Redactor::default().text(message), message);

@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Parts of names that have to be looked at more closely. A name without any of them isn't a secret's.
-pub(super) const STEMS: &str = "pass|pwd|pswd|pw|secret|token|key|cred|auth|cookie|dsn|sig|jwt|bearer|conn|psk|otp|pin|sas|mnemonic|kubeconf|docker";
+pub(super) const STEMS: &str =
+    "pass|pwd|pswd|pw|secret|token|key|cred|auth|cookie|dsn|sig|jwt|bearer|conn|psk|otp|pin|sas|mnemonic|docker";
 
 /// Words of which each makes a name a secret's, unless the name ends as a reference does.
 const SECRET_WORDS: &str = "\
     apikey auth bearer connstr cookie cookies cred creds credential credentials dockerconfigjson dockercfg dsn \
-    htpasswd jwt kubeconfig mnemonic otp passcode pgpass pin psk pswd pw pwd sas sig signature totp";
+    htpasswd jwt mnemonic otp passcode pgpass pin psk pswd pw pwd sas sig signature totp";
 
 /// Parts by which a name is a secret's also if its words are written together: `mysqlrootpassword`, `MYSECRET`.
 const SECRET_PARTS: &[&str] = &["password", "passwd", "passphrase", "secret", "token", "credential"];
@@ -181,7 +182,6 @@ mod tests {
             "DSN",
             "sig",
             "AWSAccessKeyId",
-            "kubeconfig",
             "credentials",
             "passwords",
             "userpass",
@@ -223,6 +223,8 @@ mod tests {
             "signal",
             "existingSecret",
             "MYSQL_ROOT_PASSWORD_FILE",
+            "kubeconfig",
+            "authorization-mode",
             "kubernetes.io/metadata.name",
             "argocd.argoproj.io/secret-type",
             "tokenizer",
