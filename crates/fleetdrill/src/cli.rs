@@ -341,6 +341,9 @@ pub struct DiagnoseArgs {
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: DiagnoseFormat,
+    /// Print the values of drifts on the hub and on the member, which are withheld otherwise; only on a terminal
+    #[arg(long, conflicts_with = "from")]
+    pub show_values: bool,
     /// Results that end the command with another exit code than 0, separated by commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "failure,incomplete")]
     pub fail_on: Vec<FailOn>,

@@ -1,12 +1,14 @@
 //! `fleetdrill diagnose`.
 
 use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use clusters::stderr_line;
 use diagnosis::{Finding, KubectlAccess, Severity, Snapshot};
 use fleet::bundle::{LoadedBundle, SizeLimit};
 use fleet::kinds::{self, ResourceKind};
+use fleet::redact::Redactor;
 use record::ObjectPath;
 use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource};
 use report::finding::markdown;
@@ -33,11 +35,12 @@ struct DiagnosisInput {
 }
 
 pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, CommandError> {
+    let redactor = redactor(args, std::io::stdout().is_terminal())?;
     let wanted =
         args.object.as_deref().map(|object| RequestedObject::parse(object, args.namespace.as_deref())).transpose()?;
     let DiagnosisInput { fleet, source, contexts, access, snapshot } = match &args.from {
         Some(path) => saved(path, SizeLimit::of_mebibytes(args.from_limit))?,
-        None => live(args).await?,
+        None => live(args, &redactor).await?,
     };
     for cluster in &snapshot.clusters {
         if let Some(why) = &cluster.unreachable {
@@ -60,6 +63,23 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
     Ok(exit(&args.fail_on, &found, report.is_complete()))
 }
 
+/// Returns the redactor for the snapshot. Values of drifts go to the person who asks for them, and nowhere else: they
+/// may be secrets that can't be recognized, and a file or a ticket has more readers than a terminal.
+fn redactor(args: &DiagnoseArgs, is_terminal: bool) -> Result<Redactor, CommandError> {
+    if !args.show_values {
+        return Ok(Redactor::default());
+    }
+    if args.output != DiagnoseFormat::Text {
+        let hint = "leave out --output to see them on a terminal";
+        return Err(CommandError::usage("--show-values prints values in text only", Some(hint)));
+    }
+    if !is_terminal {
+        let hint = "run the command in a terminal, without a pipe and without a file for its output";
+        return Err(CommandError::usage("--show-values prints values on a terminal only", Some(hint)));
+    }
+    Ok(Redactor::default().keeping_drift_values())
+}
+
 /// Returns the exit code. A finding counts more than objects that couldn't be read.
 fn exit(fail_on: &[FailOn], found: &[Finding], is_complete: bool) -> CommandExitCode {
     if found.iter().flat_map(Finding::flatten).any(|finding| is_failure(finding.severity, fail_on)) {
@@ -79,13 +99,14 @@ fn is_failure(severity: Severity, fail_on: &[FailOn]) -> bool {
     }
 }
 
-async fn live(args: &DiagnoseArgs) -> Result<DiagnosisInput, CommandError> {
+async fn live(args: &DiagnoseArgs, redactor: &Redactor) -> Result<DiagnosisInput, CommandError> {
     let reached = ReadableFleet::reach(&args.target, RequiredState::Whole).await?;
     let progress = CommandProgress::stderr();
     progress.wait_for("reading the fleet");
     reached.hub.check().await?;
     let (hub, members) = (reached.hub.asked(), reached.members());
-    let (snapshot, identities) = futures::join!(fleet::snapshot::take(&hub, &members), reached.identities());
+    let taking = fleet::snapshot::take_with(&hub, &members, redactor);
+    let (snapshot, identities) = futures::join!(taking, reached.identities());
     progress.finish();
     let snapshot = snapshot?;
     reached.check_identities(&identities, &snapshot)?;
@@ -240,11 +261,117 @@ fn kind_of(name: &str) -> Option<ResourceKind> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+    use diagnosis::{ClusterSnapshot, KubectlAccess, Snapshot, SnapshotRole};
+    use fleet::bundle::{Bundle, LoadedBundle, SizeLimit};
     use fleet::kinds;
+    use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource};
+    use report::finding::markdown;
     use report::run::fixture;
+    use serde_json::{Value, json};
 
-    use super::{DIAGNOSED, FailOn, RequestedObject, exit, kind_of};
+    use super::{DIAGNOSED, DiagnoseArgs, FailOn, RequestedObject, exit, kind_of, redactor};
     use crate::exit::CommandExitCode;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        diagnose: DiagnoseArgs,
+    }
+
+    fn args(args: &[&str]) -> DiagnoseArgs {
+        Command::try_parse_from(["diagnose"].iter().chain(args)).expect("arguments").diagnose
+    }
+
+    /// Placement with an object that has drifted, and messages that quote a password.
+    fn drifted_placement() -> Value {
+        let condition = |type_: &str, reason: &str| {
+            json!({"type": type_, "status": "False", "reason": reason, "message": "refused with password: tulip",
+                "observedGeneration": 1, "lastTransitionTime": "2026-01-08T11:00:00Z"})
+        };
+        let object =
+            |field: &str, value: Value| json!({"version": "v1", "kind": "ConfigMap", "name": "settings", field: value});
+        let drifts = json!([{"path": "/data/code", "valueInHub": "tulip", "valueInMember": "rose"},
+            {"path": "/data/password", "valueInHub": "dahlia", "valueInMember": "dahlia"}]);
+        json!({"apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "ClusterResourcePlacement",
+            "metadata": {"name": "web", "generation": 1},
+            "status": {"conditions": [condition("ClusterResourcePlacementApplied", "ApplyFailed")], "placementStatuses": [{
+                "clusterName": "east", "conditions": [condition("Applied", "NotAllWorkHaveBeenApplied")],
+                "failedPlacements": [object("condition", condition("Applied", "FoundDrifts"))],
+                "driftedPlacements": [object("observedDrifts", drifts)]}]}})
+    }
+
+    fn snapshot(objects: Vec<Value>) -> Snapshot {
+        let hub = ClusterSnapshot {
+            name: "hub".into(),
+            role: SnapshotRole::Hub,
+            server: None,
+            objects,
+            logs: Vec::new(),
+            unreachable: None,
+            unread: Vec::new(),
+        };
+        Snapshot { taken_at: "2026-01-08T12:00:00Z".parse().expect("a time"), clusters: vec![hub] }
+    }
+
+    /// All outputs of a diagnosis: text, Markdown and JSON.
+    fn outputs(snapshot: &Snapshot) -> [String; 3] {
+        let found = diagnosis::diagnose_with(snapshot, &KubectlAccess::unknown());
+        let contexts = std::collections::BTreeMap::new();
+        let report = DiagnosisReport::new(("fleet", ObjectSource::Live), snapshot, &contexts, None, &found);
+        [report.text(100), markdown::render(&report), serde_json::to_string(&report).expect("JSON")]
+    }
+
+    #[test]
+    fn drift_values_are_in_no_output_unless_a_person_at_a_terminal_asks() {
+        let taken = |arguments: &[&str]| {
+            let mut object = drifted_placement();
+            redactor(&args(arguments), true).expect("a terminal").object(&mut object);
+            outputs(&snapshot(vec![object]))
+        };
+        for output in taken(&[]) {
+            assert!(!["tulip", "rose", "dahlia"].iter().any(|secret| output.contains(secret)), "{output}");
+            assert!(output.contains("KF-AP-004") && output.contains("removed"), "{output}");
+        }
+        let [shown, ..] = taken(&["--show-values"]);
+        assert!(shown.contains("on the hub tulip, on the member rose"), "{shown}");
+        assert!(!shown.contains("password: tulip") && !shown.contains("dahlia"), "{shown}");
+    }
+
+    #[test]
+    fn a_bundle_has_no_drift_values_whatever_its_snapshot_has() {
+        let (dir, taken_from) = (tempfile::tempdir().expect("a directory"), snapshot(vec![drifted_placement()]));
+        let path = dir.path().join("b");
+        let bundle = Bundle {
+            fleet: "f".into(),
+            kubefleet: None,
+            about: None,
+            snapshot: taken_from,
+            events: std::collections::BTreeMap::new(),
+            logs: Vec::new(),
+            missing: Vec::new(),
+        };
+        bundle.write(&path).expect("a bundle");
+        let read = LoadedBundle::read(&path, SizeLimit::default()).expect("a bundle").snapshot;
+        let outputs = outputs(&read).concat();
+        assert!(!["tulip", "rose", "dahlia"].iter().any(|secret| outputs.contains(secret)), "{outputs}");
+    }
+
+    #[test]
+    fn values_are_shown_on_a_terminal_and_as_text_only() {
+        let refused = |arguments: &[&str], is_terminal: bool| {
+            let error = redactor(&args(arguments), is_terminal).expect_err("refused");
+            assert_eq!(error.exit(), CommandExitCode::Usage);
+            error.to_string()
+        };
+        assert_eq!(refused(&["--show-values"], false), "--show-values prints values on a terminal only");
+        for format in ["json", "yaml", "markdown"] {
+            let message = "--show-values prints values in text only";
+            assert_eq!(refused(&["--show-values", "-o", format], true), message, "{format}");
+        }
+        assert!(redactor(&args(&[]), false).is_ok());
+        assert!(Command::try_parse_from(["diagnose", "--show-values", "--from", "bundle"]).is_err());
+    }
 
     #[test]
     fn objects_are_named_as_kubectl_does() {

@@ -15,6 +15,17 @@ fn a_version_that_there_is_none_of() {
 }
 
 #[test]
+fn values_of_drifts_for_a_file_or_a_program() {
+    let place = Place::new();
+    place
+        .run(["diagnose", "--show-values"])
+        .expect(2, &["--show-values prints values on a terminal only", "hint: run the command in a terminal"]);
+    place.run(["diagnose", "--show-values", "-o", "json"]).expect(2, &["--show-values prints values in text only"]);
+    place.run(["diagnose", "--show-values", "--from", "bundle"]).expect(2, &["cannot be used with '--from <BUNDLE>'"]);
+    place.nothing_is_left();
+}
+
+#[test]
 fn a_scenario_that_there_is_none_of() {
     let place = Place::new();
     place.write(
