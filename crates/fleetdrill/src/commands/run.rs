@@ -1,5 +1,6 @@
 //! `fleetdrill run`.
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
@@ -16,6 +17,9 @@ use report::run::{
 use report::text::style::OutputLayout;
 use toolchain::BuildEvent;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{FilterExt as _, FilterFn};
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::Interrupts;
 use crate::cli::{KeepPolicy, RunArgs};
@@ -27,7 +31,7 @@ use crate::fleet_source::{
     AcquiredFleet, FleetBuilder, FleetNeeds, FleetProfile as _, FleetProgress, FleetRequest, FleetUser, PreparedFleet,
     ResolvedFleet, resolve,
 };
-use crate::output::log::LogLineFormatter;
+use crate::output::log::{LogLineFormatter, RedactingWriter, has_no_body};
 use crate::run::{
     ConcurrencyLimits, RunEnd, ScenarioRunner, check_members, left_out, new_id, not_started, order, out_of_reach, sort,
 };
@@ -220,16 +224,23 @@ fn finish(reporters: Reporters, record: &RunRecord, exit: CommandExitCode) -> Co
     if exit == CommandExitCode::Fine && !errors.is_empty() { CommandExitCode::Usage } else { exit }
 }
 
+/// Starts to log to a writer, without secrets and without the bodies of answers.
+fn start_logging<W: Write>(writer: impl Fn() -> W + Send + Sync + 'static) {
+    // Log lines that can't be written are dropped: there is no stream left to report it to.
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer).log_internal_errors(false);
+    let (lines, filter) = match EnvFilter::try_from_env("FLEETDRILL_LOG") {
+        Ok(filter) => (lines.boxed(), filter),
+        Err(_) => (lines.event_format(LogLineFormatter).boxed(), EnvFilter::new(DEFAULT_LOGS)),
+    };
+    let lines = lines.with_filter(filter.and(FilterFn::new(has_no_body)));
+    // A second subscriber in the same process is refused; the first one is used.
+    let _ = tracing_subscriber::registry().with(lines).try_init();
+}
+
 fn reporters(args: &RunArgs) -> Result<Reporters, CommandError> {
     let progress = RunProgressDisplay::auto();
     let logs = progress.log_writer();
-    // Log lines that can't be written are dropped: there is no stream left to report it to.
-    let logs = tracing_subscriber::fmt().with_writer(move || logs.clone()).log_internal_errors(false);
-    // A second subscriber in the same process is refused; the first one is used.
-    let _ = match EnvFilter::try_from_env("FLEETDRILL_LOG") {
-        Ok(filter) => logs.with_env_filter(filter).try_init(),
-        Err(_) => logs.with_env_filter(EnvFilter::new(DEFAULT_LOGS)).event_format(LogLineFormatter).try_init(),
-    };
+    start_logging(move || RedactingWriter(logs.clone()));
     let look = OutputLayout::from_locale();
     let detail = if args.verbose { DetailLevel::Full } else { DetailLevel::Compact };
     let terminal = if reports_on_stdout(args) == 0 {
