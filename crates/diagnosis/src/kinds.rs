@@ -103,8 +103,7 @@ pub const HUB_KINDS: &[GroupKind] = &[
 ];
 
 /// Kinds to read from a member, in all namespaces.
-pub const MEMBER_KINDS: &[GroupKind] =
-    &[DEPLOYMENT, STATEFUL_SET, DAEMON_SET, POD, SERVICE, NAMESPACE, APPLIED_WORK];
+pub const MEMBER_KINDS: &[GroupKind] = &[DEPLOYMENT, STATEFUL_SET, DAEMON_SET, POD, SERVICE, NAMESPACE, APPLIED_WORK];
 
 /// Kinds to read besides [`MEMBER_KINDS`] from every cluster if the hub has an [`APPLICATION`]. An empty list counts as
 /// a list that wasn't allowed. Only the metadata of a `CustomResourceDefinition` is needed.

@@ -9,9 +9,9 @@ mod apply_strategy;
 mod catalogue;
 mod code;
 mod command;
+mod in_progress;
 pub mod kinds;
 pub mod kubefleet;
-mod in_progress;
 mod object;
 mod rules;
 mod snapshot;
@@ -22,9 +22,12 @@ pub use access::{KubectlAccess, quoted};
 pub use apply_strategy::APPLY_DEFAULTS;
 pub use catalogue::{CatalogueEntry, RenderError, RenderedTexts, catalogue, entry};
 pub use code::is_meant_as_code;
-pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
 pub use in_progress::{Diagnosis, InProgress};
+pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
 pub use object::{Condition, Object, conditions};
 pub use record::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity, Subject};
-pub use rules::{PATIENCE, WantedLog, diagnose, diagnose_with, examine, hub_is_destination, wanted_logs};
+pub use rules::{
+    PATIENCE, WantedLog, WantedMetadata, diagnose, diagnose_with, examine, hub_is_destination, wanted_logs,
+    wanted_metadata,
+};
 pub use snapshot::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};

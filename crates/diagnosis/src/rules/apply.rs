@@ -14,8 +14,8 @@ use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
 use super::kubectl;
 use super::pattern::pattern_of_any_case;
-use crate::object::text_field;
 use crate::kinds::{APPLIED_WORK, NAMESPACE};
+use crate::object::text_field;
 use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, conditions};
 
 /// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or

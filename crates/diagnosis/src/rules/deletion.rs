@@ -13,6 +13,9 @@ use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
 use crate::{ClusterSnapshot, Evidence, Object};
 
+/// Conditions by which a terminating namespace says what it still has.
+pub(super) const REMAINING: [&str; 2] = ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"];
+
 /// Time in which a deleted object is usually gone although it has a finalizer.
 const FINALIZER_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
@@ -84,8 +87,8 @@ pub(super) fn holding_evidence(quote: EvidenceSource<'_>, object: Object<'_>) ->
 
 /// Quotes the conditions by which a terminating namespace says what it still has.
 pub(super) fn remaining_conditions(quote: EvidenceSource<'_>, namespace: Object<'_>) -> Vec<Evidence> {
-    let types = ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"];
-    let conditions = types.into_iter().filter_map(|type_| namespace.condition(type_).filter(|c| c.status == "True"));
+    let conditions =
+        REMAINING.into_iter().filter_map(|type_| namespace.condition(type_).filter(|c| c.status == "True"));
     conditions.map(|condition| quote.condition(namespace, &condition)).collect()
 }
 

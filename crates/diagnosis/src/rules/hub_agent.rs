@@ -70,9 +70,10 @@ impl<'a> IgnoredObject<'a> {
         let last = self.object.conditions().iter().map(|condition| condition.observed_generation).max();
         let (path, value) = match last {
             None => ("status.conditions", "(absent)".to_owned()),
-            Some(seen) => {
-                ("status.conditions[*].observedGeneration", format!("{seen} (generation: {})", self.object.generation()))
-            }
+            Some(seen) => (
+                "status.conditions[*].observedGeneration",
+                format!("{seen} (generation: {})", self.object.generation()),
+            ),
         };
         quote.text(self.object, path, value, self.since)
     }

@@ -31,10 +31,12 @@ mod scope;
 mod stuck;
 mod superseded;
 mod waiting;
+mod wanted_metadata;
 mod work_synchronized;
 
 pub use argocd::{WantedLog, hub_is_destination, wanted_logs};
 pub use availability::PATIENCE;
+pub use wanted_metadata::{WantedMetadata, wanted_metadata};
 
 use draft::{FindingDraft, arrange};
 use fleet::FleetView;

@@ -17,7 +17,8 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
         for status in placement.clusters() {
-            drafts.extend(pruned_snapshot(fleet, placement, status).or_else(|| nothing_placed(fleet, placement, status)));
+            drafts
+                .extend(pruned_snapshot(fleet, placement, status).or_else(|| nothing_placed(fleet, placement, status)));
         }
     }
     drafts

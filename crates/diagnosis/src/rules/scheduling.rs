@@ -25,10 +25,8 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 /// KF-SC-003: the placement's resource selectors are invalid, so nothing is scheduled.
 fn invalid_selectors(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Condition) -> FindingDraft {
     let quote = fleet.quote();
-    let evidence = vec![
-        quote.condition(placement.object, failed),
-        quote.field(placement.object, "spec.resourceSelectors"),
-    ];
+    let evidence =
+        vec![quote.condition(placement.object, failed), quote.field(placement.object, "spec.resourceSelectors")];
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),

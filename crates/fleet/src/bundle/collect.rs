@@ -147,6 +147,7 @@ fn unreachable(name: &str, role: SnapshotRole, limit: Duration) -> ClusterSnapsh
         name: name.to_owned(),
         role,
         server: None,
+        time: None,
         objects: Vec::new(),
         logs: Vec::new(),
         unreachable: Some(no_answer(limit)),

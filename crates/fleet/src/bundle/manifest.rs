@@ -48,6 +48,9 @@ pub struct BundleClusterEntry {
     /// Address of the API server, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub server: Option<String>,
+    /// Time on the clock of the cluster's API server when the bundle was taken. Absent in bundles of fleetdrill v0.1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub time: Option<Timestamp>,
     /// Directory of the cluster's files, below `clusters/`.
     pub directory: String,
     /// Number of objects in `objects.json`.

@@ -121,11 +121,11 @@ fn cluster(
     // Bundles of an older fleetdrill have no logs.json, and a person who passes a bundle on may delete the file.
     let file = file::of_cluster(&entry.directory, file::LOGS);
     let logs = files.take(&file, budget)?.map(|text| parsed(path, &file, &text)).transpose()?.unwrap_or_default();
-    let BundleClusterEntry { name, role, server, unreachable, mut unread, .. } = entry.clone();
+    let BundleClusterEntry { name, role, server, time, unreachable, mut unread, .. } = entry.clone();
     if unread.is_empty() {
         unread = missing.iter().filter_map(|missing| unread_of_old(missing, &name)).collect();
     }
-    Ok(ClusterSnapshot { name, role, server, objects, logs, unreachable, unread })
+    Ok(ClusterSnapshot { name, role, server, time, objects, logs, unreachable, unread })
 }
 
 /// Converts a list that fleetdrill 0.1.0 named as missing in the bundle instead of in the cluster. That version stored

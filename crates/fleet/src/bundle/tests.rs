@@ -23,6 +23,7 @@ fn bundle() -> Bundle {
         name: name.into(),
         role,
         server: None,
+        time: None,
         objects,
         logs: Vec::new(),
         unreachable: unreachable.map(Into::into),
@@ -31,7 +32,9 @@ fn bundle() -> Bundle {
     let text = format!("got {JWT}\nmigration 0042 failed\n");
     let log = PodLog { namespace: "web".into(), pod: "migrate-x7k2p".into(), container: "migrate".into(), text };
     let (server, logs) = (Some("https://10.0.0.7:6443".into()), vec![log]);
-    let east = ClusterSnapshot { server, logs, ..cluster("../east", SnapshotRole::Member, vec![deployment], None) };
+    let time = "2026-11-21T02:10:03Z".parse().ok();
+    let east =
+        ClusterSnapshot { server, time, logs, ..cluster("../east", SnapshotRole::Member, vec![deployment], None) };
     Bundle {
         fleet: "b7".into(),
         kubefleet: Some("v0.1.2".into()),

@@ -62,6 +62,7 @@ impl Bundle {
             clusters.push(BundleClusterEntry {
                 name: cluster.name.clone(),
                 role: cluster.role,
+                time: cluster.time,
                 server: cluster.server.as_deref().map(|server| redactor.text(server).into_owned()),
                 objects: objects.len(),
                 events: events.map_or(0, Vec::len),

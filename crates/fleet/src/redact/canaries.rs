@@ -316,6 +316,7 @@ fn cluster(name: &str, role: SnapshotRole, objects: Vec<Value>) -> ClusterSnapsh
         name: name.into(),
         role,
         server: None,
+        time: None,
         objects,
         logs: Vec::new(),
         unreachable: None,

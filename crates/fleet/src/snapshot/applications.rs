@@ -43,7 +43,7 @@ pub(super) async fn add(
 }
 
 /// Returns the access to a cluster, unless the cluster is unreachable.
-fn asked<'a>(
+pub(super) fn asked<'a>(
     cluster: &ClusterSnapshot,
     hub: &'a ClusterAccess,
     members: &'a BTreeMap<String, ClusterAccess>,

@@ -133,7 +133,10 @@ pub(crate) async fn list(
         api.list(&ListParams::default()).await.map(|list| list.items)
     };
     match list {
-        Ok(list) => Ok(Some(list.into_iter().map(|object| whole(kind, object, redactor)).collect())),
+        Ok(list) => {
+            let whole = |object| whole(&kind.api_version(), kind.kind, object, redactor);
+            Ok(Some(list.into_iter().map(whole).collect()))
+        }
         // The API server answers 404 without a reason if it doesn't know the group.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
         Err(error) => Err(FleetError::api(cluster, format!("list {}", kind.plural))(error)),
@@ -146,13 +149,15 @@ fn metadata_only(kind: ResourceKind, item: PartialObjectMeta<DynamicObject>) -> 
     object
 }
 
-/// Adds apiVersion and kind, which items of a list don't have, and removes managedFields, which nothing reads.
-fn whole(kind: ResourceKind, mut object: DynamicObject, redactor: &Redactor) -> Value {
-    object.metadata.managed_fields = None;
+/// Adds apiVersion and kind, which items of a list don't have, and reduces managedFields to who wrote when.
+pub(super) fn whole(api_version: &str, kind: &str, mut object: DynamicObject, redactor: &Redactor) -> Value {
+    for write in object.metadata.managed_fields.iter_mut().flatten() {
+        write.fields_v1 = None;
+    }
     let mut value = serde_json::to_value(object).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
-        fields.insert("apiVersion".into(), kind.api_version().into());
-        fields.insert("kind".into(), kind.kind.into());
+        fields.insert("apiVersion".into(), api_version.into());
+        fields.insert("kind".into(), kind.into());
     }
     redactor.object(&mut value);
     value

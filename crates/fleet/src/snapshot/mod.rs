@@ -5,8 +5,10 @@
 //! secret, and a diagnosis of a bundle finds the same as a live one.
 
 mod applications;
+mod clock;
 mod lists;
 mod logs;
+mod metadata;
 mod take;
 
 pub use lists::ClusterAccess;

@@ -6,10 +6,10 @@ use clusters::cluster::HUB;
 use diagnosis::{ClusterSnapshot, Snapshot, SnapshotRole};
 use futures::future::join_all;
 
-use super::applications;
 use super::lists::{ClusterAccess, ListResults, addressed, lists};
+use super::{applications, clock, metadata};
 use crate::error::{FleetError, in_full};
-use crate::kinds::{APPLICATION, ROLE, ROLE_BINDING, ResourceKind, SERVICE_ACCOUNT};
+use crate::kinds::{APPLICATION, INTERNAL_MEMBER_CLUSTER, ROLE, ROLE_BINDING, ResourceKind, SERVICE_ACCOUNT};
 use crate::redact::Redactor;
 
 /// A snapshot, and the lists that the hub didn't return.
@@ -65,9 +65,21 @@ pub async fn take_what_can_be_had(
     let clusters = std::iter::once(on_hub).chain(on_members).collect();
     let mut snapshot = Snapshot { taken_at: jiff::Timestamp::now(), clusters };
     applications::add(&mut snapshot, hub, members, redactor).await;
+    metadata::add(&mut snapshot, hub, members, redactor).await;
+    add_times(&mut snapshot, hub, members).await;
     snapshot.taken_at = jiff::Timestamp::now();
     remove_from_errors(&mut snapshot, redactor);
     TakenSnapshot { snapshot, missing }
+}
+
+/// Adds the time of each cluster. It is asked for last, so that nothing in the snapshot is later.
+async fn add_times(snapshot: &mut Snapshot, hub: &ClusterAccess, members: &BTreeMap<String, ClusterAccess>) {
+    let times = snapshot.clusters.iter_mut().map(|cluster| async move {
+        if let Some(asked) = applications::asked(cluster, hub, members) {
+            cluster.time = clock::time(&asked.client).await;
+        }
+    });
+    join_all(times).await;
 }
 
 /// Removes secrets from the errors of requests. An error may quote a URL, or the answer of a proxy or a webhook.
@@ -81,11 +93,11 @@ fn remove_from_errors(snapshot: &mut Snapshot, redactor: &Redactor) {
 }
 
 /// True if a diagnosis without a list that failed like this would be wrong. Rules expect that credentials may lack the
-/// right to read accounts, roles and applications. An API server doesn't tell such credentials either if it serves the
+/// right to read accounts, roles, applications and the members' heartbeats. An API server doesn't tell such credentials either if it serves the
 /// kind.
 pub(crate) fn is_needed(kind: ResourceKind, error: &FleetError) -> bool {
     let refused = error.status().is_some_and(|status| status.code == 403);
-    !(refused && [SERVICE_ACCOUNT, ROLE, ROLE_BINDING, APPLICATION].contains(&kind))
+    !(refused && [SERVICE_ACCOUNT, ROLE, ROLE_BINDING, APPLICATION, INTERNAL_MEMBER_CLUSTER].contains(&kind))
 }
 
 /// Builds a cluster's part of the snapshot, and returns the missing lists with it. A cluster that returned none of
@@ -101,7 +113,15 @@ fn cluster(
     let unreachable = nothing.map(|(_, error)| in_full(error));
     let unread = if unreachable.is_some() { Vec::new() } else { lists.unread() };
     let (name, server) = (name.to_owned(), asked.server.clone());
-    let snapshot =
-        ClusterSnapshot { name, role, server, objects: lists.objects, logs: Vec::new(), unreachable, unread };
+    let snapshot = ClusterSnapshot {
+        name,
+        role,
+        server,
+        time: None,
+        objects: lists.objects,
+        logs: Vec::new(),
+        unreachable,
+        unread,
+    };
     (snapshot, lists.missing)
 }

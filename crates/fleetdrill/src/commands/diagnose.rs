@@ -306,6 +306,7 @@ mod tests {
             name: "hub".into(),
             role: SnapshotRole::Hub,
             server: None,
+            time: None,
             objects,
             logs: Vec::new(),
             unreachable: None,

@@ -33,6 +33,7 @@ fn bundle() -> Bundle {
         name: name.into(),
         role,
         server: None,
+        time: None,
         objects,
         logs: Vec::new(),
         unreachable: None,

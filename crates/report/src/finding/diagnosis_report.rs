@@ -267,6 +267,7 @@ pub(crate) mod tests {
             name: name.into(),
             role,
             server: Some(format!("https://{name}:6443")),
+            time: None,
             objects,
             logs: Vec::new(),
             unreachable: unreachable.map(ToOwned::to_owned),

@@ -117,7 +117,8 @@ impl<'a> UnwellState<'a> {
         });
         let mut names_if_explained = names.clone();
         names_if_explained["is_explained"] = true.into();
-        let draft = FindingDraft::new(code, self.subject, &names, self.evidence).with_texts_if_explained(&names_if_explained);
+        let draft =
+            FindingDraft::new(code, self.subject, &names, self.evidence).with_texts_if_explained(&names_if_explained);
         self.depends_on.into_iter().fold(draft, FindingDraft::depends_on)
     }
 }

@@ -53,8 +53,9 @@ fn not_scheduled<'a>(fleet: FleetView<'a>, placement: PlacementView<'a>) -> Opti
 /// Returns the state of a placement that has a condition which isn't True, although each of its members is well.
 fn unwell_as_a_whole<'a>(fleet: FleetView<'a>, placement: PlacementView<'a>) -> Option<UnwellState<'a>> {
     let conditions = STEPS.into_iter().filter_map(|(type_, usual)| Some((placement.condition(type_)?, usual)));
-    let (condition, usual) =
-        conditions.into_iter().find(|(condition, _)| condition.status != "True" && !waits_for_run(placement, condition))?;
+    let (condition, usual) = conditions
+        .into_iter()
+        .find(|(condition, _)| condition.status != "True" && !waits_for_run(placement, condition))?;
     Some(of_condition(fleet, placement, &condition, usual))
 }
 
@@ -95,14 +96,22 @@ fn state_on_member<'a>(
         (Some((condition, usual)), _) => (
             quote.condition_in(placement.object, status.place(), condition),
             condition.last_transition_time,
-            if rollout::is_held_back_by_rollout(placement, fleet, status, condition) { SignedDuration::MAX } else { *usual },
+            if rollout::is_held_back_by_rollout(placement, fleet, status, condition) {
+                SignedDuration::MAX
+            } else {
+                *usual
+            },
         ),
         (None, Some((last, _))) if is_last_step(last) => return None,
         (None, Some((last, _))) if is_apply_only(placement, last) => return None,
         (None, Some((last, _))) => {
             let path = format!("{}.conditions", status.place().field_path());
             let value = format!("nothing after {}", last.type_);
-            (quote.text(placement.object, &path, value, last.last_transition_time), last.last_transition_time, STEP_LIMIT)
+            (
+                quote.text(placement.object, &path, value, last.last_transition_time),
+                last.last_transition_time,
+                STEP_LIMIT,
+            )
         }
         (None, None) => {
             let since = placement.condition("Scheduled").and_then(|scheduled| scheduled.last_transition_time);
@@ -135,6 +144,7 @@ fn is_last_step(condition: &Condition) -> bool {
 /// True if the placement's strategy ends with this condition: `ReportDiff` applies nothing.
 fn is_apply_only(placement: PlacementView<'_>, last: &Condition) -> bool {
     let strategy = placement.object.str("/spec/strategy/applyStrategy/type");
-    let selects_nothing = placement.object.at("/status/selectedResources").and_then(Value::as_array).is_none_or(Vec::is_empty);
+    let selects_nothing =
+        placement.object.at("/status/selectedResources").and_then(Value::as_array).is_none_or(Vec::is_empty);
     (strategy == Some("ReportDiff") && last.type_ == "DiffReported") || (selects_nothing && last.type_ == "Applied")
 }
