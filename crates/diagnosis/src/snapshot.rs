@@ -65,6 +65,8 @@ pub enum UnreadReason {
     Forbidden,
     /// The API server doesn't know the kind, so no objects of the kind exist.
     NotServed,
+    /// The API server knows the kind's group, but not in the version that fleetdrill reads.
+    OtherVersion,
     /// The request failed for another reason.
     Failed,
 }

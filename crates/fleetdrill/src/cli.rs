@@ -341,6 +341,9 @@ pub struct DiagnoseArgs {
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: DiagnoseFormat,
+    /// Print evidence, all remedies and all objects in progress, also if there are several findings
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Print the values of drifts on the hub and on the member, which are withheld otherwise; only on a terminal
     #[arg(long, conflicts_with = "from")]
     pub show_values: bool,

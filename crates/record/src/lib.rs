@@ -6,6 +6,7 @@
 
 mod capability;
 mod condition;
+mod duration;
 mod finding;
 mod loss;
 mod object_path;
@@ -15,6 +16,7 @@ mod wait;
 
 pub use capability::{Capabilities, Capability};
 pub use condition::{ConditionPlace, ConditionState, DELETION, Transition};
+pub use duration::duration_text;
 pub use finding::{Evidence, FailureCode, Finding, GuideSection, QuotedCondition, Remedy, Severity, Subject};
 pub use loss::{Loss, LossKind};
 pub use object_path::ObjectPath;

@@ -45,6 +45,8 @@ pub(super) struct ListResults {
     pub(super) objects: Vec<Value>,
     /// Kinds that the API server doesn't serve.
     pub(super) not_served: Vec<ResourceKind>,
+    /// Kinds whose group the API server serves in other versions only, each with these versions.
+    pub(super) other_version: Vec<(ResourceKind, Vec<String>)>,
     /// Kinds that couldn't be listed, with the reason.
     pub(super) missing: Vec<(ResourceKind, FleetError)>,
 }
@@ -58,8 +60,14 @@ impl ListResults {
             reason: UnreadReason::NotServed,
             message: String::new(),
         });
+        let other_version = self.other_version.iter().map(|(kind, versions)| UnreadKind {
+            group: kind.group.to_owned(),
+            resource: kind.plural.to_owned(),
+            reason: UnreadReason::OtherVersion,
+            message: format!("{} is served in {}, not in {}", kind.group, versions.join(", "), kind.version),
+        });
         let missing = self.missing.iter().map(|(kind, error)| unread_kind(*kind, error));
-        not_served.chain(missing).collect()
+        not_served.chain(other_version).chain(missing).collect()
     }
 }
 
@@ -96,7 +104,28 @@ pub(super) async fn lists(
             _ => lists.missing.push((kind, error)),
         }
     }
+    lists.other_version = of_other_versions(client, &mut lists.not_served).await;
     lists
+}
+
+/// Takes the kinds out of `not_served` whose group the API server serves, but not in the kind's version, and returns each
+/// with the versions. Such a kind may have objects.
+async fn of_other_versions(client: &Client, not_served: &mut Vec<ResourceKind>) -> Vec<(ResourceKind, Vec<String>)> {
+    if not_served.is_empty() {
+        return Vec::new();
+    }
+    let Ok(groups) = client.list_api_groups().await else { return Vec::new() };
+    let served: BTreeMap<String, Vec<String>> = groups
+        .groups
+        .into_iter()
+        .map(|group| (group.name, group.versions.into_iter().map(|version| version.version).collect()))
+        .collect();
+    let versions = |kind: &ResourceKind| {
+        served.get(kind.group).filter(|versions| !versions.iter().any(|version| version == kind.version)).cloned()
+    };
+    let found = not_served.iter().filter_map(|kind| Some((*kind, versions(kind)?))).collect();
+    not_served.retain(|kind| versions(kind).is_none());
+    found
 }
 
 /// Plural names that the API server serves in the groups of these kinds, by group and version, as far as it tells them.

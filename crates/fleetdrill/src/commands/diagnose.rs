@@ -9,9 +9,10 @@ use diagnosis::{Finding, KubectlAccess, Severity, Snapshot};
 use fleet::bundle::{LoadedBundle, SizeLimit};
 use fleet::kinds::{self, ResourceKind};
 use fleet::redact::Redactor;
-use record::ObjectPath;
+use record::{ObjectPath, Subject};
 use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource};
 use report::finding::markdown;
+use report::finding::text::Detail;
 use report::text::clean_line;
 use report::text::style::OutputLayout;
 
@@ -48,19 +49,25 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
             stderr_line!("warning: {name} can't be read, its side of things is left out: {why}");
         }
     }
-    let mut found = diagnosis::diagnose_with(&snapshot, &access);
+    let mut found = diagnosis::examine(&snapshot, &access);
     if let Some(wanted) = &wanted {
         wanted.check(args, &snapshot)?;
-        found.retain(|f| wanted.concerns(f));
+        found.findings.retain(|f| wanted.concerns(f));
+        found.in_progress.retain(|state| wanted.is_subject(&state.subject));
     }
     let report = DiagnosisReport::new((&fleet, source), &snapshot, &contexts, args.object.as_deref(), &found);
     match args.output {
-        DiagnoseFormat::Text => data::print_text(&report.text(OutputLayout::from_locale().width)),
+        DiagnoseFormat::Text => data::print_text(&report.text(OutputLayout::from_locale().width, detail(args))),
         DiagnoseFormat::Markdown => data::print_text(&markdown::render(&report)),
         DiagnoseFormat::Json => data::print(OutputFormat::Json, &report),
         DiagnoseFormat::Yaml => data::print(OutputFormat::Yaml, &report),
     }
-    Ok(exit(&args.fail_on, &found, report.is_complete()))
+    Ok(exit(&args.fail_on, &found.findings, report.is_complete()))
+}
+
+/// Returns the amount of text. Values of drifts are evidence, which the short form leaves out.
+fn detail(args: &DiagnoseArgs) -> Detail {
+    if args.verbose || args.show_values { Detail::Full } else { Detail::Short }
 }
 
 /// Returns the redactor for the snapshot. Values of drifts go to the person who asks for them, and nowhere else: they
@@ -219,18 +226,16 @@ impl RequestedObject {
     }
 
     fn concerns(&self, finding: &Finding) -> bool {
-        let subject = &finding.subject;
-        self.is(&subject.kind, subject.namespace.as_deref(), &subject.name)
-            || self.is_member_of(finding)
+        self.is_subject(&finding.subject)
             || self.is_evidence_of(finding)
             || finding.consequences.iter().any(|c| self.concerns(c))
     }
 
-    /// True if the requested object is the member that the finding is about, or the member with the finding's object.
-    fn is_member_of(&self, finding: &Finding) -> bool {
-        let subject = &finding.subject;
-        self.kind == kinds::MEMBER_CLUSTER
-            && (subject.member.as_deref() == Some(&self.name) || subject.cluster == self.name)
+    /// True if a subject is the requested object, or is about the member or on the member that was requested.
+    fn is_subject(&self, subject: &Subject) -> bool {
+        let is_on_member = subject.member.as_deref() == Some(&self.name) || subject.cluster == self.name;
+        self.is(&subject.kind, subject.namespace.as_deref(), &subject.name)
+            || (self.kind == kinds::MEMBER_CLUSTER && is_on_member)
     }
 
     /// True if the finding's evidence is about the requested approval request. The subject of such a finding is the
@@ -267,6 +272,7 @@ mod tests {
     use fleet::kinds;
     use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource};
     use report::finding::markdown;
+    use report::finding::text::Detail;
     use report::run::fixture;
     use serde_json::{Value, json};
 
@@ -317,10 +323,10 @@ mod tests {
 
     /// All outputs of a diagnosis: text, Markdown and JSON.
     fn outputs(snapshot: &Snapshot) -> [String; 3] {
-        let found = diagnosis::diagnose_with(snapshot, &KubectlAccess::unknown());
+        let found = diagnosis::examine(snapshot, &KubectlAccess::unknown());
         let contexts = std::collections::BTreeMap::new();
         let report = DiagnosisReport::new(("fleet", ObjectSource::Live), snapshot, &contexts, None, &found);
-        [report.text(100), markdown::render(&report), serde_json::to_string(&report).expect("JSON")]
+        [report.text(100, Detail::Full), markdown::render(&report), serde_json::to_string(&report).expect("JSON")]
     }
 
     #[test]

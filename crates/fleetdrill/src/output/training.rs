@@ -341,7 +341,7 @@ pub fn solution(
     page.blank();
     let evidence: Vec<&Finding> = found.iter().filter(|finding| is_about(exercise, finding)).collect();
     for finding in &evidence {
-        text::write(&mut page, &without_remedies(finding));
+        text::write(&mut page, &without_remedies(finding), None);
         page.blank();
     }
     if evidence.is_empty() && !exercise.healthy {

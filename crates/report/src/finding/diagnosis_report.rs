@@ -1,18 +1,24 @@
 //! Output of `diagnose` besides its findings: the fleet that was read, and gaps in what was read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use diagnosis::kinds;
-use diagnosis::{ClusterSnapshot, Finding, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
+use diagnosis::{
+    ClusterSnapshot, Diagnosis, Finding, InProgress, Snapshot, SnapshotRole, UnreadKind, UnreadReason, codes_that_need,
+};
 use jiff::Timestamp;
+use record::duration_text;
 use serde::Serialize;
 
-use super::text::write_all;
-use crate::text::style::PLAIN;
+use super::text::{Detail, write_all};
+use crate::text::style::{HINT, PLAIN};
 use crate::text::{TextPage, clean};
 
 /// Schema number of the JSON and YAML. It changes when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
+
+/// Number of objects in progress that a short report names.
+const SHOWN_STATES: usize = 3;
 
 /// Source of the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -39,6 +45,10 @@ pub struct DiagnosisReport<'a> {
     counts: ObjectCounts,
     clusters: Vec<ClusterReport<'a>>,
     findings: &'a [Finding],
+    in_progress: &'a [InProgress],
+    /// Present time on the hub's clock; on the reader's clock if the hub didn't tell.
+    #[serde(skip)]
+    now: Timestamp,
 }
 
 /// Objects that were read from a cluster, and the kinds that weren't.
@@ -103,13 +113,14 @@ fn counted(n: usize, noun: &str) -> String {
 }
 
 impl std::fmt::Display for ObjectCounts {
-    /// Formats the counts as `3 placements, 1 run, 2 members (1 read)`.
+    /// Formats the counts as `2 members (1 read), 3 placements, 1 run`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, {}", counted(self.placements, "placement"), counted(self.runs, "run"))?;
+        write!(f, "{} ({} read)", counted(self.members, "member"), self.members_read)?;
+        write!(f, ", {}, {}", counted(self.placements, "placement"), counted(self.runs, "run"))?;
         if self.applications > 0 {
             write!(f, ", {}", counted(self.applications, "application"))?;
         }
-        write!(f, ", {} ({} read)", counted(self.members, "member"), self.members_read)
+        Ok(())
     }
 }
 
@@ -121,7 +132,7 @@ impl<'a> DiagnosisReport<'a> {
         snapshot: &'a Snapshot,
         contexts: &'a BTreeMap<String, String>,
         object: Option<&'a str>,
-        findings: &'a [Finding],
+        diagnosis: &'a Diagnosis,
     ) -> Self {
         Self {
             schema: SCHEMA,
@@ -133,7 +144,9 @@ impl<'a> DiagnosisReport<'a> {
             complete: snapshot.clusters.iter().all(ClusterSnapshot::is_complete),
             counts: ObjectCounts::of(snapshot),
             clusters: snapshot.clusters.iter().map(|cluster| ClusterReport::of(cluster, contexts)).collect(),
-            findings,
+            findings: &diagnosis.findings,
+            in_progress: &diagnosis.in_progress,
+            now: snapshot.hub().and_then(|hub| hub.time).unwrap_or(snapshot.taken_at),
         }
     }
 
@@ -165,16 +178,28 @@ impl<'a> DiagnosisReport<'a> {
         format!("{of} at {:.0} with fleetdrill {}", self.taken_at, self.fleetdrill)
     }
 
-    /// Returns the number of findings and of diagnosed objects, e.g.
-    /// `nothing found in 3 placements, 1 run, 2 members (2 read)`.
+    /// Returns the number of findings and of diagnosed objects, and what isn't well yet, e.g.
+    /// `nothing found in 2 members (2 read), 3 placements, 1 run: all well; 1 in progress (41 s)`.
     #[must_use]
     pub fn summary(&self) -> String {
         let about = self.object.map(|object| format!(" about {object}")).unwrap_or_default();
-        match self.findings.len() {
-            0 => format!("nothing found{about} in {}", self.counts),
-            1 => format!("1 finding{about} in {}", self.counts),
-            n => format!("{n} findings{about} in {}", self.counts),
+        let text = match self.findings.len() {
+            0 if self.in_progress.is_empty() => format!("nothing found{about} in {}: all well", self.counts),
+            0 => format!("nothing found{about} in {}: all others well", self.counts),
+            n => format!("{}{about} in {}", counted(n, "finding"), self.counts),
+        };
+        let longest = self.in_progress.iter().filter_map(|state| state.seconds).max();
+        let longest = longest.map(|seconds| format!(" ({})", duration_text(seconds))).unwrap_or_default();
+        match self.in_progress.len() {
+            0 => text,
+            n => format!("{text}; {n} in progress{longest}"),
         }
+    }
+
+    /// Returns a sentence for each object that isn't well yet: what it waits for, how long, and what is usual.
+    #[must_use]
+    pub fn in_progress(&self) -> Vec<String> {
+        self.in_progress.iter().map(in_progress_text).collect()
     }
 
     /// Returns a sentence for each cluster and reason why something couldn't be read, and for each cluster that doesn't
@@ -184,18 +209,41 @@ impl<'a> DiagnosisReport<'a> {
         self.clusters.iter().flat_map(ClusterReport::gaps).collect()
     }
 
-    /// Returns the report as text with colours, wrapped to a width.
+    /// Returns the report as text with colours, wrapped to a width. A single finding is always printed in full.
     #[must_use]
-    pub fn text(&self, width: usize) -> String {
+    pub fn text(&self, width: usize, detail: Detail) -> String {
         let mut page = TextPage::new(width);
-        write_all(&mut page, self.findings);
+        let detail = if self.findings.len() == 1 { Detail::Full } else { detail };
+        write_all(&mut page, self.findings, detail, Some(self.now));
         page.blank();
         page.text(&self.summary());
+        let states = self.in_progress();
+        let shown = if detail == Detail::Short { SHOWN_STATES } else { states.len() };
+        for state in states.iter().take(shown) {
+            page.item("in progress: ", HINT, 2, state);
+        }
+        if states.len() > shown {
+            page.item("in progress: ", HINT, 2, &format!("{} more", states.len() - shown));
+        }
         for gap in self.gaps() {
             page.item("", PLAIN, 2, &gap);
         }
+        if detail == Detail::Short && !self.findings.is_empty() {
+            page.item("hint: ", HINT, 2, "--verbose prints evidence and all remedies");
+        }
         page.finish()
     }
+}
+
+/// Returns `ClusterResourcePlacement/web (member-1) for 41 s, usually at most 60 s: Applied=False ApplyInProgress`.
+fn in_progress_text(state: &InProgress) -> String {
+    let age = state.seconds.map(|seconds| format!(" for {},", duration_text(seconds))).unwrap_or_default();
+    let waits_for = state.waits_for.as_ref().map(|evidence| match &evidence.condition {
+        Some(condition) => format!(": {}={}", condition.type_, condition.state()),
+        None => format!(": {} {}", evidence.path, evidence.value),
+    });
+    let usual = duration_text(state.usual_seconds);
+    format!("{}{age} usually at most {usual}{}", state.subject, waits_for.unwrap_or_default())
 }
 
 impl<'a> ClusterReport<'a> {
@@ -214,18 +262,34 @@ impl<'a> ClusterReport<'a> {
 
     fn gaps(&self) -> Vec<String> {
         if let Some(reason) = self.reason {
-            return vec![format!("not read: {}, nothing of it: {}", self.name, clean(reason))];
+            let hidden =
+                if self.role == SnapshotRole::Member { "; failures of workloads on it aren't found" } else { "" };
+            return vec![format!("not read: {}, nothing of it: {}{hidden}", self.name, clean(reason))];
         }
         let told = [
             (UnreadReason::Forbidden, "not read on", "these credentials may not list"),
             (UnreadReason::Failed, "not read on", "the request failed for"),
+            (UnreadReason::OtherVersion, "not read on", "the API server serves other versions only of"),
             (UnreadReason::NotServed, "not there on", "the API server doesn't know"),
         ];
         let told = told.into_iter().filter_map(|(reason, what, why)| {
             let kinds = self.unread_kinds(reason);
-            (!kinds.is_empty()).then(|| format!("{what} {}: {why} {}", self.name, kinds.join(", ")))
+            let text = || format!("{what} {}: {why} {}{}", self.name, kinds.join(", "), self.hidden(reason));
+            (!kinds.is_empty()).then(text)
         });
         told.collect()
+    }
+
+    /// Returns `; without them KF-MC-002 isn't found`; empty if no code needs the kinds, or nothing is hidden.
+    fn hidden(&self, reason: UnreadReason) -> String {
+        let unread = self.unread.iter().filter(|unread| unread.reason == reason && reason != UnreadReason::NotServed);
+        let codes: BTreeSet<_> = unread.flat_map(|unread| codes_that_need(&unread.kind)).copied().collect();
+        let codes: Vec<_> = codes.into_iter().collect();
+        if codes.is_empty() {
+            String::new()
+        } else {
+            format!("; without them these aren't found: {}", codes.join(", "))
+        }
     }
 
     fn unread_kinds(&self, reason: UnreadReason) -> Vec<&str> {
@@ -242,6 +306,7 @@ impl<'a> UnreadReport<'a> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use record::Subject;
     use serde_json::json;
 
     use super::*;
@@ -301,24 +366,51 @@ pub(crate) mod tests {
 
     #[test]
     fn what_was_not_read_is_said_beside_nothing_found() {
-        let (snapshot, contexts) = (snapshot(), contexts());
-        let report = DiagnosisReport::new(("prod-hub", ObjectSource::Live), &snapshot, &contexts, None, &[]);
-        insta::assert_snapshot!(report.text(WIDTH), @r"
-        nothing found in 1 placement, 0 runs, 2 members (1 read)
+        let (snapshot, contexts, diagnosis) = (snapshot(), contexts(), Diagnosis::default());
+        let report = DiagnosisReport::new(("prod-hub", ObjectSource::Live), &snapshot, &contexts, None, &diagnosis);
+        insta::assert_snapshot!(report.text(WIDTH, Detail::Short), @r"
+        nothing found in 2 members (1 read), 1 placement, 0 runs: all well
         not read on hub: these credentials may not list serviceaccounts,
-          roles.rbac.authorization.k8s.io
+          roles.rbac.authorization.k8s.io; without them these aren't found: KF-MC-002,
+          KF-MC-003
         not there on hub: the API server doesn't know applications.argoproj.io
-        not read: member-2, nothing of it: connection refused
+        not read: member-2, nothing of it: connection refused; failures of workloads on
+          it aren't found
         ");
         assert!(!report.is_complete());
     }
 
     #[test]
+    fn what_is_in_progress_is_said_with_its_age() {
+        let (snapshot, contexts) = (snapshot(), contexts());
+        let state = |name: &str, seconds| InProgress {
+            subject: Subject {
+                cluster: "hub".into(),
+                kind: "ClusterResourcePlacement".into(),
+                namespace: None,
+                name: name.into(),
+                stage: None,
+                member: Some("member-1".into()),
+            },
+            waits_for: Some(fixture::member_namespace_finding().evidence.remove(0)),
+            since: None,
+            seconds,
+            usual_seconds: 300,
+        };
+        let in_progress = vec![state("web", Some(41)), state("shop", Some(140)), state("a", None), state("b", Some(1))];
+        let diagnosis = Diagnosis { findings: Vec::new(), in_progress };
+        let report = DiagnosisReport::new(("prod-hub", ObjectSource::Live), &snapshot, &contexts, None, &diagnosis);
+        let text = report.text(WIDTH, Detail::Short);
+        insta::assert_snapshot!(anstream::adapter::strip_str(&text));
+    }
+
+    #[test]
     fn programs_get_the_fleet_what_was_read_and_every_severity() {
         let (snapshot, contexts) = (snapshot(), contexts());
-        let findings = [fixture::member_namespace_finding()];
+        let findings = vec![fixture::member_namespace_finding()];
+        let diagnosis = Diagnosis { findings, in_progress: Vec::new() };
         let report =
-            DiagnosisReport::new(("prod-hub", ObjectSource::Live), &snapshot, &contexts, Some("crp/web"), &findings);
+            DiagnosisReport::new(("prod-hub", ObjectSource::Live), &snapshot, &contexts, Some("crp/web"), &diagnosis);
         let mut report = serde_json::to_value(report).expect("JSON");
         report["fleetdrill"] = "VERSION".into();
         insta::assert_json_snapshot!(report);
@@ -329,8 +421,8 @@ pub(crate) mod tests {
         let mut snapshot = snapshot();
         snapshot.clusters.truncate(2);
         snapshot.clusters[0].unread.retain(|unread| unread.reason == UnreadReason::NotServed);
-        let contexts = contexts();
-        let report = DiagnosisReport::new(("b7", ObjectSource::Bundle), &snapshot, &contexts, None, &[]);
+        let (contexts, diagnosis) = (contexts(), Diagnosis::default());
+        let report = DiagnosisReport::new(("b7", ObjectSource::Bundle), &snapshot, &contexts, None, &diagnosis);
         assert!(report.is_complete());
         assert_eq!(report.gaps(), ["not there on hub: the API server doesn't know applications.argoproj.io"]);
     }

@@ -12,11 +12,12 @@ use crate::text::clean;
 pub fn render(report: &DiagnosisReport<'_>) -> String {
     let mut text = format!("## fleetdrill: {}\n\n{}\n", plain(report.fleet()), plain(&report.origin()));
     let _ = writeln!(text, "\n{}", plain(&report.summary()));
-    let gaps = report.gaps();
-    if !gaps.is_empty() {
+    let in_progress = report.in_progress().into_iter().map(|state| format!("in progress: {state}"));
+    let notes: Vec<String> = in_progress.chain(report.gaps()).collect();
+    if !notes.is_empty() {
         text.push('\n');
-        for gap in gaps {
-            let _ = writeln!(text, "- {}", plain(&gap));
+        for note in notes {
+            let _ = writeln!(text, "- {}", plain(&note));
         }
     }
     for finding in report.findings() {
@@ -113,6 +114,8 @@ fn plain(text: &str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use diagnosis::Diagnosis;
+
     use super::super::diagnosis_report::{ObjectSource, tests::snapshot};
     use super::*;
     use crate::run::fixture;
@@ -121,8 +124,9 @@ mod tests {
     fn a_finding_with_a_consequence() {
         let mut finding = fixture::member_namespace_finding();
         finding.consequences.push(fixture::stale_approval_finding());
-        let (snapshot, contexts, findings) = (snapshot(), BTreeMap::new(), [finding]);
-        let report = DiagnosisReport::new(("prod_hub", ObjectSource::Live), &snapshot, &contexts, None, &findings);
+        let (snapshot, contexts) = (snapshot(), BTreeMap::new());
+        let diagnosis = Diagnosis { findings: vec![finding], in_progress: Vec::new() };
+        let report = DiagnosisReport::new(("prod_hub", ObjectSource::Live), &snapshot, &contexts, None, &diagnosis);
         insta::assert_snapshot!(render(&report).replace(env!("CARGO_PKG_VERSION"), "VERSION"));
     }
 

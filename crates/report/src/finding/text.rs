@@ -1,7 +1,9 @@
-//! Findings as text in full, as `diagnose` prints them. [`super::short_findings`] has their short form.
+//! Findings as text, as `diagnose` prints them. [`super::short_findings`] has the form that stands below a step.
 
 use diagnosis::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity};
+use jiff::Timestamp;
 use owo_colors::OwoColorize;
+use record::duration_text;
 
 use crate::text::TextPage;
 use crate::text::style::{BOLD, ERROR, HINT, PLAIN, WARNING};
@@ -9,34 +11,50 @@ use crate::text::style::{BOLD, ERROR, HINT, PLAIN, WARNING};
 /// Columns of a list's number, by which the item's text is indented.
 pub const NUMBER: usize = 4;
 
-/// Writes all findings, numbered if there are several. A finding stands before those that it explains.
-pub fn write_all(page: &mut TextPage, findings: &[Finding]) {
+/// Amount of text for each finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What is wrong, since when, and the first remedy.
+    Short,
+    /// Everything.
+    Full,
+}
+
+/// Writes all findings, numbered if there are several. A finding stands before those that it explains. `now` is the
+/// present time on the clock of the cluster that the findings are about.
+pub fn write_all(page: &mut TextPage, findings: &[Finding], detail: Detail, now: Option<Timestamp>) {
     for (number, finding) in findings.iter().enumerate() {
         page.blank();
-        if findings.len() > 1 {
-            heading(page, &format!("finding {} of {}", number + 1, findings.len()));
-            page.blank();
+        match detail {
+            Detail::Short => write_short(page, finding, now),
+            Detail::Full => {
+                if findings.len() > 1 {
+                    heading(page, &format!("finding {} of {}", number + 1, findings.len()));
+                    page.blank();
+                }
+                write(page, finding, now);
+            }
         }
-        write(page, finding);
     }
 }
 
 /// Writes one finding in full and, indented, the findings that it explains.
-pub fn write(page: &mut TextPage, finding: &Finding) {
+pub fn write(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
     if let Some(loss) = &finding.data_loss {
         page.item("warning: ", WARNING, 2, loss);
         page.blank();
     }
     write_title(page, &finding.code, finding.severity, &finding.title);
-    page.text(&format!("{} on {}", finding.subject, finding.subject.cluster));
+    page.text(&format!("{} on {}{}", finding.subject, finding.subject.cluster, since(finding, now)));
     page.blank();
     page.text(&finding.cause);
+    write_successor(page, finding);
+    write_remedies(page, &finding.remedies);
     if !finding.evidence.is_empty() {
         page.blank();
         heading(page, "evidence:");
         write_evidence(page, &finding.evidence);
     }
-    write_remedies(page, &finding.remedies);
     if let Some(guide) = &finding.guide {
         page.blank();
         write_guide(page, guide);
@@ -46,8 +64,66 @@ pub fn write(page: &mut TextPage, finding: &Finding) {
         heading(page, "this explains:");
         for consequence in &finding.consequences {
             page.blank();
-            page.indented(2, |page| write(page, consequence));
+            page.indented(2, |page| write(page, consequence, now));
         }
+    }
+}
+
+/// Writes what is wrong, since when, the first remedy, and the codes of the findings that this one explains.
+fn write_short(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
+    if let Some(loss) = &finding.data_loss {
+        page.item("warning: ", WARNING, 2, loss);
+    }
+    write_title(page, &finding.code, finding.severity, &format!("{}: {}", finding.title, finding.subject));
+    page.indented(2, |page| {
+        page.text(&format!("{}{}", finding.cause, short_since(finding, now)));
+        write_successor(page, finding);
+        if let Some(remedy) = finding.remedies.first().filter(|_| finding.superseded_by.is_none()) {
+            page.item("remedy: ", HINT, 2, &remedy.action);
+            if let Some(loss) = &remedy.data_loss {
+                page.item("warning: ", WARNING, 2, loss);
+            }
+            page.indented(2, |page| remedy.commands.iter().for_each(|command| page.unwrapped(command)));
+        }
+        write_explained(page, finding);
+    });
+}
+
+/// Number of consequences that the short form names.
+const NAMED_CONSEQUENCES: usize = 3;
+
+fn write_explained(page: &mut TextPage, finding: &Finding) {
+    let below: Vec<&Finding> = finding.flatten().skip(1).collect();
+    let named = below.iter().take(NAMED_CONSEQUENCES).map(|finding| format!("{} {}", finding.code, finding.subject));
+    let mut named: Vec<String> = named.collect();
+    if below.len() > NAMED_CONSEQUENCES {
+        named.push(format!("{} more", below.len() - NAMED_CONSEQUENCES));
+    }
+    if !named.is_empty() {
+        page.item("this explains ", PLAIN, 2, &named.join(", "));
+    }
+}
+
+/// Writes the object that has made up for the failure.
+fn write_successor(page: &mut TextPage, finding: &Finding) {
+    if let Some(successor) = &finding.superseded_by {
+        page.text(&format!("{successor} was created later and has succeeded."));
+    }
+}
+
+/// Returns `, since 2026-11-23T23:15:06Z (7 min)`; empty if the beginning isn't known.
+fn since(finding: &Finding, now: Option<Timestamp>) -> String {
+    let Some(since) = finding.since else { return String::new() };
+    let age = now.map(|now| format!(" ({})", duration_text(now.duration_since(since).as_secs())));
+    format!(", since {since}{}", age.unwrap_or_default())
+}
+
+/// Returns ` For 7 min.`, or the time of the beginning if the present time isn't known; empty if neither is.
+fn short_since(finding: &Finding, now: Option<Timestamp>) -> String {
+    match (finding.since, now) {
+        (Some(since), Some(now)) => format!(" For {} now.", duration_text(now.duration_since(since).as_secs())),
+        (Some(since), None) => format!(" Since {since}."),
+        (None, _) => String::new(),
     }
 }
 
@@ -126,8 +202,13 @@ mod tests {
     use crate::text::style::WIDTH;
 
     fn plain(findings: &[Finding]) -> String {
+        plain_with(findings, Detail::Full)
+    }
+
+    fn plain_with(findings: &[Finding], detail: Detail) -> String {
+        let now = "2026-01-08T12:00:00Z".parse().ok();
         let mut page = TextPage::new(WIDTH);
-        write_all(&mut page, findings);
+        write_all(&mut page, findings, detail, now);
         anstream::adapter::strip_str(&page.finish()).to_string()
     }
 
@@ -141,6 +222,24 @@ mod tests {
         let mut root = fixture::member_namespace_finding();
         root.consequences.push(fixture::stale_approval_finding());
         insta::assert_snapshot!(plain(&[root, fixture::stale_approval_finding()]));
+    }
+
+    #[test]
+    fn several_findings_in_short() {
+        let mut root = fixture::member_namespace_finding();
+        root.since = "2026-01-08T11:53:00Z".parse().ok();
+        root.consequences.push(fixture::stale_approval_finding());
+        let mut superseded = fixture::stale_approval_finding();
+        superseded.severity = Severity::Notice;
+        superseded.superseded_by = Some(record::ObjectPath::new("ClusterStagedUpdateRun", None, "release-8"));
+        insta::assert_snapshot!(plain_with(&[root, superseded], Detail::Short));
+    }
+
+    #[test]
+    fn five_findings_in_short_fit_a_screen() {
+        let finding = Finding { data_loss: None, ..fixture::member_namespace_finding() };
+        let text = plain_with(&vec![finding; 5], Detail::Short);
+        assert!(text.lines().count() <= 40, "{text}");
     }
 
     #[test]
