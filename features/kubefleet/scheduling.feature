@@ -22,3 +22,34 @@ Feature: A placement can't have all the members that it asks for
       | placement                  |
       | a cluster-scoped placement |
       | a namespaced placement     |
+
+  # Nothing is scheduled while a selector is invalid, although the members are there.
+  @KF-SC-003
+  Scenario Outline: The placement's selectors name <what>
+    Given a placement "web" has put its resources on "member-1"
+    When placement "web" gets '{"resourceSelectors": [<selectors>]}'
+    Then placement "web" reports
+      | condition | status | reason                   | message   |
+      | Scheduled | False  | InvalidResourceSelectors | <message> |
+    And the diagnosis of placement "web" is KF-SC-003
+      | object                         | value                     |
+      | ClusterResourcePlacement/{web} | InvalidResourceSelectors  |
+      | ClusterResourcePlacement/{web} | <selector>                |
+    When placement "web" gets '{"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"}]}'
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | what                     | message     | selector    | selectors |
+      | an unknown kind          | no matches  | Widget      | {"group": "example.com", "version": "v1", "kind": "Widget", "name": "web"} |
+      | a reserved namespace     | kube-public | kube-public | {"group": "", "version": "v1", "kind": "Namespace", "name": "kube-public"} |
+      | the same namespace twice | {web}-app   | {web}-app   | {"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"}, {"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"} |
+
+  # A selector that selects nothing yet is valid.
+  Scenario: The placement's selector names a namespace that doesn't exist yet
+    Given a placement "web" has put its resources on "member-1"
+    When placement "web" gets '{"resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-later"}]}'
+    Then placement "web" reports
+      | condition | status | reason                    |
+      | Scheduled | True   | SchedulingPolicyFulfilled |
+    And the diagnosis finds nothing

@@ -28,6 +28,37 @@ Feature: A member that looks healthy and does nothing
     And the diagnosis finds nothing
     And a change to the resources of placement "first" arrives on "east"
 
+  # The Work exists already when the agent stops: a changed Work keeps the conditions of its last generation.
+  @disruptive @KF-MC-001 @KF-AP-001
+  Scenario: The member's agent has stopped, and a placement that waits for it changes
+    When the agent of member "east" stops
+    And a placement "second" selects "east" and "member-1"
+    And the policy of placement "second" changes
+    Then placement "second" reports
+      | on       | condition | status | reason                    |
+      | east     | Applied   | False  | NotAllWorkHaveBeenApplied |
+      | member-1 | Available | True   | AllWorkAreAvailable       |
+    And within 200 seconds the diagnosis of member "east" is KF-MC-001
+    And the diagnosis of placement "second" is KF-AP-001 for "east", because of KF-MC-001
+      | object                                 | value    |
+      | ClusterResourcePlacement/{second}      | NotAllWorkHaveBeenApplied |
+      | Work/fleet-member-{east}/{second}-work | (absent) |
+    When the agent of member "east" is restarted
+    Then placement "second" becomes available on "east" and "member-1"
+    And the diagnosis finds nothing
+    And a change to the resources of placement "first" arrives on "east"
+
+  # The twin: an agent that stops for some seconds isn't a fault yet.
+  @disruptive
+  Scenario: The member's agent is restarted
+    When the agent of member "east" stops
+    And a placement "second" selects "east"
+    And the policy of placement "second" changes
+    Then the diagnosis finds nothing
+    When the agent of member "east" is restarted
+    Then the diagnosis finds nothing while placement "second" becomes available on "east"
+    And the diagnosis finds nothing
+
   # One member for both failures: only what is missing on the hub differs.
   @disruptive @KF-MC-002 @KF-MC-003 @KF-AP-001
   Scenario: The member's rights on the hub are gone, then its identity

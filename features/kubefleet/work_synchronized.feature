@@ -167,3 +167,28 @@ Feature: WorkSynchronized is False
     And the diagnosis finds nothing
     And a change to the resources of placement "third" arrives on "east"
     And a change to the resources of placement "first" arrives on "east"
+
+  @disruptive @takes-120s @KF-WS-001
+  Scenario: The member's namespace is being deleted, and what holds it is somebody's ConfigMap
+    Given a member "east" of its own
+    And a placement "first" has put its resources on "east"
+    And the identity of member "east" may work on Works whatever becomes of its namespace
+    And somebody's finalizer holds the hub's namespace of member "east"
+    When the hub's namespace of member "east" is deleted while it holds a Work
+    And a placement "second" selects "east"
+    Then placement "second" reports
+      | on   | condition        | status | reason         | message                |
+      | east | WorkSynchronized | False  | SyncWorkFailed | it is being terminated |
+    And the hub's namespace of member "east" reports
+      | condition                    | status | reason                | message             |
+      | NamespaceFinalizersRemaining | True   | SomeFinalizersRemain  | example.com/protect |
+    And the diagnosis of placement "second" is KF-WS-001 for "east"
+      | object                              | value                |
+      | ClusterResourcePlacement/{second}   | SyncWorkFailed       |
+      | Namespace/fleet-member-{east}       | NamespaceFinalizersRemaining=True |
+      | ConfigMap/fleet-member-{east}/held  | example.com/protect  |
+    When somebody's finalizer releases the hub's namespace of member "east"
+    Then the hub's namespace of member "east" is back
+    And placement "second" becomes available on "east"
+    And placement "first" becomes available on "east"
+    And the diagnosis finds nothing

@@ -5,15 +5,18 @@ use std::time::Duration;
 use cucumber::gherkin::Step;
 use cucumber::{then, when};
 use diagnosis::Finding;
-use record::RecordedEvent;
+use record::{ObjectPath, RecordedEvent};
 use tokio::time::Instant;
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
+use crate::limits;
 use crate::needs::{StepRole, TableShape, needs};
+use crate::objects::work_name;
 use crate::params::{CodeParam, ObjectRef};
 use crate::pauses::between_reads;
-use crate::phrases::{BecauseOf, ForMember, WithinSeconds};
+use crate::phrases::{BecauseOf, ForMember, SupersededBy, WhileAvailable, WithinSeconds};
+use crate::placement_objects::available_on;
 use crate::wording;
 use crate::world::World;
 
@@ -23,12 +26,14 @@ const EVIDENCE: TableShape = TableShape { rows: "evidence", columns: &["object",
 /// The diagnosis of the object has this code, and nothing that it finds in this scenario has another root.
 ///
 /// ` for "member-1"`: the code is about this member. `, because of KF-MC-001`: the finding hangs under a root that has the second code.
-/// `within 60 seconds `: for a diagnosis that rests on something which takes time, such as the age of a heartbeat.
+/// `, superseded by update run "again"`: the finding is a notice, because that run has made up for the failure.
+/// Waits for a minute at most, because the diagnosis takes a state that is seconds old for one that passes. `within 200 seconds `: for a
+/// diagnosis that rests on something which takes longer, such as the age of a heartbeat.
 ///
 /// With a table (columns `object`, `value`), the finding's evidence names, in this order, these objects (kind and name, `{name}` filled
 /// in) with values that contain these.
 #[needs(role: Some(StepRole::AssertsDiagnosis), table: |_| Some(EVIDENCE))]
-#[then(expr = "{within?}the diagnosis of {object} is {code}{for member?}{because of?}")]
+#[then(expr = "{within?}the diagnosis of {object} is {code}{for member?}{because of?}{superseded by?}")]
 async fn is(
     world: &mut World,
     limit: WithinSeconds,
@@ -36,23 +41,44 @@ async fn is(
     code: CodeParam,
     member: ForMember,
     root: BecauseOf,
+    superseded: SupersededBy,
     step: &Step,
 ) -> Result<(), StepError> {
     let context = world.context();
     let wanted = ExpectedFinding::new(context, &object, code)?;
     let member = member.0.map(|member| context.ledger.names.get(&member)).transpose()?;
-    let wanted = ExpectedFinding { member, root: root.0.map(|root| root.0), ..wanted };
-    match limit.0 {
-        Some(seconds) => within(context, seconds, wanted, step).await,
-        None => wanted.check(context, &diagnose(context).await?, step),
+    let superseded_by = superseded.0.map(|run| Ok::<_, StepError>(context.run(&run)?.path())).transpose()?;
+    let wanted = ExpectedFinding { member, root: root.0.map(|root| root.0), superseded_by, ..wanted };
+    within(context, limit.0.map_or(limits::DIAGNOSED, Duration::from_secs), wanted, step).await
+}
+
+/// The diagnosis finds nothing wrong with anything of this scenario: neither a failure nor a notice, now.
+///
+/// ` while placement "web" becomes available on "member-1"`: diagnoses about every second until the placement says so and its resources are
+/// there, and finds nothing any time.
+#[then(expr = "the diagnosis finds nothing{while?}")]
+#[when(expr = "the diagnosis finds nothing{while?}")]
+async fn nothing(world: &mut World, meanwhile: WhileAvailable) -> Result<(), StepError> {
+    let context = world.context();
+    match meanwhile.0 {
+        None => finds_nothing(context).await,
+        Some((placement, members)) => {
+            let always = async {
+                loop {
+                    finds_nothing(context).await?;
+                    between_reads(PAUSE).await;
+                }
+            };
+            tokio::select! {
+                ended = available_on(context, &placement, &members) => ended,
+                found = always => found,
+            }
+        }
     }
 }
 
-/// The diagnosis finds nothing wrong with anything of this scenario.
-#[then("the diagnosis finds nothing")]
-#[when("the diagnosis finds nothing")]
-async fn nothing(world: &mut World) -> Result<(), StepError> {
-    let findings = diagnose(world.context()).await?;
+async fn finds_nothing(context: &ScenarioContext) -> Result<(), StepError> {
+    let findings = diagnose(context).await?;
     if findings.is_empty() {
         return Ok(());
     }
@@ -60,22 +86,25 @@ async fn nothing(world: &mut World) -> Result<(), StepError> {
 }
 
 /// Nothing tells when the diagnosis will change its mind: it reads the age of things, which no watch tells.
-const PAUSE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_secs(1);
 
 async fn within(
     context: &ScenarioContext,
-    seconds: u64,
+    limit: Duration,
     wanted: ExpectedFinding,
     step: &Step,
 ) -> Result<(), StepError> {
-    let deadline = Instant::now() + Duration::from_secs(seconds);
+    let deadline = Instant::now() + limit;
     loop {
         let findings = context.diagnose().await?;
         let checked = wanted.check(context, &findings, step);
         let late = Instant::now() > deadline;
         if checked.is_ok() || late {
             context.recorder.add(RecordedEvent::Diagnosed { findings });
-            return checked.map_err(|e| StepError::Differs(format!("after {seconds} s: {e}")));
+            return checked.map_err(|e| match e {
+                StepError::Differs(text) => StepError::Differs(format!("after {} s: {text}", limit.as_secs())),
+                other => other,
+            });
         }
         between_reads(PAUSE).await;
     }
@@ -96,6 +125,8 @@ struct ExpectedFinding {
     member: Option<String>,
     /// The code of the root that it should hang under; none when it should be a root itself.
     root: Option<String>,
+    /// The run that has made up for the failure; none when the finding should be as grave as its code.
+    superseded_by: Option<ObjectPath>,
 }
 
 impl ExpectedFinding {
@@ -106,8 +137,10 @@ impl ExpectedFinding {
             ObjectRef::UpdateRun(name) => context.run(name)?.name,
             ObjectRef::Member(member) => context.ledger.names.get(member)?,
             ObjectRef::Application(name) => context.application(name)?.name,
+            ObjectRef::HubAgent => clusters::agents::HUB_AGENT.to_owned(),
+            ObjectRef::Work { placement, enveloped: false, .. } => work_name(&context.placement(placement)?),
             _ => {
-                let text = "findings are about placements, update runs, members and applications";
+                let text = "findings are about placements and their Works, update runs, members, applications and the hub-agent";
                 return Err(StepError::Feature(text.into()));
             }
         };
@@ -128,6 +161,11 @@ impl ExpectedFinding {
         else {
             return Err(format!("the diagnosis has no {self}; it finds {}", list(findings)));
         };
+        let is_notice = !finding.severity.is_failure();
+        if finding.superseded_by != self.superseded_by || (self.superseded_by.is_some() && !is_notice) {
+            let by = finding.superseded_by.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            return Err(format!("{self} is superseded by {by}, and its severity is {:?}", finding.severity));
+        }
         let is_root = std::ptr::eq(root, finding);
         match (&self.root, is_root) {
             (None, false) => return Err(format!("{self} isn't the root: it hangs under {}", one(root))),

@@ -26,6 +26,7 @@ pub mod envelope;
 pub mod error;
 pub mod field_change;
 pub mod fields;
+pub mod finalizer;
 pub mod forged_condition;
 pub mod hub_application;
 pub mod kubectl_get;

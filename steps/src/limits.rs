@@ -21,6 +21,10 @@ pub const INITIALIZED: Duration = Duration::from_secs(15);
 /// A run goes through its stages: the hub-agent looks at an updating cluster after 15 s, at a waiting stage after 60 s.
 pub const RUN: Duration = Duration::from_secs(240);
 
+/// The diagnosis names a cause: at once where an object tells it, and after the time for which its state may last without counting as a
+/// failure, which is 30 s at most in most rules.
+pub const DIAGNOSED: Duration = Duration::from_secs(60);
+
 /// A member notices that something was taken from it: the namespace controller deletes a Work after 5 s, the agent its
 /// workload within 6 s after that.
 pub const WITHDRAWN: Duration = Duration::from_secs(90);

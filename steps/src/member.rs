@@ -14,7 +14,7 @@ use crate::limits;
 use crate::names;
 use crate::needs::{ProviderAbility, needs};
 use crate::params::ObjectRef;
-use crate::phrases::{AgentRef, AndArgoCd, NamespaceDeletion};
+use crate::phrases::{AgentRef, AndArgoCd, NamespaceDeletion, WithoutAgent};
 use crate::placement_objects::absent;
 use crate::world::World;
 
@@ -31,15 +31,35 @@ async fn fleet_of_its_own(world: &mut World, members: usize, argocd: AndArgoCd) 
 }
 
 /// Joins a member that no other scenario uses, for faults that would disturb others. It leaves at the end.
+///
+/// `, whose agent never comes`: registers the member on the hub, with its MemberCluster and the ServiceAccount of its agent, and starts
+/// neither a cluster nor an agent.
 #[needs(ability: |_| Some(ProviderAbility::MakeClusters))]
-#[given(expr = "a member {string} of its own")]
-async fn of_its_own(world: &mut World, name: String) -> Result<(), StepError> {
+#[given(expr = "a member {string} of its own{without agent?}")]
+#[when(expr = "a member {string} of its own{without agent?}")]
+async fn of_its_own(world: &mut World, name: String, without: WithoutAgent) -> Result<(), StepError> {
     let context = world.context();
     let real = context.ledger.names.make(&name);
+    if without.0 {
+        return register(context, &real).await;
+    }
     context.own(real.clone());
     context.fleet.add_member(&real, &json!({})).await?;
     let path = ObjectPath::new(kinds::MEMBER_CLUSTER.kind, None, &real);
     context.did(Action::new(format!("member {real} joined, with a cluster of its own")).on(path));
+    Ok(())
+}
+
+/// Creates what an agent of the member would need on the hub.
+async fn register(context: &mut ScenarioContext, real: &str) -> Result<(), StepError> {
+    let identity = fleet::identity(real);
+    context.make(kinds::SERVICE_ACCOUNT, Some(fleet::SYSTEM), json!({"metadata": {"name": identity}})).await?;
+    let spec = json!({
+        "identity": {"kind": "ServiceAccount", "name": identity, "namespace": fleet::SYSTEM, "apiGroup": ""},
+    });
+    context.make(kinds::MEMBER_CLUSTER, None, json!({"metadata": {"name": real}, "spec": spec})).await?;
+    let path = ObjectPath::new(kinds::MEMBER_CLUSTER.kind, None, real);
+    context.induced(Action::new(format!("{path} created, without a member agent")).on(path));
     Ok(())
 }
 
@@ -174,12 +194,21 @@ async fn namespace_back(world: &mut World, member: String) -> Result<(), StepErr
     Ok(())
 }
 
-/// Stops the member's agent, as a crash or a lost node does.
+/// Stops an agent, as a crash or a lost node does. Every scenario on the fleet would feel the end of the hub-agent: use a fleet of its
+/// own.
 #[needs(ability: |_| Some(ProviderAbility::StopAgents))]
-#[given(expr = "the agent of member {string} stops")]
-#[when(expr = "the agent of member {string} stops")]
-async fn agent_stops(world: &mut World, member: String) -> Result<(), StepError> {
+#[given(expr = "{agent} stops")]
+#[when(expr = "{agent} stops")]
+async fn agent_stops(world: &mut World, agent: AgentRef) -> Result<(), StepError> {
     let context = world.context();
+    let Some(member) = agent.member else {
+        if !context.owns_fleet() {
+            return Err(StepError::Feature("the hub-agent is everybody's: take a fleet of its own".into()));
+        }
+        context.fleet.stop_hub_agent().await?;
+        context.induced("hub-agent stopped");
+        return Ok(());
+    };
     let real = context.ledger.names.get(&member)?;
     faults::stop_member_agent(&context.fleet, &real).await?;
     context.induced(format!("member-agent of {real} stopped"));

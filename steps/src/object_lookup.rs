@@ -113,6 +113,9 @@ impl ScenarioContext {
                 &fleet::member_namespace(&self.ledger.names.get(member)?),
                 "",
             ),
+            ObjectRef::HubAgent => {
+                ObjectLookup::by_name(kinds::DEPLOYMENT, Some(fleet::SYSTEM), clusters::agents::HUB_AGENT, "")
+            }
             ObjectRef::RoleBinding(member) => {
                 let real = self.ledger.names.get(member)?;
                 ObjectLookup::by_name(

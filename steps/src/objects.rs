@@ -192,6 +192,14 @@ impl Application {
 /// Name of the envelope that a placement may have; a cluster-scoped one carries the placement's name before it.
 pub(crate) const ENVELOPE: &str = "envelope";
 
+/// Returns the name of the Work that KubeFleet makes of a placement's resources outside of envelopes.
+pub(crate) fn work_name(placement: &Placement) -> String {
+    match placement.scope.namespace() {
+        Some(namespace) => format!("{namespace}.{}-work", placement.name),
+        None => format!("{}-work", placement.name),
+    }
+}
+
 /// Returns the name of the second Work of a placement's envelope that a scenario makes.
 pub(crate) fn second_work(placement: &Placement) -> String {
     format!("{}-second-work", placement.name)

@@ -25,10 +25,10 @@ impl FromStr for Members {
 /// `the second Work of the envelope of placement "p" for "m"`, `the policy snapshots of placement "p"`,
 /// `the approval request of update run "r" before|after stage "s"`, `member "m"`, `the hub's namespace of member "m"`,
 /// `the RoleBinding of member "m" on the hub`, `the ServiceAccount of member "m" on the hub`,
-/// `the policy on the hub that refuses the Works of placement "p"`, `application "a"`.
+/// `the policy on the hub that refuses the Works of placement "p"`, `the hub-agent`, `application "a"`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|the hub's namespace of member "[^"]+"|member "[^"]+"|application "[^"]+""#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application "[^"]+""#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -76,6 +76,8 @@ pub enum ObjectRef {
         /// The stage.
         stage: String,
     },
+    /// KubeFleet's agent on the hub.
+    HubAgent,
     /// A member's namespace on the hub.
     MemberNamespace(String),
     /// A member's MemberCluster.
@@ -112,6 +114,8 @@ impl FromStr for ObjectRef {
         } else if text.starts_with("the approval") {
             let when = if text.contains("\" before stage \"") { "before" } else { "after" };
             Self::ApprovalRequest { run: name()?, when, stage: name()? }
+        } else if text == "the hub-agent" {
+            Self::HubAgent
         } else if text.starts_with("the hub's") {
             Self::MemberNamespace(name()?)
         } else if text.starts_with("application") {
@@ -216,6 +220,7 @@ mod tests {
         assert_eq!(parse(r#"the hub's namespace of member "m""#), ObjectRef::MemberNamespace("m".into()));
         assert_eq!(parse(r#"member "m""#), ObjectRef::Member("m".into()));
         assert_eq!(parse(r#"application "a""#), ObjectRef::Application("a".into()));
+        assert_eq!(parse("the hub-agent"), ObjectRef::HubAgent);
         assert_eq!(
             parse(r#"the Work of the envelope of placement "p" for "m""#),
             ObjectRef::Work { placement: "p".into(), member: "m".into(), enveloped: true }

@@ -62,6 +62,85 @@ pub struct BecauseOf(pub Option<CodeParam>);
 
 impl_from_str!(BecauseOf, |text| Self(text.rsplit(' ').next().and_then(|code| code.parse().ok())));
 
+/// `, superseded by update run "again"`: the finding is a notice, and names this run.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?:, superseded by update run "[^"]+")?"#, name = "superseded by?")]
+pub struct SupersededBy(pub Option<String>);
+
+impl_from_str!(SupersededBy, |text| Self(inner(text)));
+
+/// ` while placement "web" becomes available on "member-1"`.
+#[derive(Clone, Debug, Parameter)]
+#[param(
+    regex = r#"(?: while placement "[^"]+" becomes available on "[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?)?"#,
+    name = "while?"
+)]
+pub struct WhileAvailable(pub Option<(String, Vec<String>)>);
+
+impl_from_str!(WhileAvailable, |text| Self(
+    quoted(text).split_first().map(|(placement, members)| (placement.clone(), members.to_vec()))
+));
+
+/// `, whose agent never comes`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?:, whose agent never comes)?", name = "without agent?")]
+pub struct WithoutAgent(pub bool);
+
+impl_from_str!(WithoutAgent, |text| Self(!text.is_empty()));
+
+/// ` that takes 20 seconds`: the time for which its Pods have to be ready before it counts as available.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "(?: that takes [0-9]+ seconds)?", name = "that takes?")]
+pub struct TakesSeconds(pub Option<u64>);
+
+impl_from_str!(TakesSeconds, |text| Self(text.split(' ').nth(3).and_then(|seconds| seconds.parse().ok())));
+
+/// `holds`, or `releases`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "holds|releases", name = "holds or releases")]
+pub struct FinalizerChange {
+    /// True if the finalizer is set.
+    pub holds: bool,
+}
+
+impl_from_str!(FinalizerChange, |text| Self { holds: text == "holds" });
+
+/// `the ConfigMap of placement "web" on "member-1"`, `the hub's namespace of member "east"`, `placement "web"` or `application "web"`.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    regex = r#"the ConfigMap of placement "[^"]+" on "[^"]+"|the hub's namespace of member "[^"]+"|(?:placement|application) "[^"]+""#,
+    name = "held object"
+)]
+pub enum HeldObject {
+    /// A placement.
+    Placement(String),
+    /// An Application of Argo CD.
+    Application(String),
+    /// ConfigMap that a placement has put on a member.
+    Placed {
+        /// The placement.
+        placement: String,
+        /// The member.
+        member: String,
+    },
+    /// Namespace of a member on the hub, in which a ConfigMap has the finalizer.
+    MemberNamespace(String),
+}
+
+impl FromStr for HeldObject {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match &quoted(text)[..] {
+            [placement, member] => Ok(Self::Placed { placement: placement.clone(), member: member.clone() }),
+            [name] if text.starts_with("placement") => Ok(Self::Placement(name.clone())),
+            [name] if text.starts_with("application") => Ok(Self::Application(name.clone())),
+            [member] => Ok(Self::MemberNamespace(member.clone())),
+            _ => Err(unknown(text)),
+        }
+    }
+}
+
 /// ` and Argo CD`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "(?: and Argo CD)?", name = "and Argo CD?")]
@@ -547,6 +626,13 @@ mod tests {
             Ok(Some(CodeParam("KF-MC-001".into())))
         );
         assert_eq!("".parse::<BecauseOf>().map(|root| root.0), Ok(None));
+        assert_eq!("".parse::<WhileAvailable>().map(|while_| while_.0), Ok(None));
+        assert_eq!(
+            " while placement \"web\" becomes available on \"a\" and \"b\"".parse::<WhileAvailable>().map(|w| w.0),
+            Ok(Some(("web".into(), vec!["a".into(), "b".into()])))
+        );
+        assert_eq!(" that takes 20 seconds".parse::<TakesSeconds>().map(|takes| takes.0), Ok(Some(20)));
+        assert_eq!("".parse::<TakesSeconds>().map(|takes| takes.0), Ok(None));
         assert_eq!(" with '{\"a\": \"b\"}'".parse::<WithSpec>().map(|spec| spec.0), Ok(Some("{\"a\": \"b\"}".into())));
     }
 

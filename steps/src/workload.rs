@@ -18,7 +18,7 @@ use crate::error::StepError;
 use crate::limits;
 use crate::needs::{Capability, TableShape, needs};
 use crate::objects::ENVELOPE;
-use crate::phrases::{DeploymentChange, InEnvelope, PodState};
+use crate::phrases::{DeploymentChange, InEnvelope, PodState, TakesSeconds};
 use crate::placement_objects::{DEPLOYMENT, absent, changed};
 use crate::world::World;
 
@@ -35,31 +35,55 @@ const CONTAINER: &str = "app";
 
 /// Adds a Deployment with this image to the placement's resources, before anything rolls them out; or wrapped in a ResourceEnvelope in the
 /// namespace that is placed. Should KubeFleet make two Works of the envelope, the second is deleted.
+///
+/// ` that takes 20 seconds`: the Deployment's Pods have to be ready for that long (`minReadySeconds`) before it counts as available. With
+/// members that have pods only.
 #[needs(settles: limits::CACHED, capability: |call| call.parameter().filter(|wrapped: &InEnvelope| wrapped.0).map(|_| Capability::Envelopes))]
-#[given(expr = "the resources of placement {string} include a Deployment with image {string}{in a ResourceEnvelope?}")]
-async fn include(world: &mut World, name: String, image: String, wrapped: InEnvelope) -> Result<(), StepError> {
+#[given(
+    expr = "the resources of placement {string} include a Deployment with image {string}{that takes?}{in a ResourceEnvelope?}"
+)]
+async fn include(
+    world: &mut World,
+    name: String,
+    image: String,
+    takes: TakesSeconds,
+    wrapped: InEnvelope,
+) -> Result<(), StepError> {
     let context = world.context();
+    let mut deployment = deployment(&image);
+    if let Some(seconds) = takes.0 {
+        deployment["spec"]["minReadySeconds"] = seconds.into();
+    }
     if wrapped.0 {
-        include_enveloped(context, &name, &image).await
+        include_enveloped(context, &name, &image, deployment).await
     } else {
-        include_plain(context, &name, &image).await
+        include_plain(context, &name, &image, deployment).await
     }
 }
 
-async fn include_plain(context: &mut ScenarioContext, name: &str, image: &str) -> Result<(), StepError> {
+async fn include_plain(
+    context: &mut ScenarioContext,
+    name: &str,
+    image: &str,
+    deployment: Value,
+) -> Result<(), StepError> {
     let content = context.placement(name)?.content;
-    context.make(kinds::DEPLOYMENT, Some(&content), deployment(image)).await?;
+    context.make(kinds::DEPLOYMENT, Some(&content), deployment).await?;
     let path = deployment_path(&content);
     context.did(Action::new(format!("{path} with image {image} is part of it")).on(path));
     changed(context, name).await
 }
 
-async fn include_enveloped(context: &mut ScenarioContext, name: &str, image: &str) -> Result<(), StepError> {
+async fn include_enveloped(
+    context: &mut ScenarioContext,
+    name: &str,
+    image: &str,
+    mut wrapped: Value,
+) -> Result<(), StepError> {
     let mut placement = context.placement(name)?;
     let content = placement.content.clone();
     placement.enveloped = true;
     context.ledger.placements.insert(name.to_owned(), placement);
-    let mut wrapped = deployment(image);
     wrapped["apiVersion"] = kinds::DEPLOYMENT.api_version().into();
     wrapped["kind"] = kinds::DEPLOYMENT.kind.into();
     wrapped["metadata"]["namespace"] = content.clone().into();

@@ -19,7 +19,7 @@ const CHAPTERS: [(&str, &[&str]); 12] = [
     ("Resources of placements: Deployments and envelopes", &["workload", "envelope"]),
     ("Update runs", &["update_run"]),
     ("Approval requests", &["approval"]),
-    ("Any object", &["conditions", "fields", "kubectl_get", "deleting", "forged_condition"]),
+    ("Any object", &["conditions", "fields", "kubectl_get", "deleting", "finalizer", "forged_condition"]),
     ("The diagnosis", &["diagnosing"]),
     ("The hub: its agent's log and admission policies", &["logs", "admission"]),
     ("Upgrades of KubeFleet", &["upgrade"]),

@@ -455,12 +455,20 @@ impl Fleet {
         Ok(self.0.provider.start_pods(&member.cluster, programs.as_ref()).await?)
     }
 
+    /// Kills the hub-agent. [`Fleet::restart_hub_agent`] starts it again.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't stop agents.
+    pub async fn stop_hub_agent(&self) -> Result<(), FleetError> {
+        Ok(self.0.provider.stop_agent(HUB_AGENT).await?)
+    }
+
     /// Kills the hub-agent, starts it again, and waits until it notices changes of resources.
     ///
     /// # Errors
     /// Returns an error if the hub-agent can't be started or doesn't work in time.
     pub async fn restart_hub_agent(&self) -> Result<(), FleetError> {
-        self.0.provider.stop_agent(HUB_AGENT).await?;
+        self.stop_hub_agent().await?;
         self.0.provider.start_agent_again(HUB_AGENT).await?;
         let capabilities = self.kubefleet().hub.agents.capabilities.clone();
         // The fleet may still report the end of the process that ran before.

@@ -2,9 +2,9 @@
 
 use clusters::cluster::Cluster;
 use diagnosis::Object;
-use kube::api::{DeleteParams, DynamicObject, PostParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use record::ObjectPath;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::FleetError;
 use crate::kinds::ResourceKind;
@@ -31,6 +31,64 @@ pub(crate) async fn create(
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
         Err(error) => Err(FleetError::api(&cluster.name, action)(error)),
+    }
+}
+
+/// Adds a finalizer to those that an object has.
+///
+/// # Errors
+/// Returns an error if there is no such object, or the cluster refuses the request.
+pub async fn add_finalizer(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    namespace: Option<&str>,
+    name: &str,
+    finalizer: &str,
+) -> Result<(), FleetError> {
+    let action = format!("add a finalizer to {}/{name}", kind.kind);
+    change_finalizers(cluster, kind, namespace, name, |finalizers| finalizers.push(finalizer.to_owned()))
+        .await
+        .map_err(FleetError::api(&cluster.name, action))
+}
+
+/// Removes a finalizer from an object. An object that is gone or doesn't have the finalizer is no error.
+///
+/// # Errors
+/// Returns an error if the cluster refuses the request.
+pub async fn remove_finalizer(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    namespace: Option<&str>,
+    name: &str,
+    finalizer: &str,
+) -> Result<(), FleetError> {
+    match change_finalizers(cluster, kind, namespace, name, |finalizers| finalizers.retain(|f| f != finalizer)).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        changed => {
+            changed.map_err(FleetError::api(&cluster.name, format!("remove a finalizer from {}/{name}", kind.kind)))
+        }
+    }
+}
+
+/// Changes the finalizers of an object. After a conflict with a controller's write, the object is read again.
+async fn change_finalizers(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    namespace: Option<&str>,
+    name: &str,
+    change: impl Fn(&mut Vec<String>),
+) -> Result<(), kube::Error> {
+    let api = kind.api(&cluster.client, namespace);
+    loop {
+        let metadata = api.get_metadata(name).await?.metadata;
+        let mut finalizers = metadata.finalizers.unwrap_or_default();
+        change(&mut finalizers);
+        let version = metadata.resource_version;
+        let patch = Patch::Merge(json!({"metadata": {"finalizers": finalizers, "resourceVersion": version}}));
+        match api.patch(name, &PatchParams::default(), &patch).await {
+            Err(kube::Error::Api(status)) if status.is_conflict() => {}
+            patched => return patched.map(drop),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{ObjectHandle, ScenarioContext};
 use crate::argocd_settings;
 use crate::error::StepError;
+use crate::finalizer::FINALIZER;
 
 /// CRDs that a scenario made. While one goes, Argo CD can't read its cluster (`failed to load initial state
 /// of resource`, v3.2.11), and no Application that has it as its destination can be compared: they go when all scenarios
@@ -35,6 +36,14 @@ impl ObjectHandle {
             tracing::warn!(%error, kind = self.kind.kind, name = self.name, "failed to clean up");
         }
     }
+
+    async fn release(&self) {
+        let namespace = self.namespace.as_deref();
+        let released = objects::remove_finalizer(&self.cluster, self.kind, namespace, &self.name, FINALIZER).await;
+        if let Err(error) = released {
+            tracing::warn!(%error, kind = self.kind.kind, name = self.name, "failed to take finalizers off");
+        }
+    }
 }
 
 impl ScenarioContext {
@@ -54,6 +63,7 @@ impl ScenarioContext {
         }
         let mut definitions = Vec::new();
         let cleanup = async {
+            self.release_held().await;
             definitions.extend(self.cleanup_argocd().await);
             let costly = [kinds::NAMESPACE, kinds::CONFIG_MAP];
             let resolved = self.resolved().await;
@@ -87,6 +97,13 @@ impl ScenarioContext {
             tracing::warn!(scenario = self.info.suffix, "cleaning up took more than 60 s and was given up");
         }
         DeferredCrds(definitions)
+    }
+
+    /// Takes the finalizers off the objects that the scenario holds. What can't be released is logged and left.
+    async fn release_held(&self) {
+        for held in self.resolve(&self.ledger.held).await {
+            held.release().await;
+        }
     }
 
     /// Takes back what the scenario made in Argo CD: its settings, its Applications with what they made outside of the

@@ -24,6 +24,9 @@ pub(crate) struct Ledger {
     pub settings: Vec<String>,
     /// Objects to delete at the end, oldest first.
     pub made: Vec<MadeObject>,
+    /// Objects that a finalizer of the scenario holds.
+    #[serde(default)]
+    pub held: Vec<MadeObject>,
     /// Keys of the labels that the scenario has set, by member.
     pub labels: BTreeMap<String, BTreeSet<String>>,
     /// Real names of the members that were joined for the scenario.
@@ -44,6 +47,7 @@ impl Ledger {
             webhooks: BTreeMap::new(),
             settings: Vec::new(),
             made: Vec::new(),
+            held: Vec::new(),
             labels: BTreeMap::new(),
             own_members: Vec::new(),
             without_twins: BTreeSet::new(),

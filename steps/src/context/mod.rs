@@ -18,7 +18,7 @@ use fleet::objects;
 use fleet::observe::{Observer, Verdict, WaitHeld, WatchSelection, WatchedObjects};
 use fleet::{Fleet, FleetError, HUB};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use record::{Action, FailedWait, RecordedEvent};
+use record::{Action, FailedWait, ObjectPath, RecordedEvent};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -265,8 +265,13 @@ impl ScenarioContext {
 
     /// The objects in its ledger, oldest first, with their clusters; without those on members that are gone.
     async fn resolved(&self) -> Vec<ObjectHandle> {
+        self.resolve(&self.ledger.made).await
+    }
+
+    /// Objects with their clusters; without those on members that are gone.
+    async fn resolve(&self, objects: &[MadeObject]) -> Vec<ObjectHandle> {
         let mut resolved = Vec::new();
-        for made in &self.ledger.made {
+        for made in objects {
             let Some(kind) = made.kind() else { continue };
             let cluster = match made.cluster.as_str() {
                 HUB => self.hub(),
@@ -309,6 +314,17 @@ impl ScenarioContext {
     /// Remembers to delete an object at the end.
     pub(crate) fn remember(&mut self, cluster: &Cluster, kind: ResourceKind, namespace: Option<&str>, name: String) {
         self.ledger.made.push(MadeObject::new(&cluster.name, kind, namespace, name));
+    }
+
+    /// Remembers to take the finalizers off an object at the end.
+    pub(crate) fn hold(&mut self, cluster: &Cluster, kind: ResourceKind, namespace: Option<&str>, name: &str) {
+        self.ledger.held.push(MadeObject::new(&cluster.name, kind, namespace, name.to_owned()));
+    }
+
+    /// Returns true if a finalizer of the scenario holds an object on the hub.
+    pub(crate) fn holds(&self, kind: ResourceKind, path: &ObjectPath) -> bool {
+        let held = self.ledger.held.iter().filter(|held| held.cluster == HUB && held.kind() == Some(kind));
+        held.into_iter().any(|held| held.name == path.name && held.namespace == path.namespace)
     }
 
     /// Patches an object on the hub (JSON merge patch).
@@ -440,6 +456,9 @@ impl ScenarioContext {
     }
 
     fn is_ours(&self, finding: &Finding) -> bool {
+        if self.owns_fleet {
+            return true;
+        }
         let suffix = self.ours();
         let subject = &finding.subject;
         has_suffix(&subject.name, &suffix)

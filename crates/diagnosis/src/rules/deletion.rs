@@ -1,7 +1,6 @@
 //! Deletions that don't end because of somebody's finalizer: placed objects on a member, and what a terminating
 //! namespace holds.
 
-use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::code::RuleCode;
@@ -9,15 +8,13 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, placement_of_work, subject};
 use super::kubectl;
+use super::outcome::DELETION_LIMIT;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
 use crate::{ClusterSnapshot, Evidence, Object};
 
-/// Conditions by which a terminating namespace says what it still has.
-pub(super) const REMAINING: [&str; 2] = ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"];
-
-/// Time in which a deleted object is usually gone although it has a finalizer.
-const FINALIZER_LIMIT: SignedDuration = SignedDuration::from_secs(15);
+/// Condition by which a terminating namespace says which objects it still has.
+pub(super) const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let works = fleet.hub.of_kind(PLACEMENT_GROUP, "Work").filter(|work| work.deleted_at().is_some());
@@ -26,7 +23,8 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 
 /// KF-DL-001: a Work is being deleted, and an object that it has placed on the member can't be deleted.
 fn held_work(fleet: FleetView<'_>, work: Object<'_>) -> Option<FindingDraft> {
-    if fleet.age(work.deleted_at()?) < FINALIZER_LIMIT {
+    // Finalizers of controllers that work are gone by then, and so are Pods that end in their own time.
+    if fleet.age(work.deleted_at()?) < DELETION_LIMIT {
         return None;
     }
     let member = work.namespace()?.strip_prefix(MEMBER_NAMESPACE_PREFIX)?;
@@ -71,8 +69,13 @@ fn placed_objects<'a>(cluster: &'a ClusterSnapshot, applied: Object<'a>) -> impl
 
 /// True if an object is being deleted and something holds it.
 fn is_held(object: Object<'_>) -> bool {
+    object.deleted_at().is_some() && (!object.list("/metadata/finalizers").is_empty() || has_contents(object))
+}
+
+/// True if an object is a terminating namespace whose conditions say why it doesn't go.
+fn has_contents(object: Object<'_>) -> bool {
     let is_namespace = object.kind() == "Namespace" && object.group().is_empty();
-    object.deleted_at().is_some() && (is_namespace || !object.list("/metadata/finalizers").is_empty())
+    is_namespace && object.conditions().iter().any(|condition| condition.status == "True")
 }
 
 /// Quotes the deletion of an object and what holds it.
@@ -81,15 +84,16 @@ pub(super) fn holding_evidence(quote: EvidenceSource<'_>, object: Object<'_>) ->
     if !object.list("/metadata/finalizers").is_empty() {
         evidence.push(quote.field(object, "metadata.finalizers"));
     }
-    evidence.extend(remaining_conditions(quote, object));
+    evidence.extend(namespace_conditions(quote, object));
     evidence
 }
 
-/// Quotes the conditions by which a terminating namespace says what it still has.
-pub(super) fn remaining_conditions(quote: EvidenceSource<'_>, namespace: Object<'_>) -> Vec<Evidence> {
-    let conditions =
-        REMAINING.into_iter().filter_map(|type_| namespace.condition(type_).filter(|c| c.status == "True"));
-    conditions.map(|condition| quote.condition(namespace, &condition)).collect()
+/// Quotes the conditions by which a terminating namespace says why it doesn't go. All of them are for something that is
+/// wrong.
+fn namespace_conditions(quote: EvidenceSource<'_>, namespace: Object<'_>) -> Vec<Evidence> {
+    let conditions = namespace.conditions();
+    let told = conditions.iter().filter(|condition| condition.status == "True" && has_contents(namespace));
+    told.map(|condition| quote.condition(namespace, condition)).collect()
 }
 
 /// Returns an object with its finalizers, for the templates.

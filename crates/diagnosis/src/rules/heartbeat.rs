@@ -17,6 +17,12 @@ const DEFAULT_PERIOD_SECONDS: i64 = 60;
 /// Number of periods without a heartbeat after which the heartbeat counts as overdue.
 const OVERDUE_PERIODS: i64 = 3;
 
+/// Time in which the hub-agent copies a heartbeat. It takes less than a second (v0.1.2).
+const COPY_LIMIT: SignedDuration = SignedDuration::from_secs(3);
+/// Time by which a heartbeat may be late. On a busy machine, heartbeats with a period of 15 s have been seen almost a
+/// minute late (v0.1.2).
+const LATE_LIMIT: SignedDuration = SignedDuration::from_secs(90);
+
 /// Last heartbeat of a joined member's agent.
 pub(super) struct Heartbeat<'a> {
     /// `InternalMemberCluster` of the member, if it could be read; the `MemberCluster` otherwise.
@@ -61,8 +67,10 @@ impl<'a> Heartbeat<'a> {
 pub(super) struct UncopiedHeartbeat<'a> {
     /// `MemberCluster` with the older heartbeat.
     pub member: Object<'a>,
-    /// Time for which the hub-agent hasn't copied it.
-    pub age: SignedDuration,
+    /// Time that has passed since the heartbeat arrived on the hub.
+    age: SignedDuration,
+    /// Time that has passed since the first heartbeat which isn't copied was due.
+    pub lag: SignedDuration,
     internal: Object<'a>,
     copied: Option<Timestamp>,
     sent: Timestamp,
@@ -74,8 +82,16 @@ impl<'a> UncopiedHeartbeat<'a> {
         let internal = internal_member(fleet, member.name())?;
         let (sent, copied) = (sent(internal)?, sent(member));
         let age = fleet.age(internal.written_at(Some("status")).unwrap_or(sent));
-        // The two times are the same text: they come from one clock.
-        copied.is_none_or(|copied| copied < sent).then_some(Self { member, age, internal, copied, sent })
+        // Both heartbeats are of the agent's clock. The age is of the API server's.
+        let ahead = copied.map_or(SignedDuration::ZERO, |copied| sent.duration_since(copied));
+        let period = copied.map_or(SignedDuration::ZERO, |_| SignedDuration::from_secs(period_seconds(member)));
+        let lag = ahead.saturating_sub(period).max(SignedDuration::ZERO).saturating_add(age);
+        copied.is_none_or(|copied| copied < sent).then_some(Self { member, age, lag, internal, copied, sent })
+    }
+
+    /// True if the hub-agent has had time enough to copy the heartbeat, however late the heartbeat itself was.
+    pub fn has_waited(&self) -> bool {
+        self.age >= COPY_LIMIT || self.lag > LATE_LIMIT
     }
 
     /// Quotes both heartbeats.

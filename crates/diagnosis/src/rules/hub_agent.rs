@@ -23,12 +23,16 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").filter(|m| m.deleted_at().is_none());
     let uncopied: Vec<_> = members
         .filter_map(|member| UncopiedHeartbeat::of(fleet, member))
-        .filter(|heartbeat| heartbeat.age > REACTION_LIMIT)
+        .filter(|heartbeat| heartbeat.lag > REACTION_LIMIT)
         .collect();
-    let Some(longest) = uncopied.iter().map(|heartbeat| heartbeat.age).max() else { return Vec::new() };
+    let Some(longest) = uncopied.iter().map(|heartbeat| heartbeat.lag).max() else { return Vec::new() };
+    let ignored = ignored_objects(fleet);
+    // A heartbeat that was late itself may have arrived a moment ago.
+    if ignored.is_empty() && !uncopied.iter().any(UncopiedHeartbeat::has_waited) {
+        return Vec::new();
+    }
     let quote = fleet.quote();
     let mut evidence: Vec<_> = uncopied.iter().take(MAX_QUOTED).flat_map(|h| h.evidence(quote)).collect();
-    let ignored = ignored_objects(fleet);
     evidence.extend(ignored.iter().take(MAX_QUOTED).map(|ignored| ignored.evidence(quote)));
     let names = json!({
         "seconds": longest.as_secs(),

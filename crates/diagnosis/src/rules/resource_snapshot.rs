@@ -36,14 +36,8 @@ fn pruned_snapshot(
     if fleet.age(failed.last_transition_time?) < SETTLE_LIMIT {
         return None;
     }
-    let binding = placement.binding(fleet, status.member)?;
-    let wanted = binding.str("/spec/resourceSnapshotName").filter(|name| !name.is_empty())?;
+    let (binding, wanted) = missing_snapshot(fleet, placement, status.member)?;
     let kind = placement.scope.resource_snapshot();
-    let indices = placement.indices(fleet);
-    // Without any snapshot they may not have been read.
-    if indices.is_empty() || fleet.placement_object(kind, placement.object.namespace(), wanted).is_some() {
-        return None;
-    }
     let quote = fleet.quote();
     let mut evidence = placement.symptom(fleet, status, &failed);
     evidence.push(quote.field(binding, "spec.resourceSnapshotName"));
@@ -54,13 +48,27 @@ fn pruned_snapshot(
         "placement_ref": kubectl::reference(placement.object),
         "member": status.member,
         "snapshot": wanted,
-        "indices": indices,
+        "indices": placement.indices(fleet),
         "limit": placement.object.at("/spec/revisionHistoryLimit").map_or("10".to_owned(), Value::to_string),
         "is_external": placement.is_external(),
         "run_kind": placement.scope.run(),
     });
     let draft = FindingDraft::new(RuleCode::KF_RO_003, placement.subject(fleet, Some(status.member)), &names, evidence);
     Some(draft.affects(placement.part_on(status.member)))
+}
+
+/// Returns the binding of a placement for a member, and the name of the resource snapshot that the binding wants; `None`
+/// if the snapshot exists, or no snapshot of the placement was read.
+pub(super) fn missing_snapshot<'a>(
+    fleet: FleetView<'a>,
+    placement: PlacementView<'a>,
+    member: &str,
+) -> Option<(Object<'a>, &'a str)> {
+    let binding = placement.binding(fleet, member)?;
+    let wanted = snapshot_name(binding)?;
+    let kind = placement.scope.resource_snapshot();
+    let exists = fleet.placement_object(kind, placement.object.namespace(), wanted).is_some();
+    (!exists && !placement.indices(fleet).is_empty()).then_some((binding, wanted))
 }
 
 /// KF-WS-011: the placement reports that its resources are available on a member, and there is no Work for them.
@@ -74,23 +82,24 @@ fn nothing_placed(
     if selected.is_empty() || fleet.age(available.last_transition_time?) < SETTLE_LIMIT {
         return None;
     }
-    // Works that weren't read can't be missed, and a namespace that is gone has a finding of its own.
-    let works_read = fleet.hub.of_kind(PLACEMENT_GROUP, "Work").next().is_some();
-    fleet.member_namespace(status.member).filter(|namespace| namespace.deleted_at().is_none())?;
-    if !works_read || !placement.works(fleet, status.member).is_empty() {
+    // Works that weren't read can't be missed, a namespace that is gone has a finding of its own, and a new one gets its
+    // Works within seconds.
+    let works_unread = fleet.hub.unread.iter().any(|kind| kind.group == PLACEMENT_GROUP && kind.resource == "works");
+    let namespace = fleet.member_namespace(status.member).filter(|namespace| namespace.deleted_at().is_none())?;
+    let is_new = namespace.created_at().is_some_and(|created| fleet.age(created) < SETTLE_LIMIT);
+    if works_unread || is_new || !placement.works(fleet, status.member).is_empty() {
         return None;
     }
     let quote = fleet.quote();
     let mut evidence = vec![quote.condition_in(placement.object, status.place(), &available)];
     let binding = placement.binding(fleet, status.member);
     evidence.extend(binding.map(|binding| quote.field(binding, "spec.resourceSnapshotName")));
-    let namespace = crate::kubefleet::member_namespace(status.member);
-    evidence.push(quote.absent("Work", Some(&namespace), placement.object.name()));
+    evidence.push(quote.absent("Work", Some(namespace.name()), placement.object.name()));
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
         "member": status.member,
-        "namespace": namespace,
+        "namespace": namespace.name(),
         "objects": selected.len(),
         "snapshot": binding.and_then(snapshot_name).unwrap_or_default(),
         "is_external": placement.is_external(),

@@ -10,7 +10,7 @@ use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
-use super::kubectl;
+use super::{kubectl, resource_snapshot};
 use crate::Condition;
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::text_field;
@@ -43,6 +43,10 @@ fn override_failed(
     status: MemberPlacement<'_>,
 ) -> Option<FindingDraft> {
     let failed = status.condition("Overridden").filter(|c| c.status == "False")?;
+    // The condition also stands for a resource snapshot that is gone (v0.1.2).
+    if resource_snapshot::missing_snapshot(fleet, placement, status.member).is_some() {
+        return None;
+    }
     let mut evidence = placement.symptom(fleet, status, &failed);
     let mut refs = Vec::new();
     for field in ["applicableResourceOverrides", "applicableClusterResourceOverrides"] {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::deletion::REMAINING;
+use super::deletion::CONTENT_REMAINING;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
 use crate::{ClusterSnapshot, Object, Snapshot, SnapshotRole};
@@ -51,7 +51,7 @@ pub fn wanted_metadata(snapshot: &Snapshot) -> Vec<WantedMetadata> {
 
 /// Returns what a namespace's conditions say that it still has.
 fn contents(cluster: &ClusterSnapshot, namespace: Object<'_>) -> Vec<WantedMetadata> {
-    let Some(remaining) = namespace.condition(REMAINING[0]).filter(|condition| condition.status == "True") else {
+    let Some(remaining) = namespace.condition(CONTENT_REMAINING).filter(|condition| condition.status == "True") else {
         return Vec::new();
     };
     let of_resource = |captures: regex::Captures<'_>| WantedMetadata {

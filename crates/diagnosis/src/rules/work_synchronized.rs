@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name, placement_of_work};
+use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
-use super::{deletion, envelope, kubectl};
+use super::{deletion, envelope, kubectl, resource_snapshot};
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::kubefleet::{CLUSTER_GROUP, WORK_CLEANUP_FINALIZER, member_namespace};
 use crate::{Condition, Evidence, HUB, Object};
@@ -98,8 +99,9 @@ fn other_failure(
         RuleCode::KF_WS_010
     } else {
         // The controller retries; conflicts and short outages pass.
-        let since = failed.last_transition_time?;
-        if fleet.now().duration_since(since) < TRANSIENT_LIMIT {
+        let is_young = fleet.age(failed.last_transition_time?) < TRANSIENT_LIMIT;
+        let waits = is_replacing_work(fleet, placement, status);
+        if is_young || waits || resource_snapshot::missing_snapshot(fleet, placement, status.member).is_some() {
             return None;
         }
         RuleCode::KF_WS_009
@@ -119,6 +121,13 @@ fn other_failure(
         .depends_on(AffectedPart::Member(status.member.to_owned()));
     // A new Work can't be created while the one of the same name is being deleted.
     Some(draft.depends_on(placement.works_on(status.member)))
+}
+
+/// True if a Work of the placement for the member is being deleted, and may still go by itself. Another of the same name
+/// can be created after that.
+fn is_replacing_work(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> bool {
+    let deleted = placement.works(fleet, status.member).into_iter().filter_map(|work| work.deleted_at());
+    deleted.into_iter().any(|since| fleet.age(since) < DELETION_LIMIT)
 }
 
 /// KF-WS-001: the member's namespace on the hub is being deleted.

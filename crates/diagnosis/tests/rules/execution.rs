@@ -306,3 +306,38 @@ fn more_clusters_than_there_are_abort_a_run_over_their_number() {
         &["KF-SC-001 {c}ResourcePlacement/{ns}web", "  KF-UR-039 {c}StagedUpdateRun/{ns}first"],
     );
 }
+
+const OUTDATED: &str = "cannot continue the updateRun: the applyStrategy in the updateRun is outdated, latest: {...}, \
+                        recorded: {...}";
+
+fn created(time: &str, object: Value) -> Value {
+    with(object, "/metadata/creationTimestamp", time)
+}
+
+/// What becomes of the placement after the run has failed doesn't change why it failed.
+#[test]
+fn an_aborted_run_keeps_its_cause_when_its_placement_goes() {
+    let failed = || created(STARTED, failed_run(OUTDATED, json!([started(STARTED)])));
+    let expected = ["KF-UR-031 {c}StagedUpdateRun/{ns}first"];
+    in_both_scopes(&[failed(), external(green("web", &["member-1"]))], &expected);
+    in_both_scopes(&[failed()], &expected);
+    in_both_scopes(&[failed(), deleted(external(green("web", &["member-1"])))], &expected);
+    in_both_scopes(&[failed(), created(LATER, external(green("web", &["member-1"])))], &expected);
+}
+
+#[test]
+fn a_failure_that_a_newer_run_has_made_up_for_is_a_notice() {
+    let failed = || created(STARTED, failed_run(OUTDATED, json!([started(STARTED)])));
+    let judged = |second: Value| {
+        let objects = vec![failed(), second, external(green("web", &["member-1"]))];
+        let findings = diagnosis::diagnose(&hub(objects));
+        let first = findings.into_iter().find(|f| f.code.0 == "KF-UR-031").expect("the failed run");
+        (first.is_failure(), first.superseded_by.map(|path| path.to_string()))
+    };
+    let succeeded = other(LATER, Some(LATER));
+    let by = Some("ClusterStagedUpdateRun/second".to_owned());
+    assert_eq!(judged(created(LATER, succeeded.clone())), (false, by));
+    // The other run was created before, or has no end yet.
+    assert_eq!(judged(created("2026-01-08T11:50:00Z", succeeded)), (true, None));
+    assert_eq!(judged(created(LATER, other(LATER, None))), (true, None));
+}

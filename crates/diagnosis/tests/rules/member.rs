@@ -119,3 +119,48 @@ fn a_member_that_leaves_in_order_is_left_alone() {
     assert_eq!(found(&hub(vec![leaving.clone(), member_namespace("member-1")])), [""; 0]);
     assert_eq!(found(&hub(vec![leaving, deleted(member_namespace("member-1"))])), [""; 0]);
 }
+
+/// Member that the hub is ready for, and whose agent has never answered.
+fn never_joined(created: &str) -> Value {
+    let member = with(member_cluster("ghost"), "/metadata/creationTimestamp", created);
+    let ready = condition("ReadyToJoin", "True", "MemberClusterReadyToJoin", "");
+    with(member, "/status", json!({"conditions": [ready]}))
+}
+
+#[test]
+fn a_member_whose_agent_never_came_is_found_after_a_minute() {
+    let old = never_joined("2026-01-08T11:55:00Z");
+    assert_eq!(found(&hub(vec![old.clone()])), ["KF-MC-005 MemberCluster/ghost"]);
+    assert_eq!(found(&hub(vec![never_joined("2026-01-08T11:59:30Z")])), [""; 0]);
+    // A member that has joined, and one that the hub isn't ready for.
+    assert_eq!(found(&hub(vec![with(member_cluster("east"), "/metadata/creationTimestamp", LONG_AGO)])), [""; 0]);
+    assert_eq!(
+        found(&hub(vec![with(old, "/status", json!({}))])),
+        ["KF-XX-001 MemberCluster/ghost"],
+        "the hub-agent hasn't reported on it"
+    );
+}
+
+#[test]
+fn a_placement_that_names_a_member_without_an_agent_is_a_consequence() {
+    let mut short = green("web", &["member-1"]);
+    short["spec"] = json!({"policy": {"placementType": "PickFixed", "clusterNames": ["ghost", "member-1"]}});
+    short["status"]["conditions"] =
+        json!([condition("ClusterResourcePlacementScheduled", "False", "SchedulingPolicyUnfulfilled", "")]);
+    in_both_scopes(
+        &[never_joined("2026-01-08T11:55:00Z"), member_cluster("member-1"), short],
+        &["KF-MC-005 MemberCluster/ghost", "  KF-SC-001 {c}ResourcePlacement/{ns}web"],
+    );
+}
+
+/// A changed Work keeps the conditions of its last generation, so that the placement gives another reason.
+#[test]
+fn a_changed_placement_on_a_silent_member_is_a_consequence() {
+    let mut objects = fleet("");
+    let changed = condition("Applied", "False", "NotAllWorkHaveBeenApplied", "");
+    objects[5] = with(being_applied(), "/status/placementStatuses/0/conditions/1", changed);
+    let applied = condition("Applied", "True", "AppliedManifestComplete", "");
+    objects[4] = with(with(work("member-1", "web"), "/status/conditions", json!([applied])), "/metadata/generation", 2);
+    let expected = ["KF-MC-001 MemberCluster/member-1", "  KF-AP-001 {c}ResourcePlacement/{ns}web (member-1)"];
+    in_both_scopes(&objects, &expected);
+}

@@ -36,3 +36,18 @@ fn what_is_fulfilled_or_of_an_older_generation_says_nothing() {
     let policy = json!({"placementType": "PickN", "numberOfClusters": 3});
     in_both_scopes(&[with(unfulfilled(policy, &[]), "/metadata/generation", 2)], &[]);
 }
+
+#[test]
+fn invalid_selectors_are_no_lack_of_clusters() {
+    let text = "failed to get GVR of the selector: no matches for kind \"Widget\" in version \"example.com/v1\"";
+    let top = condition("ClusterResourcePlacementScheduled", "False", "InvalidResourceSelectors", text);
+    let selectors = json!([{"group": "example.com", "version": "v1", "kind": "Widget", "name": "web"}]);
+    let invalid = with(placement("web", json!([top]), &[]), "/spec/resourceSelectors", selectors);
+    let objects = [member_cluster("member-1"), invalid.clone()];
+    in_both_scopes(&objects, &["KF-SC-003 {c}ResourcePlacement/{ns}web"]);
+    let finding = diagnosis::diagnose(&crate::shapes::hub(objects.to_vec())).remove(0);
+    assert!(finding.cause.ends_with(text), "{}", finding.cause);
+    assert!(finding.evidence[1].value.contains("Widget"));
+    // The selectors were corrected, and the hub-agent hasn't looked yet.
+    in_both_scopes(&[with(invalid, "/metadata/generation", 2)], &[]);
+}

@@ -95,6 +95,15 @@ pub fn run(name: &str, placement: &str, index: &str, conditions: Value, stages: 
     with(with(object("ClusterStagedUpdateRun", name), "/spec", spec), "/status", status)
 }
 
+/// Update run that has begun at this time, and has updated no cluster.
+pub fn initialized_run(name: &str, placement: &str, time: &str) -> Value {
+    let conditions = json!([
+        at(time, condition("Initialized", "True", "UpdateRunInitializedSuccessfully", "")),
+        at(time, condition("Progressing", "True", "UpdateRunProgressing", "")),
+    ]);
+    run(name, placement, "0", conditions, json!([]))
+}
+
 /// Stage of a run's status.
 pub fn stage(name: &str, conditions: Value, clusters: &[(&str, Value)]) -> Value {
     let clusters: Vec<_> =

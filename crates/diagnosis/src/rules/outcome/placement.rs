@@ -1,6 +1,6 @@
 //! States of placements that aren't well: as a whole, and on each member.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{DELETION_LIMIT, UnwellState};
@@ -107,14 +107,12 @@ fn state_on_member<'a>(
         (None, Some((last, _))) => {
             let path = format!("{}.conditions", status.place().field_path());
             let value = format!("nothing after {}", last.type_);
-            (
-                quote.text(placement.object, &path, value, last.last_transition_time),
-                last.last_transition_time,
-                STEP_LIMIT,
-            )
+            let since = last.last_transition_time.max(last_write(placement));
+            (quote.text(placement.object, &path, value, since), since, STEP_LIMIT)
         }
         (None, None) => {
-            let since = placement.condition("Scheduled").and_then(|scheduled| scheduled.last_transition_time);
+            let scheduled = placement.condition("Scheduled").and_then(|scheduled| scheduled.last_transition_time);
+            let since = scheduled.max(last_write(placement));
             let path = format!("{}.conditions[RolloutStarted]", status.place().field_path());
             (quote.text(placement.object, &path, "(absent)".to_owned(), since), since, STEP_LIMIT)
         }
@@ -134,6 +132,12 @@ fn state_on_member<'a>(
             placement.part(),
         ],
     })
+}
+
+/// Returns the time of the placement's last write. A condition that is absent may have been removed by it, and a condition
+/// that stays True for a new generation keeps its transition time.
+fn last_write(placement: PlacementView<'_>) -> Option<Timestamp> {
+    placement.object.changed_at().max(placement.object.written_at(Some("status")))
 }
 
 /// True if nothing follows a condition that is True.

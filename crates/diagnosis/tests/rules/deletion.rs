@@ -1,0 +1,128 @@
+use diagnosis::{KubectlAccess, Snapshot, WantedMetadata, examine, wanted_metadata};
+use serde_json::{Value, json};
+
+use crate::shapes::{condition, deleted, found, green, hub, hub_and_member, member_namespace, with, work};
+
+const NOW_ISH: &str = "2026-01-08T11:59:40Z";
+
+/// Work of placement web for member-1 that is being deleted for a minute.
+fn going() -> Value {
+    deleted(work("member-1", "web"))
+}
+
+fn placed(kind: &str, resource: &str, namespace: &str, name: &str) -> Value {
+    json!({
+        "group": "", "version": "v1", "kind": kind, "resource": resource, "namespace": namespace, "name": name,
+    })
+}
+
+fn applied_work() -> Value {
+    json!({
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1", "kind": "AppliedWork",
+        "metadata": {"name": "web-work"},
+        "status": {"appliedResources": [
+            placed("Namespace", "namespaces", "", "web-app"),
+            placed("ConfigMap", "configmaps", "web-app", "settings"),
+        ]},
+    })
+}
+
+/// Namespace on the member that is being deleted.
+fn namespace(conditions: Value) -> Value {
+    deleted(json!({
+        "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web-app"},
+        "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating", "conditions": conditions},
+    }))
+}
+
+fn settings(finalizers: Value) -> Value {
+    deleted(json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "settings", "namespace": "web-app", "finalizers": finalizers},
+    }))
+}
+
+fn remaining() -> Value {
+    let text = "Some resources are remaining: configmaps. has 1 resource instances, \
+                works.placement.kubernetes-fleet.io has 2 resource instances";
+    json!([condition("NamespaceContentRemaining", "True", "SomeResourcesRemain", text)])
+}
+
+fn fleet(work: Value, on_member: Vec<Value>) -> Snapshot {
+    hub_and_member(vec![member_namespace("member-1"), work], "member-1", on_member)
+}
+
+#[test]
+fn a_finalizer_on_a_placed_object_is_found() {
+    let on_member = vec![applied_work(), namespace(remaining()), settings(json!(["example.com/protect"]))];
+    let snapshot = fleet(with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z"), on_member);
+    assert_eq!(found(&snapshot), ["KF-DL-001 Work/fleet-member-member-1/web-work (member-1)"]);
+    let finding = diagnosis::diagnose(&snapshot).remove(0);
+    assert!(finding.cause.contains("ConfigMap/web-app/settings has the finalizer example.com/protect"));
+    assert!(finding.evidence.iter().any(|e| e.cluster == "member-1" && e.value.contains("example.com/protect")));
+}
+
+#[test]
+fn a_young_deletion_is_in_progress() {
+    let on_member = vec![applied_work(), namespace(remaining()), settings(json!(["example.com/protect"]))];
+    let snapshot = fleet(with(going(), "/metadata/deletionTimestamp", NOW_ISH), on_member);
+    let diagnosis = examine(&snapshot, &KubectlAccess::same_names());
+    assert!(diagnosis.findings.is_empty(), "{:?}", diagnosis.findings);
+    let [waiting] = &diagnosis.in_progress[..] else { panic!("{:?}", diagnosis.in_progress) };
+    assert_eq!((waiting.subject.kind.as_str(), waiting.seconds, waiting.usual_seconds), ("Work", Some(20), 60));
+}
+
+#[test]
+fn an_object_of_that_name_without_a_holder_explains_nothing() {
+    let unexplained = ["KF-XX-001 Work/fleet-member-member-1/web-work (member-1)"];
+    let old = || with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
+    // Neither is the object being deleted, nor does the namespace say that something is left in it.
+    let alive = with(settings(json!(["example.com/protect"])), "/metadata/deletionTimestamp", Value::Null);
+    assert_eq!(found(&fleet(old(), vec![applied_work(), alive])), unexplained);
+    assert_eq!(found(&fleet(old(), vec![applied_work(), namespace(json!([]))])), unexplained);
+    // Nothing was read from the member.
+    assert_eq!(found(&hub(vec![member_namespace("member-1"), old()])), unexplained);
+}
+
+#[test]
+fn a_new_work_waits_for_the_old_one() {
+    let text = "object is being deleted: works.placement.kubernetes-fleet.io \"web-work\" already exists";
+    let mut web = green("web", &["member-1"]);
+    web["status"]["conditions"][2] =
+        condition("ClusterResourcePlacementWorkSynchronized", "False", "WorkNotSynchronizedYet", "");
+    web["status"]["placementStatuses"][0]["conditions"] =
+        json!([condition("WorkSynchronized", "False", "SyncWorkFailed", text)]);
+    let on_member = vec![applied_work(), namespace(remaining()), settings(json!(["example.com/protect"]))];
+    let of = |work: Value| {
+        let objects = vec![member_namespace("member-1"), work, web.clone()];
+        found(&hub_and_member(objects, "member-1", on_member.clone()))
+    };
+    let expected = [
+        "KF-DL-001 Work/fleet-member-member-1/web-work (member-1)",
+        "  KF-WS-009 ClusterResourcePlacement/web (member-1)",
+    ];
+    assert_eq!(of(with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z")), expected);
+    assert_eq!(of(with(going(), "/metadata/deletionTimestamp", NOW_ISH)), [""; 0]);
+}
+
+#[test]
+fn the_metadata_of_what_may_hold_a_deletion_is_wanted() {
+    let wanted = |cluster: &str, group: &str, version: Option<&str>, resource: &str, namespace: Option<&str>, name| {
+        WantedMetadata {
+            cluster: cluster.to_owned(),
+            group: group.to_owned(),
+            version: version.map(str::to_owned),
+            resource: resource.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: Option::<&str>::map(name, str::to_owned),
+        }
+    };
+    let snapshot = fleet(going(), vec![applied_work(), namespace(remaining())]);
+    let expected = [
+        wanted("member-1", "", None, "configmaps", Some("web-app"), None),
+        wanted("member-1", "", Some("v1"), "configmaps", Some("web-app"), Some("settings")),
+        wanted("member-1", "placement.kubernetes-fleet.io", None, "works", Some("web-app"), None),
+    ];
+    assert_eq!(wanted_metadata(&snapshot), expected);
+    assert_eq!(wanted_metadata(&fleet(work("member-1", "web"), vec![applied_work()])), []);
+}

@@ -1,0 +1,117 @@
+use serde_json::{Value, json};
+
+use crate::shapes::{at, condition, found, green, hub, member_cluster, with};
+
+/// `InternalMemberCluster` whose agent has sent this heartbeat, and wrote it at this time of the hub's clock.
+fn internal(member: &str, sent: &str, written: &str) -> Value {
+    json!({
+        "apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "InternalMemberCluster",
+        "metadata": {
+            "name": member, "namespace": format!("fleet-member-{member}"), "generation": 1,
+            "managedFields": [{"manager": "memberagent", "operation": "Update", "subresource": "status", "time": written}],
+        },
+        "status": {"agentStatus": [{"type": "MemberAgent", "lastReceivedHeartbeat": sent}]},
+    })
+}
+
+/// `MemberCluster` to which the hub-agent has copied this heartbeat.
+fn copied(member: &str, heartbeat: &str) -> Value {
+    with(member_cluster(member), "/status/agentStatus/0/lastReceivedHeartbeat", heartbeat)
+}
+
+/// Placement without a status that was created at this time.
+fn ignored(created: &str) -> Value {
+    let placement = with(green("second", &[]), "/metadata/creationTimestamp", created);
+    with(placement, "/status", json!({}))
+}
+
+#[test]
+fn a_hub_agent_that_copies_no_heartbeats_is_found_and_explains_what_it_ignores() {
+    let objects = vec![
+        copied("member-1", "2026-01-08T11:57:30Z"),
+        internal("member-1", "2026-01-08T11:59:45Z", "2026-01-08T11:59:45Z"),
+        ignored("2026-01-08T11:59:00Z"),
+    ];
+    let expected = [
+        "KF-HA-001 Deployment/fleet-system/hub-agent",
+        "  KF-XX-001 ClusterResourcePlacement/second",
+    ];
+    assert_eq!(found(&hub(objects.clone())), expected);
+    let finding = diagnosis::diagnose(&hub(objects)).remove(0);
+    // 135 s between the heartbeats, less one period of 15 s, and 15 s since the last.
+    assert!(finding.cause.contains("of member-1 for 135 s"), "{}", finding.cause);
+    assert!(finding.cause.contains("1 new or changed object got no answer"), "{}", finding.cause);
+    let quoted: Vec<_> = finding.evidence.iter().map(|e| e.object.to_string()).collect();
+    let expected = [
+        "InternalMemberCluster/fleet-member-member-1/member-1",
+        "MemberCluster/member-1",
+        "ClusterResourcePlacement/second",
+    ];
+    assert_eq!(quoted, expected);
+}
+
+#[test]
+fn members_are_not_blamed_for_the_hub_agent() {
+    // The heartbeat that the hub-agent has copied last is old; the agent's own is fresh.
+    let objects = vec![
+        copied("member-1", "2026-01-08T11:50:00Z"),
+        internal("member-1", "2026-01-08T11:59:55Z", "2026-01-08T11:59:55Z"),
+    ];
+    assert_eq!(found(&hub(objects)), ["KF-HA-001 Deployment/fleet-system/hub-agent"]);
+}
+
+#[test]
+fn a_heartbeat_that_was_late_itself_may_have_arrived_just_now() {
+    // The heartbeat before is 75 s older than the one that arrived 1 s ago.
+    let late = vec![
+        copied("member-1", "2026-01-08T11:58:44Z"),
+        internal("member-1", "2026-01-08T11:59:59Z", "2026-01-08T11:59:59Z"),
+    ];
+    assert_eq!(found(&hub(late)), [""; 0]);
+    let uncopied = vec![
+        copied("member-1", "2026-01-08T11:58:40Z"),
+        internal("member-1", "2026-01-08T11:59:55Z", "2026-01-08T11:59:55Z"),
+    ];
+    assert_eq!(found(&hub(uncopied)), ["KF-HA-001 Deployment/fleet-system/hub-agent"]);
+}
+
+#[test]
+fn a_copy_that_takes_seconds_is_no_failure() {
+    let objects = vec![
+        copied("member-1", "2026-01-08T11:59:35Z"),
+        internal("member-1", "2026-01-08T11:59:50Z", "2026-01-08T11:59:50Z"),
+    ];
+    assert_eq!(found(&hub(objects)), [""; 0]);
+}
+
+/// The agent's clock is 10 min behind the hub's: the copied heartbeat looks old, and so does the one that was sent.
+#[test]
+fn another_clock_on_the_member_is_no_failure() {
+    let behind = vec![
+        copied("member-1", "2026-01-08T11:49:50Z"),
+        internal("member-1", "2026-01-08T11:49:50Z", "2026-01-08T11:59:50Z"),
+    ];
+    assert_eq!(found(&hub(behind)), [""; 0]);
+}
+
+#[test]
+fn a_silent_agent_is_told_from_a_silent_hub_agent() {
+    let silent = vec![
+        copied("member-1", "2026-01-08T11:55:00Z"),
+        internal("member-1", "2026-01-08T11:55:00Z", "2026-01-08T11:55:00Z"),
+    ];
+    assert_eq!(found(&hub(silent)), ["KF-MC-001 MemberCluster/member-1"]);
+}
+
+#[test]
+fn what_nobody_reports_on_is_found_without_heartbeats() {
+    assert_eq!(found(&hub(vec![ignored("2026-01-08T11:59:00Z")])), ["KF-XX-001 ClusterResourcePlacement/second"]);
+    assert_eq!(found(&hub(vec![ignored("2026-01-08T11:59:45Z")])), [""; 0]);
+    // Changed a while ago, and reported on at the generation before.
+    let scheduled = at("2026-01-08T11:00:00Z", condition("ClusterResourcePlacementScheduled", "True", "Scheduled", ""));
+    let stale = with(ignored("2026-01-08T11:00:00Z"), "/status/conditions", json!([scheduled]));
+    let stale = with(stale, "/metadata/generation", 2);
+    assert_eq!(found(&hub(vec![stale.clone()])), ["KF-XX-001 ClusterResourcePlacement/second"]);
+    let changed_now = json!([{"manager": "kubectl", "operation": "Update", "time": "2026-01-08T11:59:50Z"}]);
+    assert_eq!(found(&hub(vec![with(stale, "/metadata/managedFields", changed_now)])), [""; 0]);
+}

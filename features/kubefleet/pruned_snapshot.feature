@@ -1,0 +1,62 @@
+@kubefleet @without-snapshots-by-runs @takes-120s
+Feature: The resource snapshot that a run needs is pruned
+  No guide describes this. A placement keeps as many resource snapshots as its revisionHistoryLimit says. If its resources
+  change often, the snapshot that a run still rolls out is deleted.
+
+  Background:
+    Given a placement "web" with strategy External selects "member-1" and "member-2"
+    And placement "web" gets '{"revisionHistoryLimit": 1}'
+    And a staged update strategy "asks" for placement "web"
+      | stage   | members  | after    |
+      | staging | member-1 | Approval |
+      | canary  | member-2 |          |
+    And a staged update strategy "all" for placement "web"
+      | stage | members            |
+      | one   | member-1, member-2 |
+
+  @KF-WS-011
+  Scenario: The run succeeds, and the member has nothing
+    Given an update run "release" of placement "web" starts with strategy "asks"
+    And the approval request of update run "release" after stage "staging" is there, without an answer
+    When the resources of placement "web" change
+    And the approval request of update run "release" after stage "staging" is approved
+    Then update run "release" succeeds
+    And the diagnosis of placement "web" is KF-WS-011 for "member-2"
+    When an update run "again" of placement "web" starts with strategy "all"
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
+  @KF-RO-003
+  Scenario: The run doesn't get on
+    Given an update run "first" of placement "web" starts with strategy "all"
+    And update run "first" succeeds
+    And the resources of placement "web" change
+    And an update run "release" of placement "web" starts with strategy "asks"
+    And the approval request of update run "release" after stage "staging" is there, without an answer
+    When the resources of placement "web" change
+    And the approval request of update run "release" after stage "staging" is approved
+    Then placement "web" reports
+      | on       | condition  | status | reason           | message                                     |
+      | member-2 | Overridden | False  | OverriddenFailed | master resource snapshot is not found       |
+    And the diagnosis of placement "web" is KF-RO-003 for "member-2"
+      | object                         | value            |
+      | ClusterResourcePlacement/{web} | OverriddenFailed |
+      | ClusterResourceBinding/        | {web}-1-snapshot |
+      | ClusterResourceSnapshot/{web}-1-snapshot | (no such object) |
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "all"
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
+
+  # The twin: the snapshot is pruned after everybody has got it.
+  Scenario: The snapshot is pruned when no run needs it any more
+    Given an update run "release" of placement "web" starts with strategy "all"
+    And update run "release" succeeds
+    When the resources of placement "web" change
+    Then the diagnosis finds nothing
+    When an update run "again" of placement "web" starts with strategy "all"
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    And the diagnosis finds nothing
