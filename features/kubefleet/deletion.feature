@@ -58,8 +58,12 @@ Feature: A finalizer on a member holds what is being deleted
       | object                       | value               |
       | ConfigMap/{web}-app/settings | example.com/protect |
     When somebody's finalizer releases the ConfigMap of placement "web" on "member-1"
-    Then placement "web" becomes available on "member-2"
-    And the resources of placement "web" are gone from "member-1"
+    Then the resources of placement "web" are gone from "member-1"
+    And placement "web" becomes available on "member-2"
+    When placement "web" is deleted
+    And update run "release" is deleted
+    And update run "smaller" is deleted
+    Then no binding and no Work of placement "web" is left
     And the diagnosis finds nothing
 
   # The twin: without a finalizer, everything is gone within seconds.

@@ -24,25 +24,24 @@ Feature: The hub-agent doesn't work
     And a change to the resources of placement "first" arrives on "member-1" and "member-2"
 
   @KF-HA-001 @KF-XX-001
-  Scenario: The hub-agent has stopped, and what it has made before changes
+  Scenario: The hub-agent has stopped, and what it has reported on changes
     Given a fleet of its own with 1 member
     And a placement "web" with strategy External selects "member-1"
-    And a staged update strategy "asks" for placement "web"
-      | stage   | members  | after    |
-      | staging | member-1 | Approval |
-    And an update run "release" of placement "web" starts with strategy "asks"
-    And update run "release" reports
-      | on            | condition   | status | reason               |
-      |               | Progressing | False  | UpdateRunWaiting     |
-      | stage staging | Progressing | False  | StageUpdatingWaiting |
+    And a staged update strategy "all" for placement "web"
+      | stage | members  |
+      | one   | member-1 |
     When the hub-agent stops
     And placement "web" gets '{"revisionHistoryLimit": 9}'
+    And an update run "release" of placement "web" starts with strategy "all"
     Then the diagnosis of placement "web" is KF-XX-001, because of KF-HA-001
-      | object                         | value |
-      | ClusterResourcePlacement/{web} | 1     |
+      | object                         | value           |
+      | ClusterResourcePlacement/{web} | (generation: 2) |
+    And the diagnosis of update run "release" is KF-XX-001, because of KF-HA-001
+      | object                           | value    |
+      | ClusterStagedUpdateRun/{release} | (absent) |
     When the hub-agent is restarted
-    And the approval request of update run "release" after stage "staging" is approved
     Then update run "release" succeeds
+    And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
   # The twin: a restart takes seconds, and nothing counts as wrong meanwhile.

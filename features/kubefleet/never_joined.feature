@@ -16,6 +16,8 @@ Feature: A member whose agent never came
     And the diagnosis of placement "web" is KF-SC-001, because of KF-MC-005
     When placement "web" selects by name "member-1" instead
     And member "ghost" is deleted
+    # The hub-agent would wait 15 minutes for the agent's consent.
+    And the hub's namespace of member "ghost" is deleted
     Then member "ghost" has left
     And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
@@ -28,7 +30,21 @@ Feature: A member whose agent never came
       | ReadyToJoin | True   |
     And the diagnosis finds nothing
     When member "ghost" is deleted
+    And the hub's namespace of member "ghost" is deleted
     Then member "ghost" has left
+
+  # A member leaves with its agent's consent.
+  @takes-100s @KF-MC-005
+  Scenario: A member that no agent has ever reported for is deleted
+    Given a member "ghost" of its own, whose agent never comes
+    And member "ghost" reports
+      | condition   | status |
+      | ReadyToJoin | True   |
+    When member "ghost" is deleted
+    Then within 90 seconds the diagnosis of member "ghost" is KF-MC-005
+    When the hub's namespace of member "ghost" is deleted
+    Then member "ghost" has left
+    And the diagnosis finds nothing
 
   @disruptive
   Scenario: A member joins

@@ -21,12 +21,14 @@ const MAX_QUOTED: usize = 3;
 /// KF-HA-001: the hub-agent doesn't copy the heartbeats that members send.
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").filter(|m| m.deleted_at().is_none());
+    let ignored = ignored_objects(fleet);
+    // Objects that are ignored for as long show that it isn't the heartbeat which was late.
+    let limit = if ignored.is_empty() { REACTION_LIMIT } else { REACTION_LIMIT / 2 };
     let uncopied: Vec<_> = members
         .filter_map(|member| UncopiedHeartbeat::of(fleet, member))
-        .filter(|heartbeat| heartbeat.lag > REACTION_LIMIT)
+        .filter(|heartbeat| heartbeat.lag > limit)
         .collect();
     let Some(longest) = uncopied.iter().map(|heartbeat| heartbeat.lag).max() else { return Vec::new() };
-    let ignored = ignored_objects(fleet);
     // A heartbeat that was late itself may have arrived a moment ago.
     if ignored.is_empty() && !uncopied.iter().any(UncopiedHeartbeat::has_waited) {
         return Vec::new();

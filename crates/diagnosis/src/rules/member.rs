@@ -29,7 +29,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for member in fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster") {
         drafts.extend(if member.deleted_at().is_some() {
-            leaving_deadlock(fleet, member)
+            leaving_deadlock(fleet, member).or_else(|| leaves_without_agent(fleet, member))
         } else {
             silent_member(fleet, member).or_else(|| never_joined(fleet, member))
         });
@@ -38,6 +38,14 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
         drafts.extend(placement.clusters().filter_map(|status| waiting_placement(fleet, placement, status)));
     }
     drafts
+}
+
+/// KF-MC-001 to 003 and 005: a member can't leave, because its agent, which has to agree, doesn't answer.
+fn leaves_without_agent(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
+    if fleet.age(member.deleted_at()?) < LEAVE_LIMIT {
+        return None;
+    }
+    silent_member(fleet, member).or_else(|| never_joined(fleet, member))
 }
 
 /// KF-AP-001: the member's agent applies nothing of the placement.
@@ -156,6 +164,7 @@ fn never_joined(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft
     let names = json!({
         "member": name,
         "namespace": member_namespace(name),
+        "leaving": member.deleted_at().is_some(),
         "minutes": age.as_mins(),
         "identity_kind": text_field(account, "kind"),
         "identity": text_field(account, "name"),

@@ -78,8 +78,10 @@ fn nothing_placed(
     status: MemberPlacement<'_>,
 ) -> Option<FindingDraft> {
     let available = status.condition("Available").filter(|c| c.status == "True")?;
+    // With strategy External, the status lists no resources while members have different snapshots (v0.1.2).
     let selected = placement.object.list("/status/selectedResources");
-    if selected.is_empty() || fleet.age(available.last_transition_time?) < SETTLE_LIMIT {
+    let selects_nothing = selected.is_empty() && !placement.is_external();
+    if selects_nothing || fleet.age(available.last_transition_time?) < SETTLE_LIMIT {
         return None;
     }
     // Works that weren't read can't be missed, a namespace that is gone has a finding of its own, and a new one gets its

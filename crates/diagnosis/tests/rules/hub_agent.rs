@@ -32,10 +32,7 @@ fn a_hub_agent_that_copies_no_heartbeats_is_found_and_explains_what_it_ignores()
         internal("member-1", "2026-01-08T11:59:45Z", "2026-01-08T11:59:45Z"),
         ignored("2026-01-08T11:59:00Z"),
     ];
-    let expected = [
-        "KF-HA-001 Deployment/fleet-system/hub-agent",
-        "  KF-XX-001 ClusterResourcePlacement/second",
-    ];
+    let expected = ["KF-HA-001 Deployment/fleet-system/hub-agent", "  KF-XX-001 ClusterResourcePlacement/second"];
     assert_eq!(found(&hub(objects.clone())), expected);
     let finding = diagnosis::diagnose(&hub(objects)).remove(0);
     // 135 s between the heartbeats, less one period of 15 s, and 15 s since the last.

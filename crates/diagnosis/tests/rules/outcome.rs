@@ -46,7 +46,8 @@ fn a_placement_that_has_just_changed_is_young() {
     changed["metadata"]["creationTimestamp"] = LONG_AGO.into();
     changed["status"]["placementStatuses"][0]["conditions"] =
         json!([at(LONG_AGO, condition("RolloutStarted", "True", "RolloutStarted", ""))]);
-    let written = |time: &str| json!([{"manager": "hubagent", "operation": "Update", "subresource": "status", "time": time}]);
+    let written =
+        |time: &str| json!([{"manager": "hubagent", "operation": "Update", "subresource": "status", "time": time}]);
     let now = with(changed.clone(), "/metadata/managedFields", written(NOW));
     assert_eq!(in_progress(&hub(vec![now])).len(), 1);
     let long_ago = with(changed, "/metadata/managedFields", written(LONG_AGO));

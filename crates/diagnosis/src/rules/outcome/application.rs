@@ -46,12 +46,18 @@ fn error(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
     Some((fleet.quote().text(application, &path, message, since), since, ERROR_LIMIT))
 }
 
-/// Returns the last operation if it has failed or is still running.
+/// Time that an operation may take. Each of its waves, hooks and retries may take minutes; the rules tell of those that
+/// are late.
+const OPERATION_LIMIT: SignedDuration = SignedDuration::from_mins(30);
+
+/// Returns the last operation if it is still running, or has failed and nothing has made up for it.
 fn operation(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
+    let is = |pointer: &str, value: &str| application.str(pointer) == Some(value);
+    let is_well = is("/status/sync/status", "Synced") && is("/status/health/status", "Healthy");
     let phase = application.str("/status/operationState/phase")?;
     let (time, usual) = match phase {
-        "Failed" | "Error" => ("/status/operationState/finishedAt", SignedDuration::ZERO),
-        "Running" => ("/status/operationState/startedAt", PATIENCE),
+        "Failed" | "Error" if !is_well => ("/status/operationState/finishedAt", SignedDuration::ZERO),
+        "Running" => ("/status/operationState/startedAt", OPERATION_LIMIT),
         _ => return None,
     };
     let since = application.str(time).and_then(|time| time.parse().ok());

@@ -22,6 +22,9 @@ use crate::{Evidence, InProgress, Object, Subject};
 /// Time in which a deleted object is usually gone, with everything that it has made.
 pub(super) const DELETION_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
+/// Time in which a member usually leaves. It took 8.5 s with a few Works (v0.1.2).
+const LEAVE_LIMIT: SignedDuration = SignedDuration::from_secs(120);
+
 /// State of an object, or of a part of one, that isn't well.
 pub(super) struct UnwellState<'a> {
     pub object: Object<'a>,
@@ -119,6 +122,7 @@ impl<'a> UnwellState<'a> {
         names_if_explained["is_explained"] = true.into();
         let draft =
             FindingDraft::new(code, self.subject, &names, self.evidence).with_texts_if_explained(&names_if_explained);
+        let draft = self.part.into_iter().fold(draft, FindingDraft::affects);
         self.depends_on.into_iter().fold(draft, FindingDraft::depends_on)
     }
 }
@@ -165,7 +169,7 @@ fn members(fleet: FleetView<'_>) -> impl Iterator<Item = UnwellState<'_>> {
     fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").filter_map(move |member| {
         let part = AffectedPart::Member(member.name().to_owned());
         let state = match UnwellState::deletion(fleet, member) {
-            Some(state) => state,
+            Some(state) => UnwellState { usual: LEAVE_LIMIT, ..state },
             None => UnwellState::ignored(fleet, member).or_else(|| unhealthy(fleet, member))?,
         };
         let namespace = AffectedPart::MemberNamespace(member.name().to_owned());

@@ -9,7 +9,7 @@ use crate::rules::availability::PATIENCE;
 use crate::rules::draft::AffectedPart;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
 use crate::rules::hub_agent::REACTION_LIMIT;
-use crate::rules::rollout;
+use crate::rules::{rollout, stuck};
 
 /// Time that a step before availability may take on a member.
 const STEP_LIMIT: SignedDuration = SignedDuration::from_secs(60);
@@ -87,6 +87,10 @@ fn state_on_member<'a>(
     placement: PlacementView<'a>,
     status: MemberPlacement<'a>,
 ) -> Option<UnwellState<'a>> {
+    // The run's finding says more.
+    if stuck::is_stuck_on(fleet, placement, status.member) {
+        return None;
+    }
     let conditions: Vec<_> =
         STEPS.into_iter().filter_map(|(type_, usual)| Some((status.condition(type_)?, usual))).collect();
     let unmet = conditions.iter().find(|(condition, _)| condition.status != "True");
