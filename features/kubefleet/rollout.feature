@@ -29,11 +29,17 @@ Feature: A rollout doesn't get to a member
     Given member "member-1" has pods
     And member "member-2" has pods
     And member "member-3" has pods
-    And <placement> "web" selects "member-1", "member-2" and "member-3"
+    And <placement> "web" has put its resources on "member-1", "member-2" and "member-3"
     And the resources of placement "web" include a Deployment with image "nginx:1.29" that takes 20 seconds
+    And placement "web" reports
+      | condition      | status | reason               |
+      | RolloutStarted | False  | RolloutNotStartedYet |
     Then the diagnosis finds nothing while placement "web" becomes available on "member-1", "member-2" and "member-3"
     When the Deployment in the resources of placement "web" gets image "nginx:1.30"
-    Then the diagnosis finds nothing while placement "web" becomes available on "member-1", "member-2" and "member-3"
+    Then placement "web" reports
+      | condition      | status | reason               |
+      | RolloutStarted | False  | RolloutNotStartedYet |
+    And the diagnosis finds nothing while placement "web" becomes available on "member-1", "member-2" and "member-3"
     And the diagnosis finds nothing
 
     Examples:

@@ -33,7 +33,11 @@ Feature: A member that looks healthy and does nothing
   Scenario: The member's agent has stopped, and a placement that waits for it changes
     When the agent of member "east" stops
     And a placement "second" selects "east" and "member-1"
-    And the policy of placement "second" changes
+    Then placement "second" reports
+      | on       | condition | status | reason              |
+      | east     | Applied   | False  | ApplyInProgress     |
+      | member-1 | Available | True   | AllWorkAreAvailable |
+    When the policy of placement "second" changes
     Then placement "second" reports
       | on       | condition | status | reason                    |
       | east     | Applied   | False  | NotAllWorkHaveBeenApplied |

@@ -15,8 +15,8 @@ use crate::Condition;
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::text_field;
 
-/// Time for which a rollout may be held back without counting as a failure. Members are updated one after the other,
-/// and each takes a moment.
+/// Time for which a rollout may be held back, or stand still after a member has become available, without counting as a
+/// failure. Members are updated one after the other.
 const HOLD_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
 /// Number of unavailable members that a finding names and quotes.
@@ -127,21 +127,26 @@ fn held_back(
             .depends_on(AffectedPart::Member(other.status.member.to_owned()))
     });
     // While the rollout to another member is still in progress, this one will go on by itself.
-    let is_on_its_way = others.iter().any(|other| other.is_young(fleet));
+    let is_on_its_way = is_held_back_by_rollout(placement, fleet, status, held);
     Some(if is_on_its_way { draft.only_as_consequence() } else { draft })
 }
 
-/// True if the rollout to a member hasn't started because the rollout to another member is still in progress.
+/// True if the rollout to a member hasn't started because the rollout to another member is still in progress, or has just
+/// ended.
 pub(super) fn is_held_back_by_rollout(
     placement: PlacementView<'_>,
     fleet: FleetView<'_>,
     status: MemberPlacement<'_>,
     condition: &Condition,
 ) -> bool {
-    let others = placement.clusters().filter(|other| other.member != status.member);
+    let mut others = placement.clusters().filter(|other| other.member != status.member);
     condition.type_ == "RolloutStarted"
         && condition.status == "False"
-        && others.filter_map(UnavailableMember::new).any(|other| other.is_young(fleet))
+        && others.any(|other| {
+            let just_ended = other.condition("Available").and_then(|available| available.last_transition_time);
+            UnavailableMember::new(other).is_some_and(|other| other.is_young(fleet))
+                || just_ended.is_some_and(|at| fleet.age(at) < HOLD_LIMIT)
+        })
 }
 
 /// Member to which the placement is rolled out, but on which it isn't available.

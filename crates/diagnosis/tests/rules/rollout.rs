@@ -155,6 +155,17 @@ fn a_rollout_that_is_still_on_its_way_on_another_member_is_no_failure() {
     in_both_scopes(&[just_begun], &[]);
 }
 
+/// The hub-agent begins with the next member an instant after it has seen that the one before is available.
+#[test]
+fn a_rollout_whose_turn_has_just_come_is_no_failure() {
+    let available = |since: &str| {
+        let there = at(since, condition("Available", "True", "AllWorkAreAvailable", ""));
+        held_back_by(vec![there], json!([]))
+    };
+    in_both_scopes(&[available("2026-01-08T11:59:55Z")], &[]);
+    in_both_scopes(&[available("2026-01-08T11:59:00Z")], &["KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"]);
+}
+
 #[test]
 fn a_member_that_is_unavailable_for_no_known_reason_is_named_and_the_limits_stay() {
     let there = at("2026-01-08T11:50:00Z", condition("Available", "Unknown", "", ""));

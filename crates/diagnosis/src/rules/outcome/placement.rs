@@ -11,7 +11,8 @@ use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
 use crate::rules::hub_agent::REACTION_LIMIT;
 use crate::rules::{rollout, stuck};
 
-/// Time that a step before availability may take on a member.
+/// Time that a step of the hub-agent may take. What the member agent does may take longer: a silent one is told after some
+/// periods of its heartbeat.
 const STEP_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 /// Conditions of a placement on a member, in the order in which the controllers reach them, each with its usual time.
@@ -19,7 +20,7 @@ const STEPS: [(&str, SignedDuration); 6] = [
     ("RolloutStarted", STEP_LIMIT),
     ("Overridden", STEP_LIMIT),
     ("WorkSynchronized", STEP_LIMIT),
-    ("Applied", STEP_LIMIT),
+    ("Applied", PATIENCE),
     ("Available", PATIENCE),
     ("DiffReported", STEP_LIMIT),
 ];
