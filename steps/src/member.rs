@@ -12,7 +12,7 @@ use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
 use crate::names;
-use crate::needs::{ProviderAbility, needs};
+use crate::needs::{ProviderAbility, StepRole, needs};
 use crate::params::ObjectRef;
 use crate::phrases::{AgentRef, AndArgoCd, NamespaceDeletion, WithoutAgent};
 use crate::placement_objects::absent;
@@ -20,7 +20,7 @@ use crate::world::World;
 
 /// Starts a fleet that no other scenario uses, with a hub and this many members, and with Argo CD on its hub if the step says so. For
 /// faults that every scenario on the fleet would feel. The fleet ends with the scenario. Must be the first step.
-#[needs(ability: |_| Some(ProviderAbility::MakeClusters))]
+#[needs(ability: |_| Some(ProviderAbility::MakeClusters), role: Some(StepRole::LeavesSharedFleet))]
 #[given(expr = "a fleet of its own with {int} member(s){and Argo CD?}")]
 async fn fleet_of_its_own(world: &mut World, members: usize, argocd: AndArgoCd) -> Result<(), StepError> {
     let context = world.context();

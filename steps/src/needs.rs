@@ -13,6 +13,7 @@ use cucumber::step::{Collection, Context, Location};
 pub use fleet::capability::Capability;
 pub(crate) use steps_macros::needs;
 
+use crate::expected_finding::AssertedDiagnosis;
 use crate::params::{CodeParam, NewPlacement};
 use crate::world::World;
 
@@ -31,6 +32,8 @@ pub struct StepNeeds {
     pub role: Option<StepRole>,
     /// Failure codes in the diagnosis that the step asserts, in the order of the step's text.
     pub codes: Vec<String>,
+    /// Diagnosis that the step asserts; none for all other steps.
+    pub diagnosis: Option<AssertedDiagnosis>,
     /// Table that the step takes.
     pub table: Option<TableShape>,
     /// True if the step names a placement or run that a later step makes.
@@ -44,10 +47,14 @@ pub struct StepNeeds {
 pub enum StepRole {
     /// Asserts the diagnosis of a failure.
     AssertsDiagnosis,
+    /// Asserts that the diagnosis finds nothing.
+    AssertsNoFindings,
     /// Changes a placement's resources, as a proof that the whole path works.
     ChangesResources,
     /// Waits for the end of an upgrade of KubeFleet.
     Upgrades,
+    /// Leaves the shared fleet for a fleet of the scenario's own.
+    LeavesSharedFleet,
 }
 
 /// Table that a step takes.
@@ -129,6 +136,7 @@ pub fn needs(step: &Step) -> StepNeeds {
     let declaration = declared.map_or(NeedsDeclaration::NOTHING, |declared| declared.declaration);
     let call = StepCall { step, parameters: parameters(&context) };
     let placement_scope = (declaration.placement_scope)(&call);
+    let asserts_diagnosis = declaration.role == Some(StepRole::AssertsDiagnosis);
     let namespaced = placement_scope.filter(|new| new.namespaced).map(|_| Capability::NamespacedPlacements);
     StepNeeds {
         ability: (declaration.ability)(&call),
@@ -136,7 +144,8 @@ pub fn needs(step: &Step) -> StepNeeds {
         waits_out: declaration.waits_out,
         settles: declaration.settles,
         role: declaration.role,
-        codes: if declaration.role == Some(StepRole::AssertsDiagnosis) { call.codes() } else { Vec::new() },
+        codes: if asserts_diagnosis { call.codes() } else { Vec::new() },
+        diagnosis: if asserts_diagnosis { AssertedDiagnosis::of_parameters(&call.parameters) } else { None },
         table: (declaration.table)(&call),
         names_ahead: declaration.names_ahead,
         placement_scope,
@@ -171,6 +180,7 @@ mod tests {
     use cucumber::gherkin::{Feature, GherkinEnv};
 
     use super::*;
+    use crate::params::ObjectRef;
     use crate::upgrade::UPGRADE_STEP;
 
     fn needs_of(text: &str) -> StepNeeds {
@@ -215,9 +225,15 @@ mod tests {
         let diagnosis = needs_of("Then the diagnosis of update run \"r\" is KF-UR-001, because of KF-XX-9");
         assert_eq!(diagnosis.role, Some(StepRole::AssertsDiagnosis));
         assert_eq!(diagnosis.codes, ["KF-UR-001", "KF-XX-9"]);
+        let asserted = diagnosis.diagnosis.expect("a diagnosis");
+        assert_eq!((asserted.code.as_str(), asserted.root.as_deref()), ("KF-UR-001", Some("KF-XX-9")));
+        let text = "Then within 200 seconds the diagnosis of member \"east\" is KF-MC-001 for \"east\"";
+        let asserted = needs_of(text).diagnosis.expect("a diagnosis");
+        assert_eq!((asserted.within, asserted.member.as_deref()), (Some(Duration::from_secs(200)), Some("east")));
+        assert_eq!((asserted.object, asserted.root), (ObjectRef::Member("east".into()), None));
         let change = needs_of("When the resources of placement \"web\" change");
         assert_eq!(change.role, Some(StepRole::ChangesResources));
-        assert_eq!(needs_of("Then the diagnosis finds nothing"), StepNeeds::default());
+        assert_eq!(needs_of("Then the diagnosis finds nothing").role, Some(StepRole::AssertsNoFindings));
         assert_eq!(needs_of("Then nobody has defined this"), StepNeeds::default());
     }
 
