@@ -71,7 +71,7 @@ pub use deadline::Deadline;
 pub use error::StepError;
 pub use expected_finding::{AssertedDiagnosis, ExpectedFinding};
 pub use mentions::{Mention, mentions};
-pub use needs::{StepNeeds, StepRole, TableShape, needs};
+pub use needs::{ProviderAbility, StepNeeds, StepRole, TableShape, needs};
 pub use recorder::{OnEntry, Recorder};
 pub use survival::{AllowedDifferences, RepairLoss, start_stopped_agents};
 pub use survival_baseline::SurvivalBaseline;

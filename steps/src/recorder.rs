@@ -31,6 +31,13 @@ impl Recorder {
         }
     }
 
+    /// True if a fault was induced so far.
+    #[must_use]
+    pub fn has_induced(&self) -> bool {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().any(|entry| matches!(entry.what, RecordedEvent::Induced(_)))
+    }
+
     /// Returns a copy of all entries so far.
     #[must_use]
     pub fn entries(&self) -> Vec<RecordEntry> {
@@ -50,5 +57,8 @@ mod tests {
         recorder.clone().add(what.clone());
         assert_eq!(receiver.try_recv().unwrap().what, what);
         assert_eq!(recorder.entries().len(), 1);
+        assert!(!recorder.has_induced());
+        recorder.add(RecordedEvent::Induced("the agent stopped".into()));
+        assert!(recorder.has_induced());
     }
 }
