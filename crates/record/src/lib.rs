@@ -6,6 +6,7 @@
 
 mod capability;
 mod condition;
+mod continuous_diagnosis;
 mod duration;
 mod finding;
 mod loss;
@@ -16,6 +17,7 @@ mod wait;
 
 pub use capability::{Capabilities, Capability};
 pub use condition::{ConditionPlace, ConditionState, DELETION, Transition};
+pub use continuous_diagnosis::{ContinuousDiagnosis, FalseAlarm, ScenarioName};
 pub use duration::duration_text;
 pub use finding::{Evidence, FailureCode, Finding, GuideSection, QuotedCondition, Remedy, Severity, Subject};
 pub use loss::{Loss, LossKind};

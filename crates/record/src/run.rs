@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Capabilities, FailedWait, Finding, Loss, ObjectPath, Transition, UpgradePhase};
+use crate::{
+    Capabilities, ContinuousDiagnosis, FailedWait, FalseAlarm, Finding, Loss, ObjectPath, Transition, UpgradePhase,
+};
 
 /// End of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -247,6 +249,17 @@ pub struct RunRecord {
     pub fleet_seconds: f64,
     /// The scenarios, in the features' order.
     pub scenarios: Vec<ScenarioRecord>,
+    /// Continuous diagnosis beside the scenarios; none if it was off.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub continuous_diagnosis: Option<ContinuousDiagnosis>,
+}
+
+impl RunRecord {
+    /// Returns the false alarms of the continuous diagnosis.
+    #[must_use]
+    pub fn false_alarms(&self) -> &[FalseAlarm] {
+        self.continuous_diagnosis.as_ref().map_or(&[], |diagnosis| &diagnosis.false_alarms)
+    }
 }
 
 /// Versions as a map from component to version, in their order. Reports before schema 2 had a list of pairs, which is read as well.

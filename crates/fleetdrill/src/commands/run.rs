@@ -133,6 +133,7 @@ fn new_record(id: &str, fleet: &ResolvedFleet, started_at: Timestamp) -> RunReco
         seconds: 0.0,
         fleet_seconds: 0.0,
         scenarios: Vec::new(),
+        continuous_diagnosis: None,
     }
 }
 

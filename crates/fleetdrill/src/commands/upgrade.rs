@@ -314,6 +314,7 @@ impl<'a> UpgradeRun<'a> {
             seconds: 0.0,
             fleet_seconds: 0.0,
             scenarios: Vec::new(),
+            continuous_diagnosis: None,
         }
     }
 }

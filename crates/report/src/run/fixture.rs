@@ -6,9 +6,9 @@ use diagnosis::Finding;
 use jiff::{SignedDuration, Timestamp};
 use record::{Capabilities, Capability};
 use record::{
-    ConditionPlace, ConditionState, ConditionTemplate, FailedWait, Observation, ObservedCondition, ObservedObject,
-    Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement, ShownStatementState, Transition,
-    WaitEnd,
+    ConditionPlace, ConditionState, ConditionTemplate, ContinuousDiagnosis, FailedWait, FalseAlarm, Observation,
+    ObservedCondition, ObservedObject, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioName, ScenarioRecord,
+    ShownStatement, ShownStatementState, Transition, WaitEnd,
 };
 use serde_json::json;
 
@@ -176,7 +176,29 @@ pub fn run() -> RunRecord {
             not_run(8, "A Deployment's image can't be pulled"),
             not_run(21, "A quota leaves no room"),
         ],
+        continuous_diagnosis: None,
     }
+}
+
+/// Run with a scenario that passed, and with two false alarms: about its placement, and about an object of no scenario.
+pub fn run_with_false_alarms() -> RunRecord {
+    let mut run = run();
+    run.scenarios.truncate(1);
+    let ScenarioRecord { file, line, scenario, .. } = run.scenarios[0].clone();
+    let (first_seen, last_seen) = (start(), start() + SignedDuration::from_secs(4));
+    let about_scenario = FalseAlarm {
+        finding: member_namespace_finding(),
+        scenario: Some(ScenarioName { file, line, scenario }),
+        first_seen,
+        last_seen,
+        snapshots: 5,
+        bundle: Some("report/bundles/run-7kq2-false-alarm-1.tar.gz".into()),
+    };
+    let finding = stale_approval_finding();
+    let about_nobody = FalseAlarm { finding, scenario: None, bundle: None, ..about_scenario.clone() };
+    run.continuous_diagnosis =
+        Some(ContinuousDiagnosis { snapshots: 83, false_alarms: vec![about_scenario, about_nobody] });
+    run
 }
 
 /// Scenario about the member's namespace, from fault to repair.

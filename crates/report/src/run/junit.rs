@@ -1,7 +1,7 @@
 //! Writes the JUnit XML that CI systems read: one test suite per feature, one test case per scenario.
 //!
 //! A failed scenario is a `failure`, an interrupted one an `error` (its result is unknown), one that was not run is
-//! `skipped`. The text of a failure has everything that is needed to understand the failure without the run.
+//! `skipped`. False alarms of the continuous diagnosis are a suite of their own, each an `error`. The text of a failure has everything that is needed to understand the failure without the run.
 //!
 //! The XML keeps to the schema that Jenkins' xUnit plugin validates with (`junit-10.xsd`). In that schema a test case
 //! has neither properties nor a line number: file and line, codes and notes stand in its `system-out`.
@@ -10,11 +10,14 @@ use std::io;
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
-use record::{Outcome, RecordedEvent, RunRecord, ScenarioRecord};
+use record::{FalseAlarm, Outcome, RecordedEvent, RunRecord, ScenarioRecord};
 
-use super::scenario;
+use super::{false_alarms, scenario};
 use crate::text::clean;
 use crate::text::style::OutputLayout;
+
+/// Name of the test suite, and class name of the test cases, that false alarms are.
+const FALSE_ALARMS: &str = "continuous diagnosis";
 
 type XmlWriter = Writer<Vec<u8>>;
 
@@ -53,7 +56,9 @@ pub(super) fn to_xml(run: &RunRecord) -> Result<String, Box<dyn std::error::Erro
             files.push(&record.file);
         }
     }
-    let counts = CaseCounts::of(&run.scenarios);
+    let mut counts = CaseCounts::of(&run.scenarios);
+    counts.tests += run.false_alarms().len();
+    counts.errors += run.false_alarms().len();
     let attributes = [
         ("name", "fleetdrill".to_owned()),
         ("tests", counts.tests.to_string()),
@@ -67,7 +72,7 @@ pub(super) fn to_xml(run: &RunRecord) -> Result<String, Box<dyn std::error::Erro
             let scenarios: Vec<_> = run.scenarios.iter().filter(|record| record.file == file).collect();
             write_suite(writer, run, file, &scenarios)?;
         }
-        Ok(())
+        write_false_alarms(writer, run)
     })?;
     let mut xml = String::from_utf8(writer.into_inner())?;
     xml.push('\n');
@@ -102,6 +107,46 @@ fn write_suite(writer: &mut XmlWriter, run: &RunRecord, file: &str, scenarios: &
         scenarios.iter().try_for_each(|record| write_case(writer, run, record))
     })?;
     Ok(())
+}
+
+/// Writes the false alarms of the continuous diagnosis, each as a test case with an error; nothing if there are none.
+fn write_false_alarms(writer: &mut XmlWriter, run: &RunRecord) -> io::Result<()> {
+    let alarms = run.false_alarms();
+    if alarms.is_empty() {
+        return Ok(());
+    }
+    let count = alarms.len().to_string();
+    let attributes = [
+        ("name", FALSE_ALARMS.to_owned()),
+        ("tests", count.clone()),
+        ("skipped", "0".to_owned()),
+        ("errors", count),
+        ("failures", "0".to_owned()),
+        ("time", seconds(run.seconds)),
+    ];
+    let suite = writer.create_element("testsuite").with_attributes(borrowed(&attributes));
+    suite.write_inner_content(|writer| {
+        for alarm in alarms {
+            let name = one_line(&format!("{} {}", alarm.finding.code, alarm.finding.subject));
+            let attributes = [("name", name), ("classname", FALSE_ALARMS.to_owned()), ("time", lasted(alarm))];
+            let case = writer.create_element("testcase").with_attributes(borrowed(&attributes));
+            case.write_inner_content(|writer| {
+                let message = one_line(&false_alarms::headline(alarm));
+                let attributes = [("message", message.as_str()), ("type", "false alarm")];
+                let story = format!("\n{}", false_alarms::story(alarm, OutputLayout::default()));
+                let element = writer.create_element("error").with_attributes(attributes);
+                element.write_text_content(BytesText::new(&story))?;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Returns the seconds from the first to the last snapshot with a false alarm.
+fn lasted(alarm: &FalseAlarm) -> String {
+    seconds(alarm.last_seen.duration_since(alarm.first_seen).as_secs_f64())
 }
 
 fn write_case(writer: &mut XmlWriter, run: &RunRecord, record: &ScenarioRecord) -> io::Result<()> {
@@ -290,6 +335,20 @@ mod tests {
         run.scenarios.clear();
         run.seconds = f64::NAN;
         check(&to_xml(&run).unwrap());
+    }
+
+    #[test]
+    fn false_alarms_are_errors_of_a_suite_of_their_own() {
+        let xml = to_xml(&fixture::run_with_false_alarms()).unwrap();
+        check(&xml);
+        let document = Document::parse(&xml).unwrap();
+        let mut suites = document.descendants().filter(|node| node.has_tag_name("testsuite"));
+        let suite = suites.next_back().unwrap();
+        assert_eq!((suite.attribute("name"), suite.attribute("errors")), (Some(FALSE_ALARMS), Some("2")));
+        let errors = suite.descendants().filter(|node| node.has_tag_name("error"));
+        let messages: Vec<_> = errors.filter_map(|node| node.attribute("message")).collect();
+        assert!(messages[0].starts_with("KF-WS-001 ") && messages[1].starts_with("KF-UR-007 "), "{messages:?}");
+        assert!(xml.contains("fleetdrill diagnose --from report/bundles/run-7kq2-false-alarm-1.tar.gz"), "{xml}");
     }
 
     #[test]

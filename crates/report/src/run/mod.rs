@@ -5,6 +5,7 @@
 //! records; nothing here asks a cluster, and nothing here decides an exit code.
 
 mod event;
+mod false_alarms;
 mod file;
 mod json;
 mod junit;

@@ -6,6 +6,7 @@ use std::fmt;
 use owo_colors::OwoColorize;
 use record::{Outcome, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement, ShownStatementState};
 
+use super::false_alarms;
 use super::file::ReportFile;
 use super::scenario::{headline, pods_were_played, reason};
 use crate::text::TextPage;
@@ -60,7 +61,8 @@ impl fmt::Display for OutcomeCounts {
     }
 }
 
-/// Returns the summary. Failures come last, where the end of a long log still shows them; the last line is [`OutcomeCounts`].
+/// Returns the summary. Failures come last, where the end of a long log still shows them; the last line is [`OutcomeCounts`],
+/// with the number of false alarms if there are any.
 pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: OutputLayout) -> String {
     let mut page = TextPage::new(look.width);
     let counts = OutcomeCounts::of(run);
@@ -70,6 +72,7 @@ pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: OutputLayout)
         write_not_run(page, run);
         write_notes(page, run);
         write_statements(page, run);
+        false_alarms::write_count(page, run);
         let versions: Vec<_> = run.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
         page.item("versions: ", BOLD, 2, &versions.join(", "));
         page.item("run: ", BOLD, 2, &format!("{} on provider {}, fleetdrill {}", run.id, run.provider, run.fleetdrill));
@@ -78,9 +81,14 @@ pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: OutputLayout)
             page.styled(&format!("{} {path}", format!("{}:", report.format).style(BOLD)));
         }
         write_failed(page, run, look);
+        false_alarms::write_all(page, run, look);
     });
     page.blank();
-    page.styled(&counts.to_string());
+    let closing = match run.false_alarms().len() {
+        0 => counts.to_string(),
+        alarms => format!("{counts}, {}", false_alarms::counted(alarms)),
+    };
+    page.styled(&closing);
     page.finish()
 }
 
@@ -212,6 +220,13 @@ mod tests {
         run.scenarios.truncate(1);
         let text = plain(&run, &[]);
         assert_eq!(text.lines().last(), Some("1 passed, 0 failed, 0 skipped"));
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn false_alarms_come_last_and_are_counted() {
+        let text = plain(&fixture::run_with_false_alarms(), &[]);
+        assert_eq!(text.lines().last(), Some("1 passed, 0 failed, 0 skipped, 2 false alarms"));
         insta::assert_snapshot!(text);
     }
 

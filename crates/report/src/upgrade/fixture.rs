@@ -209,6 +209,7 @@ fn run(id: &str, scenarios: Vec<ScenarioRecord>) -> RunRecord {
         seconds: 60.0,
         fleet_seconds: 0.0,
         scenarios,
+        continuous_diagnosis: None,
     }
 }
 
