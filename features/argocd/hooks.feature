@@ -89,6 +89,7 @@ Feature: A sync fails because a hook failed
       | Sync     | Synced    | Synced   | is     |
       | PostSync | Synced    | Synced   | is     |
 
+  @passes:AR-SF-006
   Scenario: A hook takes longer than its deadline
     Given a repository "web" with "migrate.yaml"
       """

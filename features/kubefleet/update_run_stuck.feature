@@ -271,7 +271,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @needs-stuck-runs @takes-140s @KF-UR-005
+  @needs-stuck-runs @takes-140s @KF-UR-005 @passes:KF-UR-006
   Scenario Outline: An old stuck run of <placement> is left beside a newer one that has succeeded
     Given <placement> "web" with strategy External selects "member-2"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"

@@ -26,6 +26,9 @@ static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 /// Prefix of a tag with the approximate duration of a scenario, such as `@takes-150s`.
 const TAKES: &str = "takes-";
 
+/// Prefix of a tag with a failure code that a scenario provokes on its way, such as `@passes:KF-UR-006`: no step asserts it.
+const PASSES: &str = "passes:";
+
 /// Seconds that most scenarios need at most; more if a scenario has a member of its own, whose cluster has to start.
 const USUAL: u32 = 30;
 const USUAL_DISRUPTIVE: u32 = 60;
@@ -310,8 +313,10 @@ impl Suite {
                     why: "it has no steps: lines that don't begin with a keyword are read as its description".into(),
                 });
             }
-            for tag in tags(feature, scenario).iter().filter(|tag| diagnosis::is_meant_as_code(tag)) {
-                let Err(unknown) = failure_codes::check(tag) else { continue };
+            for tag in &tags(feature, scenario) {
+                let code =
+                    tag.strip_prefix(PASSES).or(Some(tag.as_str()).filter(|tag| diagnosis::is_meant_as_code(tag)));
+                let Some(Err(unknown)) = code.map(failure_codes::check) else { continue };
                 let (file, line) = (file(feature), scenario.position.line);
                 undefined.push(InvalidStep { file, line, step: format!("@{tag}"), why: unknown.to_string() });
             }
@@ -339,6 +344,11 @@ pub fn file(feature: &Feature) -> String {
 #[must_use]
 pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
     feature.tags.iter().chain(&scenario.tags).cloned().collect()
+}
+
+/// Returns the failure codes that a scenario provokes on its way, by its tags; no step asserts them.
+pub fn passed_codes(feature: &Feature, scenario: &Scenario) -> impl Iterator<Item = String> {
+    tags(feature, scenario).into_iter().filter_map(|tag| tag.strip_prefix(PASSES).map(str::to_owned))
 }
 
 /// Returns the approximate duration of a scenario in seconds by its tags. The last such tag counts, because the
