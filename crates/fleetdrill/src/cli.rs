@@ -111,6 +111,9 @@ pub struct RunArgs {
     /// Run on a fleet that is up already, and leave it up
     #[arg(long, alias = "name", value_name = "NAME", conflicts_with_all = ["kubefleet", "argocd", "members"])]
     pub fleet: Option<String>,
+    /// Don't diagnose the whole fleet once a second while the scenarios run; a failure that no scenario accounts for then fails nothing
+    #[arg(long)]
+    pub no_continuous_diagnosis: bool,
     /// Leave the fleet up after the run, to inspect it
     #[arg(long, value_name = "WHEN", default_value = "never")]
     pub keep: KeepPolicy,

@@ -25,6 +25,7 @@ use super::Interrupts;
 use crate::cli::{KeepPolicy, RunArgs};
 use crate::component_version::ComponentVersion;
 use crate::components::FleetToolchain;
+use crate::continuous_diagnosis::accounted_codes::AssertedConsequences;
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::fleet_source::{
@@ -33,8 +34,10 @@ use crate::fleet_source::{
 };
 use crate::output::log::{LogLineFormatter, RedactingWriter, has_no_body};
 use crate::run::{
-    ConcurrencyLimits, RunEnd, ScenarioRunner, check_members, left_out, new_id, not_started, order, out_of_reach, sort,
+    ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, left_out, new_id, not_started, order,
+    out_of_reach, sort,
 };
+use crate::selection::ScenarioSelection;
 use crate::suite::Suite;
 
 /// Default log filter. kube's own errors about closed connections are left out, because faults cause them.
@@ -102,12 +105,13 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
 
     let mut reporters = own(shared)?;
     reporters.event(&RunEvent::RunStarted { scenarios: suite.scenarios().count() })?;
-    let ended = engine(&args, &fleet, &id).run(&suite, reporters, interrupts.next()).await;
+    let ended = engine(&args, &fleet, &id)?.run(&suite, reporters, interrupts.next()).await;
     let end = end_fleet(&args, &fleet, &id, &ended).await;
     record.versions = ComponentVersion::pairs(&versions);
     record.fleet_seconds = start_seconds;
     record.seconds = started.elapsed().as_secs_f64();
     record.scenarios.extend(ended.scenarios);
+    record.continuous_diagnosis = ended.continuous_diagnosis;
     sort(&mut record.scenarios, &order);
     let mut exit = exit_of(&record, ended.broken.as_ref(), ended.interrupted);
     if let Some(reporters) = ended.reporters {
@@ -137,8 +141,8 @@ fn new_record(id: &str, fleet: &ResolvedFleet, started_at: Timestamp) -> RunReco
     }
 }
 
-fn engine(args: &RunArgs, fleet: &Fleet, id: &str) -> ScenarioRunner {
-    ScenarioRunner {
+fn engine(args: &RunArgs, fleet: &Fleet, id: &str) -> Result<ScenarioRunner, CommandError> {
+    Ok(ScenarioRunner {
         fleet: fleet.clone(),
         run: id.to_owned(),
         bundles: args.bundles.clone(),
@@ -147,7 +151,18 @@ fn engine(args: &RunArgs, fleet: &Fleet, id: &str) -> ScenarioRunner {
         keep_failed: args.keep != KeepPolicy::Never,
         fleet_stays: args.fleet.is_some() || args.keep == KeepPolicy::Always || fleet.is_borrowed(),
         upgrade: None,
-    }
+        diagnosed: if args.no_continuous_diagnosis { None } else { Some(diagnosed(args, fleet)?) },
+    })
+}
+
+/// Parameters of the continuous diagnosis. What is a consequence of what is told by all built-in features, and by those that run.
+fn diagnosed(args: &RunArgs, fleet: &Fleet) -> Result<DiagnosedRun, CommandError> {
+    let mut all = Suite::load(&ScenarioSelection::default())?;
+    all.features.extend(Suite::load(&args.scenarios.selection(None))?.features);
+    Ok(DiagnosedRun {
+        made_fleet: args.fleet.is_none() && !fleet.is_borrowed(),
+        asserted: AssertedConsequences::new(&all),
+    })
 }
 
 /// Writes the reports of a run that has no fleet because of an error. Returns the error.
@@ -358,9 +373,51 @@ fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) 
         CommandExitCode::Interrupted
     } else if broken.is_some() {
         CommandExitCode::Environment
-    } else if record.scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Interrupted)) {
+    } else if record.scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Interrupted))
+        || !record.false_alarms().is_empty()
+    {
         CommandExitCode::Found
     } else {
         CommandExitCode::Fine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{ContinuousDiagnosis, FalseAlarm};
+    use serde_json::json;
+
+    use super::*;
+    use crate::continuous_diagnosis::owners::tests::finding;
+
+    fn record(continuous_diagnosis: Option<ContinuousDiagnosis>) -> RunRecord {
+        RunRecord {
+            id: "abcd".into(),
+            fleetdrill: "0.1.0".into(),
+            versions: Vec::new(),
+            capabilities: Capabilities::default(),
+            provider: "local".into(),
+            started_at: Timestamp::UNIX_EPOCH,
+            seconds: 0.0,
+            fleet_seconds: 0.0,
+            scenarios: Vec::new(),
+            continuous_diagnosis,
+        }
+    }
+
+    #[test]
+    fn a_false_alarm_fails_a_run_whose_scenarios_passed() {
+        let alarm = FalseAlarm {
+            finding: finding("KF-RO-002", "web-abcd1", None, &json!({})),
+            scenario: None,
+            first_seen: Timestamp::UNIX_EPOCH,
+            last_seen: Timestamp::UNIX_EPOCH,
+            snapshots: 2,
+            bundle: None,
+        };
+        let with = |false_alarms| Some(ContinuousDiagnosis { snapshots: 9, false_alarms });
+        assert_eq!(exit_of(&record(with(vec![alarm])), None, false), CommandExitCode::Found);
+        assert_eq!(exit_of(&record(with(Vec::new())), None, false), CommandExitCode::Fine);
+        assert_eq!(exit_of(&record(None), None, false), CommandExitCode::Fine);
     }
 }

@@ -287,6 +287,7 @@ impl<'a> UpgradeRun<'a> {
             keep_failed: false,
             fleet_stays: true,
             upgrade,
+            diagnosed: None,
         };
         let ended = engine.run(&suite, reporters, std::future::pending()).await;
         record.scenarios.extend(ended.scenarios);

@@ -23,14 +23,14 @@ const PACKED_AT_ONCE: usize = 2;
 
 /// Saves bundles of fleets. Clones share their limits.
 #[derive(Clone)]
-pub(super) struct BundleSaver {
+pub(crate) struct BundleSaver {
     dir: PathBuf,
     reading: Arc<Semaphore>,
     packing: Arc<Semaphore>,
 }
 
 impl BundleSaver {
-    pub(super) fn new(dir: &Path) -> Self {
+    pub(crate) fn new(dir: &Path) -> Self {
         Self {
             dir: dir.to_owned(),
             reading: Arc::new(Semaphore::new(READ_AT_ONCE)),
@@ -45,19 +45,29 @@ impl BundleSaver {
         Bundle { about: Some(about), ..bundle }
     }
 
-    /// Writes a bundle and adds its path to the scenarios' records. A bundle that can't be written is only a warning:
-    /// the scenarios have failed already.
+    /// Saves a bundle and adds its path to the scenarios' records.
     pub(super) async fn keep(&self, bundle: Bundle, name: &str, recorders: &[Recorder]) {
+        if let Some(path) = self.save(bundle, name).await {
+            for recorder in recorders {
+                recorder.add(RecordedEvent::Collected { path: path.clone() });
+            }
+        }
+    }
+
+    /// Writes a bundle and returns its path. A bundle that can't be written is only a warning: what it is about has
+    /// failed already.
+    pub(crate) async fn save(&self, bundle: Bundle, name: &str) -> Option<PathBuf> {
         let _permit = self.packing.acquire().await;
         let path = self.dir.join(format!("{}.tar.gz", path_part(name)));
         let to = path.clone();
         // Packing takes a while, and scenarios share this thread.
         let written = tokio::task::spawn_blocking(move || write(&bundle, &to)).await;
         match written {
-            Ok(Ok(())) => recorders.iter().for_each(|r| r.add(RecordedEvent::Collected { path: path.clone() })),
+            Ok(Ok(())) => return Some(path),
             Ok(Err(error)) => tracing::warn!("failed to leave a bundle: {}", in_full(&error)),
             Err(error) => tracing::warn!("failed to leave a bundle: {error}"),
         }
+        None
     }
 }
 

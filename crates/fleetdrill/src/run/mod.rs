@@ -12,8 +12,10 @@ mod id;
 mod scenario_runner;
 mod unsupported_scenarios;
 
+pub(crate) use bundles::BundleSaver;
 pub use concurrency::ConcurrencyLimits;
 pub use cucumber_writer::{ScenarioLocation, key, order, sort};
 pub use id::new_id;
-pub use scenario_runner::{RunEnd, ScenarioRunner, not_run};
+pub(crate) use scenario_runner::PACE;
+pub use scenario_runner::{DiagnosedRun, RunEnd, ScenarioRunner, not_run};
 pub use unsupported_scenarios::{check_members, left_out, not_started, out_of_reach};

@@ -10,7 +10,7 @@ use cucumber::event::ScenarioFinished;
 use cucumber::{Cucumber, cli, parser};
 use fleet::Fleet;
 use futures::stream;
-use record::{Outcome, RecordEntry, RecordedEvent, ScenarioRecord, ShownStatement};
+use record::{ContinuousDiagnosis, Outcome, RecordEntry, RecordedEvent, ScenarioName, ScenarioRecord, ShownStatement};
 use report::run::Reporters;
 use steps::Recorder;
 use steps::shared_upgrade::Upgrade;
@@ -21,6 +21,10 @@ use tokio::time::{Interval, MissedTickBehavior};
 use super::bundles::BundleSaver;
 use super::concurrency::{ConcurrencyLimiter, ConcurrencyLimits};
 use super::cucumber_writer::{CucumberWriter, ScenarioLocation, SharedScenarioTracker, key};
+use crate::continuous_diagnosis::FalseAlarmWatch;
+use crate::continuous_diagnosis::accounted_codes::{AssertedConsequences, ScenarioFaults};
+use crate::continuous_diagnosis::owners::Suffixes;
+use crate::continuous_diagnosis::running_scenarios::{RunningScenario, RunningScenarios};
 use crate::guides::{self, KnownResults, Product};
 use crate::suite::{self, Suite};
 
@@ -30,7 +34,7 @@ const WATCHDOG_GRACE: Duration = Duration::from_secs(30);
 /// Interval between the starts of two scenarios. A hub-agent that gets two dozen placements at once is so busy that its
 /// caches fall behind, and it makes mistakes that it never repairs (docs/controllers.md: two Works of one envelope, a
 /// run that isn't recorded).
-const PACE: Duration = Duration::from_millis(500);
+pub(crate) const PACE: Duration = Duration::from_millis(500);
 
 /// Parameters of a run.
 pub struct ScenarioRunner {
@@ -50,6 +54,16 @@ pub struct ScenarioRunner {
     pub fleet_stays: bool,
     /// Upgrade of the fleet while the scenarios run.
     pub upgrade: Option<Upgrade>,
+    /// Continuous diagnosis of the fleet; none if it is off.
+    pub diagnosed: Option<DiagnosedRun>,
+}
+
+/// Parameters of a run's continuous diagnosis.
+pub struct DiagnosedRun {
+    /// True if the run has made the fleet, so that nobody else has broken anything on it.
+    pub made_fleet: bool,
+    /// Consequences that features assert.
+    pub asserted: AssertedConsequences,
 }
 
 /// End of a run.
@@ -62,6 +76,8 @@ pub struct RunEnd {
     pub broken: Option<ProcessExit>,
     /// True if the run was interrupted.
     pub interrupted: bool,
+    /// Result of the continuous diagnosis; none if it was off.
+    pub continuous_diagnosis: Option<ContinuousDiagnosis>,
 }
 
 /// Causes that cut a run short.
@@ -79,6 +95,10 @@ impl ScenarioRunner {
         let tracker = SharedScenarioTracker::new(reporters);
         let cleanups = Arc::new(tokio::sync::Mutex::new(JoinSet::new()));
         let bundles = BundleSaver::new(&self.bundles);
+        let running = RunningScenarios::default();
+        let diagnosed = self.diagnosed.as_ref().map(|diagnosed| {
+            FalseAlarmWatch::start(&self.fleet, &self.run, running.clone(), diagnosed.made_fleet, &bundles)
+        });
         let mut exits = self.fleet.first_exit();
         let broken = async {
             match exits.wait_for(Option::is_some).await {
@@ -88,7 +108,7 @@ impl ScenarioRunner {
         };
         let mut cut = RunAbortCauses::default();
         tokio::select! {
-            () = self.cucumber(suite, &tracker, &cleanups, &bundles) => {}
+            () = self.cucumber(suite, &tracker, &cleanups, &bundles, &running) => {}
             exit = broken => {
                 let what = exit.as_ref().map(|e| format!("{} ended ({})", e.name, e.status)).unwrap_or_default();
                 let reason = format!("the fleet broke: {what}");
@@ -106,6 +126,10 @@ impl ScenarioRunner {
                 cut.interrupted = true;
             }
         }
+        let continuous_diagnosis = match diagnosed {
+            Some(diagnosed) => Some(diagnosed.end().await),
+            None => None,
+        };
         if self.fleet_stays && cut.broken.is_none() && !cut.interrupted {
             let mut cleanups = cleanups.lock().await;
             let mut deferred = Vec::new();
@@ -124,7 +148,7 @@ impl ScenarioRunner {
         let missing = suite.scenarios().filter(|(feature, scenario)| !begun.contains(&key(feature, scenario)));
         scenarios
             .extend(missing.map(|(feature, scenario)| not_run(feature, scenario, "the run ended before its turn")));
-        RunEnd { scenarios, reporters, broken: cut.broken, interrupted: cut.interrupted }
+        RunEnd { scenarios, reporters, broken: cut.broken, interrupted: cut.interrupted, continuous_diagnosis }
     }
 
     /// Saves one bundle for all scenarios that are still running when the run ends early.
@@ -140,6 +164,7 @@ impl ScenarioRunner {
         tracker: &SharedScenarioTracker,
         cleanups: &Arc<tokio::sync::Mutex<JoinSet<DeferredCrds>>>,
         bundles: &BundleSaver,
+        running: &RunningScenarios,
     ) {
         let mut pace = tokio::time::interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -147,8 +172,8 @@ impl ScenarioRunner {
         let waiting = if self.real_time { suite.waiting_in_real_time() } else { 0 };
         let turns = ConcurrencyLimiter::new(suite, ConcurrencyLimits { all: self.jobs.all + waiting, ..self.jobs });
         let most = turns.most();
-        let suffixes =
-            suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), format!("{}{n}", self.run))).collect();
+        let names = Suffixes::new(&self.run);
+        let suffixes = suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), names.nth(n))).collect();
         let hooks = Arc::new(Hooks {
             fleet: self.fleet.clone(),
             run: self.run.clone(),
@@ -160,6 +185,8 @@ impl ScenarioRunner {
             pace: tokio::sync::Mutex::new(pace),
             turns,
             bundles: bundles.clone(),
+            running: running.clone(),
+            asserted: self.diagnosed.as_ref().map(|diagnosed| diagnosed.asserted.clone()).unwrap_or_default(),
             cleanups: Arc::clone(cleanups),
             keep_failed: self.keep_failed,
             fleet_stays: self.fleet_stays,
@@ -201,6 +228,9 @@ struct Hooks {
     pace: tokio::sync::Mutex<Interval>,
     turns: ConcurrencyLimiter,
     bundles: BundleSaver,
+    /// Scenarios that the continuous diagnosis judges.
+    running: RunningScenarios,
+    asserted: AssertedConsequences,
     cleanups: Arc<tokio::sync::Mutex<JoinSet<DeferredCrds>>>,
     keep_failed: bool,
     fleet_stays: bool,
@@ -220,6 +250,14 @@ impl Hooks {
         let tracker = self.tracker.clone();
         let progress = WaitNotice(Arc::new(move |text: &str| tracker.lock().step_waits(&at, text)));
         let (deadline, recorder) = (self.tracker.begins(feature, scenario), self.tracker.recorder(feature, scenario));
+        self.running.begin(
+            suffix.clone(),
+            RunningScenario {
+                name: name(feature, scenario),
+                faults: ScenarioFaults::new(feature, scenario, &self.asserted),
+                recorder: recorder.clone(),
+            },
+        );
         let (run, real_time, upgrade) = (self.run.clone(), self.real_time, self.upgrade.clone());
         let info = ScenarioInfo { run, suffix, real_time, deadline, progress, upgrade };
         world.enter(ScenarioContext::new(self.fleet.clone(), info, recorder).await);
@@ -235,6 +273,7 @@ impl Hooks {
     ) {
         let recorder = self.tracker.recorder(feature, scenario);
         let suffix = self.suffix(&key(feature, scenario));
+        self.running.end(&suffix);
         let mut failed = !matches!(ended, ScenarioFinished::StepPassed);
         // Measured results are about one version; during an upgrade there are two.
         if !failed && self.upgrade.is_none() {
@@ -280,6 +319,11 @@ impl Hooks {
         }
         self.bundles.keep(bundle, name, &[recorder]).await;
     }
+}
+
+fn name(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> ScenarioName {
+    let (file, line) = key(feature, scenario);
+    ScenarioName { file, line, scenario: scenario.name.clone() }
 }
 
 /// Describes the reason for a bundle, which contains the whole fleet with other scenarios' objects.

@@ -1,8 +1,9 @@
 //! Tests of the command as a person or a CI system uses it: the real program, with a real fleet where a test needs one.
 //!
 //! Tests without a fleet are in [`help`], [`input`], [`versions`], [`contexts`], [`cache`], [`bundle`], [`guides`] and
-//! [`supervisor`]. [`fleet`], [`existing`], [`pods`], [`argocd`], [`run`] and [`upgrade`] start fleets, one at a time. Each
-//! test has a state directory of its own, so that it neither sees nor harms other fleets, and leaves no process behind
+//! [`supervisor`]. [`fleet`], [`existing`], [`pods`], [`argocd`], [`run`], [`upgrade`] and
+//! [`continuous_diagnosis`] start fleets, one at a
+//! time. Each test has a state directory of its own, so that it neither sees nor harms other fleets, and leaves no process behind
 //! even if it fails.
 
 mod api;
@@ -10,6 +11,7 @@ mod argocd;
 mod bundle;
 mod cache;
 mod contexts;
+mod continuous_diagnosis;
 mod existing;
 mod features;
 mod fleet;
