@@ -9,6 +9,7 @@ use fleet::bundle::SizeLimit;
 use fleet::upgrade::UpgradeOrder;
 use strum::IntoEnumIterator;
 
+use crate::accuracy::generator::MOST_DRILLS;
 use crate::component_version::ArgoCdRequest;
 use crate::fleet_source::options::{
     ContextOptions, FleetOptions, KubeFleetOption, MOST_MEMBERS, NewFleetOptions, ReadableFleetOptions, argocd_request,
@@ -58,6 +59,8 @@ pub enum CliCommand {
     Guides(GuidesArgs),
     /// Save a fleet's objects, events and logs for a later diagnosis, without secrets
     Collect(CollectArgs),
+    /// Score the diagnosis: break a new fleet in random ways, and compare what is found with what was done
+    Accuracy(AccuracyArgs),
     /// Learn the failure modes by repairing them: a broken fleet, hints, and a check that says whether the repair holds
     #[command(subcommand)]
     Train(TrainCommand),
@@ -436,6 +439,38 @@ pub enum GuidesFormat {
     Markdown,
     /// Results of the runs that --from names, as guides/measured/VERSION.yaml keeps them
     Measured,
+}
+
+/// `fleetdrill accuracy`.
+#[derive(Debug, Args)]
+pub struct AccuracyArgs {
+    /// Seed of the drills: the same seed gives the same drills; a random one by default
+    #[arg(long, value_name = "SEED")]
+    pub seed: Option<u64>,
+    /// Number of drills
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DRILLS)))]
+    pub drills: u32,
+    /// Run only the drill with this number, as it is in any run of its seed
+    #[arg(long, value_name = "K", requires = "seed", conflicts_with = "drills", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DRILLS)))]
+    pub drill: Option<u32>,
+    /// Print the drills instead of running them
+    #[arg(long)]
+    pub list: bool,
+    /// Version of KubeFleet.
+    #[command(flatten)]
+    pub version: KubeFleetOption,
+    /// Number of members that scenarios share
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_MEMBERS)))]
+    pub members: u8,
+    /// Maximum number of drills that run at the same time
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..))]
+    pub jobs: u8,
+    /// Directory for the bundles of wrong findings and missed causes, which `fleetdrill diagnose --from` reads
+    #[arg(long, value_name = "DIR", default_value = "report/accuracy")]
+    pub bundles: PathBuf,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: OutputFormat,
 }
 
 /// `fleetdrill toolchain`.

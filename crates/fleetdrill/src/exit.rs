@@ -3,7 +3,7 @@
 //! | code | meaning |
 //! |---|---|
 //! | 0 | fine: all scenarios passed, nothing was found |
-//! | 1 | a scenario failed, a finding was made, or an upgrade breaks something that its baseline doesn't have |
+//! | 1 | a scenario failed, a finding was made, an upgrade breaks something that its baseline doesn't have, or a diagnosis isn't accurate |
 //! | 2 | wrong usage or input |
 //! | 3 | the environment is at fault: a component can't be had, a cluster didn't start or died |
 //! | 4 | no failure was found, but not everything could be read |
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub enum CommandExitCode {
     /// All scenarios passed, nothing was found.
     Fine,
-    /// A scenario failed, a finding was made, or an upgrade breaks something.
+    /// A scenario failed, a finding was made, an upgrade breaks something, or the diagnosis isn't accurate enough.
     Found,
     /// Wrong usage or input.
     Usage,

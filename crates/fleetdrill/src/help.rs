@@ -100,6 +100,14 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
         ],
     ),
     (
+        "accuracy",
+        &[
+            ("fleetdrill accuracy --seed 1 --drills 20", "twenty drills, the same ones each time"),
+            ("fleetdrill accuracy --seed 1 --drill 7", "one of them alone"),
+            ("fleetdrill accuracy --seed 1 --drills 20 --list", "what would be broken"),
+        ],
+    ),
+    (
         "train",
         &[
             ("fleetdrill train list", "the exercises"),
@@ -175,12 +183,12 @@ const VARIABLES: &[EnvironmentVariable] = &[
     (
         "FLEETDRILL_STATE_DIR",
         "where fleets, exercises and scores are kept; fleetdrill in the XDG state directory by default",
-        &["run", "upgrade", "up", "status", "down", "diagnose", "collect", "train"],
+        &["run", "upgrade", "up", "status", "down", "diagnose", "collect", "accuracy", "train"],
     ),
     (
         "FLEETDRILL_CACHE_DIR",
         "where built components are kept; fleetdrill in the XDG cache directory by default",
-        &["run", "upgrade", "up", "train", "toolchain"],
+        &["run", "upgrade", "up", "accuracy", "train", "toolchain"],
     ),
     ("FLEETDRILL_LOG", "which logs are shown, e.g. `info,kube=debug`", &["run"]),
     (

@@ -3,11 +3,13 @@
 //! [`cli`] defines the command line, [`help`] adds examples and environment variables, and [`commands`] has one file
 //! per command. [`suite`] reads features and selects scenarios; [`capability_needs`] has the capabilities of KubeFleet that a
 //! scenario needs, `abilities` the needs that only some providers satisfy. [`run`] runs scenarios on a fleet,
-//! [`upgrade`] runs them across an upgrade, and [`train`] has people repair what scenarios break. [`guides`] compares the guides' statements with real controllers. The
+//! [`upgrade`] runs them across an upgrade, [`train`] has people repair what scenarios break, and [`accuracy`] combines
+//! scenarios at random and scores the diagnosis. [`guides`] compares the guides' statements with real controllers. The
 //! crate `report` makes reports of records; [`output`] has the other texts that several commands share. [`exit`] is the
 //! contract on exit codes. [`continuous_diagnosis`] judges what the diagnosis says of a fleet while scenarios run.
 
 mod abilities;
+pub mod accuracy;
 pub mod capability_needs;
 pub mod cli;
 mod command_progress;

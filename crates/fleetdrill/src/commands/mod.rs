@@ -1,5 +1,6 @@
 //! Commands, one file per command.
 
+mod accuracy;
 mod collect;
 mod diagnose;
 mod down;
@@ -41,6 +42,7 @@ pub async fn execute(cli: Cli) -> CommandExitCode {
         CliCommand::Explain(args) => explain::explain(&args),
         CliCommand::Guides(args) => guides::guides(&args),
         CliCommand::Collect(args) => interruptible(collect::collect(&args)).await,
+        CliCommand::Accuracy(args) => accuracy::accuracy(args).await,
         CliCommand::Train(args) => train::train(args).await,
         CliCommand::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
     };

@@ -5,7 +5,7 @@ use crate::place::Place;
 #[test]
 fn every_command_says_what_it_does() {
     let place = Place::new();
-    let commands: [&[&str]; 15] = [
+    let commands: [&[&str]; 16] = [
         &[],
         &["run"],
         &["upgrade"],
@@ -16,6 +16,7 @@ fn every_command_says_what_it_does() {
         &["diagnose"],
         &["explain"],
         &["collect"],
+        &["accuracy"],
         &["toolchain"],
         &["toolchain", "list"],
         &["toolchain", "install"],
