@@ -14,6 +14,7 @@ mod in_progress;
 pub mod kinds;
 pub mod kubefleet;
 mod object;
+mod object_list;
 mod rules;
 mod snapshot;
 mod template;
@@ -27,6 +28,7 @@ pub use hidden::codes_that_need;
 pub use in_progress::{Diagnosis, InProgress};
 pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
 pub use object::{Condition, Object, conditions};
+pub use object_list::ObjectList;
 pub use record::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity, Subject};
 pub use rules::{
     PATIENCE, WantedLog, WantedMetadata, diagnose, diagnose_with, examine, hub_is_destination, wanted_logs,

@@ -2,9 +2,8 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::Object;
+use crate::{Object, ObjectList};
 
 /// Role of a cluster in the fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +30,7 @@ pub struct ClusterSnapshot {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub time: Option<Timestamp>,
     /// Complete objects as JSON, each with apiVersion and kind. `managedFields` have no `fieldsV1`.
-    pub objects: Vec<Value>,
+    pub objects: ObjectList,
     /// Last lines of the logs that [`crate::wanted_logs`] asks for.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub logs: Vec<PodLog>,
@@ -135,14 +134,13 @@ impl ClusterSnapshot {
 
     /// Returns all objects of a kind in a group (`""` is the core group). The group is needed because several groups
     /// have kinds of the same name.
-    pub fn of_kind<'a>(&'a self, group: &'a str, kind: &'a str) -> impl Iterator<Item = Object<'a>> {
-        self.objects().filter(move |o| o.group() == group && o.kind() == kind)
+    pub fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = Object<'_>> {
+        self.objects.of_kind(group, kind)
     }
 
     /// Returns an object by group, kind, namespace (`None` for cluster-scoped kinds) and name.
     #[must_use]
     pub fn object(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'_>> {
-        self.objects()
-            .find(|o| o.group() == group && o.kind() == kind && o.namespace() == namespace && o.name() == name)
+        self.objects.find(group, kind, namespace, name)
     }
 }

@@ -1,7 +1,7 @@
 //! Findings before they are arranged. Each names the parts of the fleet that it affects and the parts that may explain
 //! it, so that one root finding stands for all its consequences.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use record::ObjectPath;
 use serde_json::Value;
@@ -117,9 +117,9 @@ impl FindingDraft {
         self
     }
 
-    /// True if the finding affects a part.
-    pub fn affects_part(&self, part: &AffectedPart) -> bool {
-        self.affects.contains(part)
+    /// Returns the parts that the finding affects.
+    pub fn affected_parts(&self) -> impl Iterator<Item = &AffectedPart> {
+        self.affects.iter()
     }
 
     /// True if the finding is left out unless another finding explains it.
@@ -159,15 +159,10 @@ pub(super) fn arrange(mut drafts: Vec<FindingDraft>, access: &KubectlAccess) -> 
     let mut seen = HashSet::new();
     drafts.retain(|d| seen.insert((d.finding.code.clone(), d.finding.subject.clone())));
 
-    let explained: Vec<bool> =
-        drafts.iter().map(|d| !d.only_as_consequence || drafts.iter().any(|other| other.explains(d))).collect();
-    let mut explained = explained.into_iter();
-    drafts.retain(|_| explained.next().unwrap_or_default());
-    let parents: Vec<Option<usize>> = drafts
-        .iter()
-        .enumerate()
-        .map(|(i, draft)| drafts.iter().enumerate().position(|(j, other)| i != j && other.explains(draft)))
-        .collect();
+    let mut kept: VecDeque<bool> =
+        drafts.iter().zip(parents(&drafts)).map(|(d, parent)| !d.only_as_consequence || parent.is_some()).collect();
+    drafts.retain(|_| kept.pop_front().unwrap_or_default());
+    let parents = parents(&drafts);
     for (at, draft) in drafts.iter_mut().enumerate() {
         if root(&parents, at) != at
             && let Some(PlannedTexts { cause, data_loss, remedies }) = draft.texts_if_explained.take()
@@ -176,10 +171,32 @@ pub(super) fn arrange(mut drafts: Vec<FindingDraft>, access: &KubectlAccess) -> 
         }
         draft.finding.remedies = draft.remedies.iter().map(|remedy| remedy.printed(access)).collect();
     }
-    let mut roots: Vec<Finding> =
-        (0..drafts.len()).filter(|i| root(&parents, *i) == *i).map(|i| tree(&drafts, &parents, i)).collect();
+    let roots: Vec<usize> = (0..drafts.len()).filter(|at| root(&parents, *at) == *at).collect();
+    let mut children = vec![Vec::new(); drafts.len()];
+    for (child, parent) in parents.iter().enumerate() {
+        if let Some(parent) = parent.filter(|_| root(&parents, child) != child) {
+            children[parent].push(child);
+        }
+    }
+    let mut findings: Vec<_> = drafts.into_iter().map(|draft| Some(draft.finding)).collect();
+    let mut roots: Vec<Finding> = roots.into_iter().filter_map(|at| tree(&mut findings, &children, at)).collect();
     roots.sort_by_cached_key(sort_key);
     roots
+}
+
+/// Returns the index of the first finding that explains each of the drafts.
+fn parents(drafts: &[FindingDraft]) -> Vec<Option<usize>> {
+    let mut affecting: HashMap<&AffectedPart, Vec<usize>> = HashMap::new();
+    for (at, draft) in drafts.iter().enumerate() {
+        for part in &draft.affects {
+            affecting.entry(part).or_default().push(at);
+        }
+    }
+    let parent = |(at, draft): (usize, &FindingDraft)| {
+        let candidates = draft.depends_on.iter().filter_map(|part| affecting.get(part)).flatten().copied();
+        candidates.filter(|other| *other != at && drafts[*other].explains(draft)).min()
+    };
+    drafts.iter().enumerate().map(parent).collect()
 }
 
 /// Returns the index of the topmost finding above `start`. In a circle, the smallest index counts as the top.
@@ -196,14 +213,12 @@ fn root(parents: &[Option<usize>], start: usize) -> usize {
     at
 }
 
-fn tree(drafts: &[FindingDraft], parents: &[Option<usize>], at: usize) -> Finding {
-    let mut finding = drafts[at].finding.clone();
-    finding.consequences = (0..drafts.len())
-        .filter(|child| parents[*child] == Some(at) && root(parents, *child) != *child)
-        .map(|child| tree(drafts, parents, child))
-        .collect();
+/// Takes a finding with all those below it.
+fn tree(findings: &mut [Option<Finding>], children: &[Vec<usize>], at: usize) -> Option<Finding> {
+    let mut finding = findings[at].take()?;
+    finding.consequences = children[at].iter().filter_map(|child| tree(findings, children, *child)).collect();
     finding.consequences.sort_by_cached_key(sort_key);
-    finding
+    Some(finding)
 }
 
 type SortKey = (bool, bool, String, [String; 6]);

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::draft::AffectedPart;
 use super::evidence_source::EvidenceSource;
+use super::index::{FleetIndex, PlacementKey};
 use super::kubectl;
 use super::scope::KindScope;
 use crate::kubefleet::{
@@ -19,6 +20,7 @@ use crate::{ClusterSnapshot, Condition, Evidence, Object, Snapshot, Subject, con
 pub(super) struct FleetView<'a> {
     pub snapshot: &'a Snapshot,
     pub hub: &'a ClusterSnapshot,
+    pub index: &'a FleetIndex<'a>,
 }
 
 /// Placement: a `ClusterResourcePlacement` or a `ResourcePlacement`.
@@ -61,10 +63,11 @@ pub(super) struct StageCluster<'a> {
 }
 
 impl<'a> FleetView<'a> {
-    /// Creates the view. Returns `None` if the snapshot has no hub or the hub couldn't be read.
-    pub fn new(snapshot: &'a Snapshot) -> Option<Self> {
-        let hub = snapshot.hub().filter(|hub| hub.unreachable.is_none())?;
-        Some(Self { snapshot, hub })
+    /// Calls `examine` with a view of the snapshot. Returns the default if the snapshot has no hub or the hub couldn't be
+    /// read.
+    pub fn with<T: Default>(snapshot: &Snapshot, examine: impl FnOnce(FleetView<'_>) -> T) -> T {
+        let Some(hub) = snapshot.hub().filter(|hub| hub.unreachable.is_none()) else { return T::default() };
+        examine(FleetView { snapshot, hub, index: &FleetIndex::new(hub) })
     }
 
     /// Present time on the hub's clock. The clock of the machine that took the snapshot may differ.
@@ -118,12 +121,14 @@ impl<'a> FleetView<'a> {
     }
 
     /// Returns the Works for a member, sorted by name.
-    pub fn works(self, member: &str) -> Vec<Object<'a>> {
-        let namespace = member_namespace(member);
-        let mut works: Vec<_> =
-            self.hub.of_kind(PLACEMENT_GROUP, "Work").filter(|w| w.namespace() == Some(namespace.as_str())).collect();
-        works.sort_by_key(super::super::object::Object::name);
-        works
+    pub fn works(self, member: &str) -> &'a [Object<'a>] {
+        self.index.works(member)
+    }
+
+    /// Returns the runs of a placement that aren't being deleted.
+    fn runs_of(self, scope: KindScope, placement: PlacementKey<'_>) -> impl Iterator<Item = UpdateRunView<'a>> {
+        let runs = self.index.runs(placement).into_iter().map(move |object| UpdateRunView { scope, object });
+        runs.filter(|run| run.object.deleted_at().is_none())
     }
 
     fn in_both_scopes(self, kind: fn(KindScope) -> &'static str) -> impl Iterator<Item = (KindScope, Object<'a>)> {
@@ -174,26 +179,27 @@ impl<'a> PlacementView<'a> {
 
     /// Returns the placement's update runs, in any state.
     pub fn runs(self, fleet: FleetView<'a>) -> impl Iterator<Item = UpdateRunView<'a>> {
-        fleet.runs().filter(move |run| {
-            run.scope == self.scope
-                && run.object.namespace() == self.object.namespace()
-                && run.placement_name() == self.object.name()
-        })
+        fleet.runs_of(self.scope, self.key())
     }
 
     /// Returns the placement's Works for a member.
     pub fn works(self, fleet: FleetView<'a>, member: &str) -> Vec<Object<'a>> {
-        fleet.works(member).into_iter().filter(|w| self.owns(*w)).collect()
+        fleet.index.works_of(self.key(), member)
     }
 
     /// Returns the placement's binding for a member.
     pub fn binding(self, fleet: FleetView<'a>, member: &str) -> Option<Object<'a>> {
-        binding_of(fleet, self.scope, |other| self.owns(other), member)
+        binding_of(fleet, self.key(), member)
     }
 
     /// Returns the indices of the placement's resource snapshots in ascending order.
     pub fn indices(self, fleet: FleetView<'a>) -> Vec<&'a str> {
-        indices_of(fleet, self.scope, |other| self.owns(other))
+        indices_of(fleet, self.key())
+    }
+
+    /// Returns namespace and name.
+    fn key(self) -> PlacementKey<'a> {
+        (self.object.namespace(), self.object.name())
     }
 
     /// Returns the status entry of each member that the placement has chosen.
@@ -318,31 +324,28 @@ impl<'a> UpdateRunView<'a> {
 
     /// Returns the other runs of the same placement.
     pub fn siblings(self, fleet: FleetView<'a>) -> impl Iterator<Item = UpdateRunView<'a>> {
-        fleet.runs().filter(move |other| {
-            other.scope == self.scope
-                && other.object.namespace() == self.object.namespace()
-                && other.placement_name() == self.placement_name()
-                && other.object.name() != self.object.name()
-        })
+        fleet.runs_of(self.scope, self.placement_key()).filter(move |other| other.object.name() != self.object.name())
     }
 
     /// Returns the binding of the run's placement for a member.
     pub fn binding(self, fleet: FleetView<'a>, member: &str) -> Option<Object<'a>> {
-        binding_of(fleet, self.scope, |other| self.owns(other), member)
+        binding_of(fleet, self.placement_key(), member)
     }
 
     /// Returns the indices of the placement's resource snapshots in ascending order.
     pub fn indices(self, fleet: FleetView<'a>) -> Vec<&'a str> {
-        indices_of(fleet, self.scope, |other| self.owns(other))
+        indices_of(fleet, self.placement_key())
+    }
+
+    /// Returns namespace and name of the run's placement.
+    fn placement_key(self) -> PlacementKey<'a> {
+        (self.object.namespace(), self.placement_name())
     }
 
     /// Returns the latest policy snapshot of the run's placement.
     pub fn policy_snapshot(self, fleet: FleetView<'a>) -> Option<Object<'a>> {
-        fleet
-            .hub
-            .of_kind(PLACEMENT_GROUP, self.scope.policy_snapshot())
-            .filter(|s| self.owns(*s))
-            .find(|s| s.label(IS_LATEST_SNAPSHOT) == Some("true"))
+        let snapshots = fleet.index.policy_snapshots(self.placement_key());
+        snapshots.into_iter().find(|s| s.label(IS_LATEST_SNAPSHOT) == Some("true"))
     }
 
     /// Returns the name of the run's strategy, which is in the same namespace.
@@ -369,11 +372,6 @@ impl<'a> UpdateRunView<'a> {
     /// Returns the words by which kubectl finds the run.
     pub fn reference(self) -> Vec<String> {
         kubectl::reference(self.object)
-    }
-
-    /// True if `other` is a binding or a snapshot of the run's placement.
-    pub fn owns(self, other: Object<'_>) -> bool {
-        owns(self.object.namespace(), self.placement_name(), other)
     }
 }
 
@@ -449,22 +447,15 @@ impl StageCluster<'_> {
     }
 }
 
-/// Returns the binding for a member, of the placement that `owns` accepts the objects of.
-fn binding_of<'a>(
-    fleet: FleetView<'a>,
-    scope: KindScope,
-    owns: impl Fn(Object<'a>) -> bool,
-    member: &str,
-) -> Option<Object<'a>> {
-    let bindings = fleet.hub.of_kind(PLACEMENT_GROUP, scope.binding());
-    let for_member = bindings.filter(|b| b.str("/spec/targetCluster") == Some(member) && owns(*b));
+/// Returns a placement's binding for a member.
+fn binding_of<'a>(fleet: FleetView<'a>, placement: PlacementKey<'_>, member: &str) -> Option<Object<'a>> {
     // A binding that is being deleted may exist beside its successor.
-    for_member.min_by_key(|b| b.deleted_at().is_some())
+    fleet.index.bindings(placement, member).into_iter().min_by_key(|b| b.deleted_at().is_some())
 }
 
-/// Returns the indices of resource snapshots in ascending order, of the placement that `owns` accepts the objects of.
-fn indices_of<'a>(fleet: FleetView<'a>, scope: KindScope, owns: impl Fn(Object<'a>) -> bool) -> Vec<&'a str> {
-    let snapshots = fleet.hub.of_kind(PLACEMENT_GROUP, scope.resource_snapshot()).filter(|s| owns(*s));
+/// Returns the indices of a placement's resource snapshots in ascending order.
+fn indices_of<'a>(fleet: FleetView<'a>, placement: PlacementKey<'_>) -> Vec<&'a str> {
+    let snapshots = fleet.index.resource_snapshots(placement).into_iter();
     let mut indices: Vec<_> = snapshots.filter_map(|s| s.label(RESOURCE_INDEX)).collect();
     indices.sort_by_key(|i| (i.parse::<u64>().unwrap_or(u64::MAX), *i));
     indices.dedup();

@@ -16,6 +16,7 @@ mod execution;
 mod fleet;
 mod heartbeat;
 mod hub_agent;
+mod index;
 mod initialization;
 mod kubectl;
 mod matching;
@@ -67,7 +68,10 @@ pub fn diagnose_with(snapshot: &Snapshot, access: &KubectlAccess) -> Vec<Finding
 /// Diagnoses a snapshot like [`diagnose_with`], and returns the objects that aren't well yet besides the findings.
 #[must_use]
 pub fn examine(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosis {
-    let Some(fleet) = FleetView::new(snapshot) else { return Diagnosis::default() };
+    FleetView::with(snapshot, |fleet| examine_fleet(fleet, access))
+}
+
+fn examine_fleet(fleet: FleetView<'_>, access: &KubectlAccess) -> Diagnosis {
     let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 15] = [
         hub_agent::rule,
         deletion::rule,

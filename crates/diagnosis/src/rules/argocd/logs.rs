@@ -27,7 +27,10 @@ pub struct WantedLog {
 /// code other than 0, in the Pods of failed hooks, of at most 20 Pods of each cluster.
 #[must_use]
 pub fn wanted_logs(snapshot: &Snapshot) -> Vec<WantedLog> {
-    let Some(fleet) = FleetView::new(snapshot) else { return Vec::new() };
+    FleetView::with(snapshot, wanted_logs_of)
+}
+
+fn wanted_logs_of(fleet: FleetView<'_>) -> Vec<WantedLog> {
     let mut wanted = Vec::new();
     for application in ApplicationView::all(fleet).filter(|a| a.operation_state() == OperationState::Failed) {
         let Some(cluster) = application.destination().cluster else { continue };

@@ -8,7 +8,10 @@ mod application;
 mod placement;
 mod run;
 
+use std::collections::{HashMap, HashSet};
+
 use jiff::{SignedDuration, Timestamp};
+use record::ObjectPath;
 use serde_json::json;
 
 use super::code::RuleCode;
@@ -81,17 +84,6 @@ impl<'a> UnwellState<'a> {
         self.age(fleet).is_none_or(|age| age <= self.usual)
     }
 
-    /// True if a finding is about the object, and about the same member where both name one.
-    fn is_explained_by(&self, draft: &FindingDraft) -> bool {
-        let (own, other) = (&self.subject, &draft.finding.subject);
-        let same_object = own.kind == other.kind && own.namespace == other.namespace && own.name == other.name;
-        let same_member = own.member.is_none() || other.member.is_none() || own.member == other.member;
-        (same_object && same_member)
-            || self.part.as_ref().is_some_and(|part| draft.affects_part(part))
-            // A finding that quotes the deletion or the absence of a Work or a binding has looked at it.
-            || (self.is_made_by_controller() && draft.finding.evidence.iter().any(|e| e.object == self.object.path()))
-    }
-
     fn is_made_by_controller(&self) -> bool {
         ["Work", "ClusterResourceBinding", "ResourceBinding"].contains(&self.object.kind())
     }
@@ -133,13 +125,49 @@ fn in_words(duration: SignedDuration) -> String {
     if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds / 60) }
 }
 
+/// What the findings are about, for those that don't need another finding to explain them.
+struct Explanations<'a> {
+    /// Findings by kind, namespace and name of the subject.
+    by_subject: HashMap<(&'a str, Option<&'a str>, &'a str), Vec<&'a Subject>>,
+    parts: HashSet<&'a AffectedPart>,
+    /// Objects that findings quote.
+    quoted: HashSet<&'a ObjectPath>,
+}
+
+impl<'a> Explanations<'a> {
+    fn new(drafts: &'a [FindingDraft]) -> Self {
+        let mut explanations = Self { by_subject: HashMap::new(), parts: HashSet::new(), quoted: HashSet::new() };
+        for draft in drafts.iter().filter(|draft| !draft.is_only_consequence()) {
+            let subject = &draft.finding.subject;
+            let object = (subject.kind.as_str(), subject.namespace.as_deref(), subject.name.as_str());
+            explanations.by_subject.entry(object).or_default().push(subject);
+            explanations.parts.extend(draft.affected_parts());
+            explanations.quoted.extend(draft.finding.evidence.iter().map(|evidence| &evidence.object));
+        }
+        explanations
+    }
+
+    /// True if a finding is about the object, and about the same member where both name one.
+    fn explain(&self, state: &UnwellState<'_>) -> bool {
+        let own = &state.subject;
+        let is_same_member =
+            |other: &Subject| own.member.is_none() || other.member.is_none() || own.member == other.member;
+        let same_object = self.by_subject.get(&(own.kind.as_str(), own.namespace.as_deref(), own.name.as_str()));
+        same_object.is_some_and(|subjects| subjects.iter().any(|subject| is_same_member(subject)))
+            || state.part.as_ref().is_some_and(|part| self.parts.contains(part))
+            // A finding that quotes the deletion or the absence of a Work or a binding has looked at it.
+            || (state.is_made_by_controller() && self.quoted.contains(&state.object.path()))
+    }
+}
+
 /// Adds a finding for each state that isn't well for longer than is usual and that no draft explains, and returns the
 /// states that are still in progress.
 pub(super) fn judge(fleet: FleetView<'_>, drafts: &mut Vec<FindingDraft>) -> Vec<InProgress> {
+    let explanations = Explanations::new(drafts);
     let mut in_progress = Vec::new();
     let mut unexplained = Vec::new();
     for (code, state) in states(fleet) {
-        if drafts.iter().any(|draft| !draft.is_only_consequence() && state.is_explained_by(draft)) {
+        if explanations.explain(&state) {
             continue;
         }
         if state.is_young(fleet) {
