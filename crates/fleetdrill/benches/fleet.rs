@@ -1,6 +1,6 @@
 //! Benchmarks of a fleet: the time of its start, the cost of sharing it between scenarios, the time of all scenarios of
-//! KubeFleet (fast-forwarded and in real time) and of Argo CD, the memory that all of them take, and the time of an
-//! upgrade with scenarios before and after it.
+//! KubeFleet (fast-forwarded and in real time) and of Argo CD, the memory that all of them take, the time of an upgrade
+//! with scenarios before and after it, and the diagnosis of large fleets.
 //!
 //! A benchmark prints figures and doesn't judge them. Machines are noisy, so only ratios within one run count, between
 //! things that were measured in turn.
@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints its figures")]
 
 mod bare_api_servers;
+mod scale;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -44,13 +45,14 @@ type BenchError = Box<dyn std::error::Error>;
 type BenchPart = fn() -> Result<(), BenchError>;
 
 /// Parts of the benchmark, which can be selected by name: `make bench ARGS=kubefleet`.
-const PARTS: [(&str, BenchPart); 6] = [
+const PARTS: [(&str, BenchPart); 7] = [
     ("start", start),
     ("failures", failures),
     ("kubefleet", kubefleet),
     ("argocd", argocd),
     ("upgrade", upgrade),
     ("providers", providers),
+    ("scale", scale::scale),
 ];
 
 /// Version from which an upgrade to the default version starts.

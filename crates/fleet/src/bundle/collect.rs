@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clusters::cluster::HUB;
-use diagnosis::{ClusterSnapshot, Snapshot, SnapshotRole};
+use diagnosis::{ClusterSnapshot, ObjectList, Snapshot, SnapshotRole};
 use futures::future::join_all;
 use jiff::Timestamp;
 use kube::Client;
@@ -148,7 +148,7 @@ fn unreachable(name: &str, role: SnapshotRole, limit: Duration) -> ClusterSnapsh
         role,
         server: None,
         time: None,
-        objects: Vec::new(),
+        objects: ObjectList::default(),
         logs: Vec::new(),
         unreachable: Some(no_answer(limit)),
         unread: Vec::new(),

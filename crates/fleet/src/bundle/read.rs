@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
+use diagnosis::{ClusterSnapshot, ObjectList, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -113,7 +113,7 @@ fn cluster(
     let file = file::of_cluster(&entry.directory, file::OBJECTS);
     let text = files.take(&file, budget)?.ok_or_else(|| truncated(path, format!("{file} is missing")))?;
     budget.count_values(&text)?;
-    let objects: Vec<_> = parsed(path, &file, &text)?;
+    let objects: ObjectList = parsed(path, &file, &text)?;
     budget.count_objects(objects.len())?;
     if objects.len() != entry.objects {
         return Err(truncated(path, format!("{file} has {} objects instead of {}", objects.len(), entry.objects)));

@@ -19,12 +19,12 @@ fn bundle() -> Bundle {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"pw": "hunter2"}});
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {"template": {"spec": {"containers": [{"name": "c", "env": [{"name": "PW", "value": "hunter2"}]}]}}}});
-    let cluster = |name: &str, role, objects, unreachable: Option<&str>| ClusterSnapshot {
+    let cluster = |name: &str, role, objects: Vec<Value>, unreachable: Option<&str>| ClusterSnapshot {
         name: name.into(),
         role,
         server: None,
         time: None,
-        objects,
+        objects: objects.into(),
         logs: Vec::new(),
         unreachable: unreachable.map(Into::into),
         unread: Vec::new(),
@@ -82,8 +82,10 @@ fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
 /// Snapshot of `bundle()` with all secrets removed.
 fn expected() -> Snapshot {
     let mut snapshot = bundle().snapshot;
-    snapshot.clusters[0].objects.pop();
-    snapshot.clusters[1].objects[0]["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = REMOVED.into();
+    let kept = snapshot.clusters[0].objects[..1].to_vec();
+    snapshot.clusters[0].objects = kept.into();
+    let deployment = snapshot.clusters[1].objects.iter_mut().next().expect("a Deployment");
+    deployment["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = REMOVED.into();
     snapshot.clusters[1].logs[0].text = "got (removed)\nmigration 0042 failed\n".into();
     snapshot.clusters[2].unreachable = Some("refused Bearer (removed)".into());
     snapshot

@@ -317,7 +317,7 @@ fn cluster(name: &str, role: SnapshotRole, objects: Vec<Value>) -> ClusterSnapsh
         role,
         server: None,
         time: None,
-        objects,
+        objects: objects.into(),
         logs: Vec::new(),
         unreachable: None,
         unread: Vec::new(),

@@ -118,7 +118,7 @@ fn cluster(
         role,
         server,
         time: None,
-        objects: lists.objects,
+        objects: lists.objects.into(),
         logs: Vec::new(),
         unreachable,
         unread,

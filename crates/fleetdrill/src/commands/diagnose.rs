@@ -313,7 +313,7 @@ mod tests {
             role: SnapshotRole::Hub,
             server: None,
             time: None,
-            objects,
+            objects: objects.into(),
             logs: Vec::new(),
             unreachable: None,
             unread: Vec::new(),

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole};
+use diagnosis::{ClusterSnapshot, ObjectList, PodLog, Snapshot, SnapshotRole};
 use fleet::bundle::{Bundle, MissingBundlePart};
 use serde_json::{Value, json};
 
@@ -29,12 +29,12 @@ fn broken_hub() -> Vec<Value> {
 }
 
 fn bundle() -> Bundle {
-    let cluster = |name: &str, role, objects| ClusterSnapshot {
+    let cluster = |name: &str, role, objects: Vec<Value>| ClusterSnapshot {
         name: name.into(),
         role,
         server: None,
         time: None,
-        objects,
+        objects: ObjectList::from(objects),
         logs: Vec::new(),
         unreachable: None,
         unread: Vec::new(),
@@ -103,9 +103,10 @@ fn failed_hook() -> Bundle {
     let text = "starting\nmigration 0042 failed\n".to_owned();
     let log = PodLog { namespace: "web".into(), pod: "migrate-a".into(), container: "c".into(), text };
     let mut bundle = bundle();
-    bundle.snapshot.clusters[0].objects.push(application);
+    bundle.snapshot.clusters[0].objects.extend([application]);
     let member = &mut bundle.snapshot.clusters[1];
-    (member.server, member.objects, member.logs) = (Some("https://10.0.0.7:6443".into()), vec![job, pod], vec![log]);
+    (member.server, member.objects, member.logs) =
+        (Some("https://10.0.0.7:6443".into()), vec![job, pod].into(), vec![log]);
     bundle
 }
 
@@ -175,7 +176,7 @@ fn a_bundle_of_a_stranger_cannot_steer_the_terminal_or_fill_the_memory() {
 
     let mut large = bundle();
     let filler = "x".repeat(2 << 20);
-    large.snapshot.clusters[1].objects.push(json!({"kind": "Pod", "metadata": {"name": "large"}, "data": filler}));
+    large.snapshot.clusters[1].objects.extend([json!({"kind": "Pod", "metadata": {"name": "large"}, "data": filler})]);
     for name in ["large", "large.tar.gz"] {
         let path = written(&place, name, &large);
         from(&place, &path, &["--from-limit", "1"])

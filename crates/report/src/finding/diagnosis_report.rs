@@ -328,16 +328,17 @@ pub(crate) mod tests {
             reason,
             message: message.into(),
         };
-        let cluster = |name: &str, role, objects, unread, unreachable: Option<&str>| ClusterSnapshot {
-            name: name.into(),
-            role,
-            server: Some(format!("https://{name}:6443")),
-            time: None,
-            objects,
-            logs: Vec::new(),
-            unreachable: unreachable.map(ToOwned::to_owned),
-            unread,
-        };
+        let cluster =
+            |name: &str, role, objects: Vec<serde_json::Value>, unread, unreachable: Option<&str>| ClusterSnapshot {
+                name: name.into(),
+                role,
+                server: Some(format!("https://{name}:6443")),
+                time: None,
+                objects: objects.into(),
+                logs: Vec::new(),
+                unreachable: unreachable.map(ToOwned::to_owned),
+                unread,
+            };
         let unread = vec![
             unread("", "serviceaccounts", UnreadReason::Forbidden, "serviceaccounts is forbidden"),
             unread("rbac.authorization.k8s.io", "roles", UnreadReason::Forbidden, "roles is forbidden"),
