@@ -25,7 +25,7 @@ pub(super) fn story(alarm: &FalseAlarm, layout: OutputLayout) -> String {
     let mut page = TextPage::new(layout.width);
     page.text(&headline(alarm));
     page.blank();
-    write(&mut page, &alarm.finding);
+    write(&mut page, &alarm.finding, None);
     write_bundle(&mut page, alarm);
     anstream::adapter::strip_str(&page.finish()).to_string()
 }
