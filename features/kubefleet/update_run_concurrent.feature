@@ -62,13 +62,13 @@ Feature: Two staged update runs update the same cluster at the same time
       | spec.clusterDecision.clusterScore.affinityScore | 0                                                                                                                                     |
       | spec.clusterDecision.clusterScore.priorityScore | 0                                                                                                                                     |
       | spec.clusterDecision.reason                     | Successfully scheduled resources for placement in "{east}" (affinity score: 0, topology spread score: 0): picked by scheduling policy |
-    And the diagnosis of update run "old" is KF-UR-003 for "east"
+    # The guide: in most cases the user is releasing a new version, and can just let the new run complete.
+    And update run "new" succeeds
+    And the diagnosis of update run "old" is KF-UR-003 for "east", superseded by update run "new"
       | object   | value            |
       | /{old}   | UpdateRunFailed  |
       | Binding/ | updateRun: {new} |
       | /{new}   |                  |
-    # The guide: in most cases the user is releasing a new version, and can just let the new run complete.
-    And update run "new" succeeds
     And the resources of placement "web" are on "east"
     When update run "old" is deleted
     Then placement "web" becomes available on "east"
