@@ -337,6 +337,7 @@ fn a_failure_that_a_newer_run_has_made_up_for_is_a_notice() {
     let succeeded = other(LATER, Some(LATER));
     let by = Some("ClusterStagedUpdateRun/second".to_owned());
     assert_eq!(judged(created(LATER, succeeded.clone())), (false, by));
+    assert!(!judged(created(STARTED, succeeded.clone())).0, "in the same second");
     // The other run was created before, or has no end yet.
     assert_eq!(judged(created("2026-01-08T11:50:00Z", succeeded)), (true, None));
     assert_eq!(judged(created(LATER, other(LATER, None))), (true, None));
