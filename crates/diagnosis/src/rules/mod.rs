@@ -33,6 +33,7 @@ mod stuck;
 mod superseded;
 mod waiting;
 mod wanted_metadata;
+mod work_recovery;
 mod work_synchronized;
 
 pub use argocd::{WantedLog, hub_is_destination, wanted_logs};

@@ -11,7 +11,7 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name, placement_of_work};
 use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
-use super::{deletion, envelope, kubectl, resource_snapshot};
+use super::{deletion, envelope, kubectl, resource_snapshot, work_recovery};
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::kubefleet::{CLUSTER_GROUP, WORK_CLEANUP_FINALIZER, member_namespace};
 use crate::{Condition, Evidence, HUB, Object};
@@ -84,10 +84,13 @@ fn other_failure(
     let mut evidence = placement.symptom(fleet, status, failed);
     let namespace = member_namespace(status.member);
     let mut duplicates = Vec::new();
+    let age = fleet.age(failed.last_transition_time?);
+    let limit = work_recovery::time_after_namespace(fleet, status.member, failed).unwrap_or(TRANSIENT_LIMIT);
+    let is_gone = fleet.member_namespace(status.member).is_none();
     let member = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, status.member);
     let code = if REFUSED.is_match(&failed.message) {
         RuleCode::KF_WS_006
-    } else if NO_NAMESPACE.is_match(&failed.message) && fleet.member_namespace(status.member).is_none() {
+    } else if is_gone && (NO_NAMESPACE.is_match(&failed.message) || age > limit) {
         evidence.push(fleet.quote().absent("Namespace", None, &namespace));
         RuleCode::KF_WS_007
     } else if let Some(captures) = DUPLICATE.captures(&failed.message) {
@@ -99,9 +102,8 @@ fn other_failure(
         RuleCode::KF_WS_010
     } else {
         // The controller retries; conflicts and short outages pass.
-        let is_young = fleet.age(failed.last_transition_time?) < TRANSIENT_LIMIT;
         let waits = is_replacing_work(fleet, placement, status);
-        if is_young || waits || resource_snapshot::missing_snapshot(fleet, placement, status.member).is_some() {
+        if age < limit || waits || resource_snapshot::missing_snapshot(fleet, placement, status.member).is_some() {
             return None;
         }
         RuleCode::KF_WS_009

@@ -54,6 +54,23 @@ fn a_terminating_namespace_is_found_in_both_scopes_and_wordings() {
     }
 }
 
+/// The hub-agent's next attempt comes after at most as long again as the failure has lasted.
+#[test]
+fn works_may_take_their_time_after_the_namespace_is_back() {
+    let failed_at = |time: &str| {
+        with(unsynchronized(TERMINATING[0]), "/status/placementStatuses/0/conditions/1/lastTransitionTime", time)
+    };
+    let back = with(member_namespace("member-1"), "/metadata/creationTimestamp", "2026-01-08T11:59:30Z");
+    let objects = |time: &str| vec![member_cluster("member-1"), back.clone(), failed_at(time)];
+    assert_eq!(found(&hub(objects("2026-01-08T11:59:00Z"))), [""; 0], "30 s of failure, 30 s since");
+    let late = found(&hub(objects("2026-01-08T11:59:29Z")));
+    assert_eq!(late, ["KF-WS-009 ClusterResourcePlacement/web (member-1)"], "1 s of failure, 30 s since");
+    let gone = |time: &str| vec![member_cluster("member-1"), failed_at(time)];
+    assert_eq!(found(&hub(gone("2026-01-08T11:59:20Z"))), [""; 0]);
+    let expected = ["KF-WS-007 ClusterResourcePlacement/web (member-1)"];
+    assert_eq!(found(&hub(gone("2026-01-08T11:58:00Z"))), expected);
+}
+
 #[test]
 fn it_says_whose_workload_is_lost_and_how_to_release_the_namespace() {
     let findings = diagnosis::diagnose(&hub(fleet(unsynchronized(TERMINATING[0]))));

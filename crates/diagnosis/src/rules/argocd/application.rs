@@ -142,7 +142,19 @@ impl<'a> ApplicationView<'a> {
         // In phase Running, finishedAt ends only one attempt; the operation itself goes on with the next retry.
         let end = self.finished_at().filter(|_| self.operation_field("phase") != "Running");
         let is_newer = compared.zip(end.or_else(|| self.started_at())).is_some_and(|(compared, then)| compared > then);
-        is_newer && !operated.is_empty() && !wanted.is_empty() && operated != wanted
+        let differs = !operated.is_empty() && !wanted.is_empty() && operated != wanted;
+        is_newer && differs && !self.was_deployed(&wanted)
+    }
+
+    /// True if an operation before the last one has deployed these commits: the last operation then syncs later ones,
+    /// although the status still has the comparison with these.
+    fn was_deployed(self, commits: &[&str]) -> bool {
+        let deployed_at = |entry: &Value| text_field(entry, "deployedAt").parse::<Timestamp>().ok();
+        self.object.list("/status/history").iter().any(|entry| {
+            let before =
+                deployed_at(entry).zip(self.started_at()).is_some_and(|(deployed, started)| deployed < started);
+            before && revisions(Object::new(entry), "") == commits
+        })
     }
 
     /// Returns the destination of the Application's resources.

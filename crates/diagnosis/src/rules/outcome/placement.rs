@@ -9,7 +9,7 @@ use crate::rules::availability::PATIENCE;
 use crate::rules::draft::AffectedPart;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
 use crate::rules::hub_agent::REACTION_LIMIT;
-use crate::rules::{rollout, stuck};
+use crate::rules::{rollout, stuck, work_recovery};
 
 /// Time that a step of the hub-agent may take. What the member agent does may take longer: a silent one is told after some
 /// periods of its heartbeat.
@@ -101,11 +101,7 @@ fn state_on_member<'a>(
         (Some((condition, usual)), _) => (
             quote.condition_in(placement.object, status.place(), condition),
             condition.last_transition_time,
-            if rollout::is_held_back_by_rollout(placement, fleet, status, condition) {
-                SignedDuration::MAX
-            } else {
-                *usual
-            },
+            usual_time(fleet, placement, status, condition).unwrap_or(*usual),
         ),
         (None, Some((last, _))) if is_last_step(last) => return None,
         (None, Some((last, _))) if is_apply_only(placement, last) => return None,
@@ -143,6 +139,20 @@ fn state_on_member<'a>(
 /// that stays True for a new generation keeps its transition time.
 fn last_write(placement: PlacementView<'_>) -> Option<Timestamp> {
     placement.object.changed_at().max(placement.object.written_at(Some("status")))
+}
+
+/// Returns the usual time of a condition that waits for something else; `None` if it waits for nothing that is known.
+fn usual_time(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    condition: &Condition,
+) -> Option<SignedDuration> {
+    if rollout::is_held_back_by_rollout(placement, fleet, status, condition) {
+        return Some(SignedDuration::MAX);
+    }
+    let creates_works = condition.type_ == "WorkSynchronized";
+    creates_works.then(|| work_recovery::time_after_namespace(fleet, status.member, condition)).flatten()
 }
 
 /// True if nothing follows a condition that is True.

@@ -59,6 +59,17 @@ fn a_commit_that_no_comparison_has_seen_yet_is_no_old_one() {
     assert_eq!(found(&alone(stale)), ["AR-SF-002 Application/argocd/web"]);
 }
 
+/// Argo CD may refresh an application with the commit of its last comparison after an operation with a newer one began.
+#[test]
+fn a_commit_that_was_deployed_before_is_no_newer_one() {
+    let target = pinned()["status"]["sync"]["revision"].clone();
+    let history = |deployed: &str| json!([{"id": 0, "revision": target, "deployedAt": deployed}]);
+    let before = with(pinned(), "/status/history", history("2026-01-08T10:00:00Z"));
+    assert_eq!(found(&alone(before)), ["AR-SF-002 Application/argocd/web"]);
+    let later = with(pinned(), "/status/history", history("2026-01-08T11:59:59Z"));
+    assert_eq!(found(&alone(later))[0], "AR-SF-009 Application/argocd/web");
+}
+
 #[test]
 fn one_that_asks_for_the_latest_commit_each_time_isnt_pinned() {
     let refreshing = with(pinned(), "/status/operationState/operation/retry/refresh", true);

@@ -38,6 +38,7 @@ fn expected() -> Vec<ExpectedFinding> {
         name: format!("{name}-{FAULT}"),
         member: None,
         root: root.map(str::to_owned),
+        superseded_by: None,
     };
     vec![wanted("KF-MC-001", "east", None), wanted("KF-AP-001", "web", Some("KF-MC-001"))]
 }

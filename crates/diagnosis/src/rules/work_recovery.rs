@@ -1,0 +1,25 @@
+//! Time that Works may take to be created again after the member's namespace on the hub was gone.
+
+use jiff::SignedDuration;
+
+use super::fleet::FleetView;
+use crate::Condition;
+
+/// Time in which the hub-agent usually creates a member's namespace again after its deletion. It took 8 s (v0.1.2).
+const RETURN_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+/// Longest time between two attempts of the hub-agent: controller-runtime doubles the time, up to 1000 s.
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(1000);
+/// Time that an attempt takes until its result is in the placement's status.
+const ATTEMPT: SignedDuration = SignedDuration::from_secs(15);
+
+/// Returns for how long a Work's creation may fail, from the condition's last change, because the namespace was gone or
+/// still is. The hub-agent's next attempt after the namespace is back comes after at most as long again as the failure
+/// had lasted. Returns `None` if the namespace has been there all the time, or is being deleted.
+pub(super) fn time_after_namespace(fleet: FleetView<'_>, member: &str, failed: &Condition) -> Option<SignedDuration> {
+    let Some(namespace) = fleet.member_namespace(member) else { return Some(RETURN_LIMIT) };
+    if namespace.deleted_at().is_some() {
+        return None;
+    }
+    let lasted = namespace.created_at()?.duration_since(failed.last_transition_time?);
+    lasted.is_positive().then(|| lasted + lasted.min(LONGEST_PAUSE) + ATTEMPT)
+}
