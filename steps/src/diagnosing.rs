@@ -15,7 +15,7 @@ use crate::limits;
 use crate::needs::{StepRole, TableShape, needs};
 use crate::params::{CodeParam, ObjectRef};
 use crate::pauses::between_reads;
-use crate::phrases::{BecauseOf, ForMember, SupersededBy, WhileAvailable, WithinSeconds};
+use crate::phrases::{FindingRelation, ForMember, WhileAvailable, WithinSeconds};
 use crate::placement_objects::available_on;
 use crate::wording;
 use crate::world::World;
@@ -33,21 +33,18 @@ const EVIDENCE: TableShape = TableShape { rows: "evidence", columns: &["object",
 /// With a table (columns `object`, `value`), the finding's evidence names, in this order, these objects (kind and name, `{name}` filled
 /// in) with values that contain these.
 #[needs(role: Some(StepRole::AssertsDiagnosis), table: |_| Some(EVIDENCE))]
-#[then(expr = "{within?}the diagnosis of {object} is {code}{for member?}{because of?}{superseded by?}")]
+#[then(expr = "{within?}the diagnosis of {object} is {code}{for member?}{because of or superseded by?}")]
 async fn is(
     world: &mut World,
     limit: WithinSeconds,
     object: ObjectRef,
     code: CodeParam,
     member: ForMember,
-    root: BecauseOf,
-    superseded: SupersededBy,
+    relation: FindingRelation,
     step: &Step,
 ) -> Result<(), StepError> {
     let context = world.context();
-    let root = root.0.map(|root| root.0);
-    let superseded_by = superseded.0;
-    let asserted = AssertedDiagnosis { object, code: code.0, member: member.0, root, superseded_by, within: None };
+    let asserted = AssertedDiagnosis { object, code: code.0, member: member.0, relation, within: None };
     let wanted = asserted.resolve(context)?;
     within(context, limit.0.map_or(limits::DIAGNOSED, Duration::from_secs), wanted, step).await
 }

@@ -9,7 +9,7 @@ use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::objects::work_name;
 use crate::params::{CodeParam, ObjectRef};
-use crate::phrases::{BecauseOf, ForMember, SupersededBy, WithinSeconds};
+use crate::phrases::{FindingRelation, ForMember, WithinSeconds};
 
 /// Diagnosis that a step asserts, in the feature's names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,10 +20,8 @@ pub struct AssertedDiagnosis {
     pub code: String,
     /// Member that the finding is about.
     pub member: Option<String>,
-    /// Code of the root that the finding hangs under; none where it is a root itself.
-    pub root: Option<String>,
-    /// Update run that has made up for the failure, where the finding is a notice because of it.
-    pub superseded_by: Option<String>,
+    /// Relation to a root, or to the update run that has made up for the failure.
+    pub relation: FindingRelation,
     /// Time that the diagnosis may take, where the step grants one.
     pub within: Option<Duration>,
 }
@@ -31,20 +29,26 @@ pub struct AssertedDiagnosis {
 impl AssertedDiagnosis {
     /// Reads the parameters of the step, in the order of its expression.
     pub(crate) fn of_parameters(parameters: &[String]) -> Option<Self> {
-        let [within, object, code, member, root, superseded] = parameters else { return None };
+        let [within, object, code, member, relation] = parameters else { return None };
         let within: WithinSeconds = within.parse().ok()?;
         let CodeParam(code) = code.parse().ok()?;
         let ForMember(member) = member.parse().ok()?;
-        let BecauseOf(root) = root.parse().ok()?;
-        let SupersededBy(superseded_by) = superseded.parse().ok()?;
         Some(Self {
             object: object.parse().ok()?,
             code,
             member,
-            root: root.map(|CodeParam(root)| root),
-            superseded_by,
+            relation: relation.parse().ok()?,
             within: within.0.map(Duration::from_secs),
         })
+    }
+
+    /// Returns the code of the root that the finding hangs under; `None` where it is a root itself.
+    #[must_use]
+    pub fn root(&self) -> Option<&str> {
+        match &self.relation {
+            FindingRelation::BecauseOf(CodeParam(root)) => Some(root),
+            FindingRelation::Root | FindingRelation::SupersededBy(_) => None,
+        }
     }
 
     /// Replaces the feature's names by the real ones of a scenario whose steps have made the objects.
@@ -66,9 +70,12 @@ impl AssertedDiagnosis {
             }
         };
         let member = self.member.as_ref().map(|member| context.ledger.names.get(member)).transpose()?;
-        let run = self.superseded_by.as_ref();
-        let superseded_by = run.map(|run| Ok::<_, StepError>(context.run(run)?.path())).transpose()?;
-        Ok(ExpectedFinding { code: self.code.clone(), kind, name, member, root: self.root.clone(), superseded_by })
+        let (root, superseded_by) = match &self.relation {
+            FindingRelation::Root => (None, None),
+            FindingRelation::BecauseOf(CodeParam(root)) => (Some(root.clone()), None),
+            FindingRelation::SupersededBy(run) => (None, Some(context.run(run)?.path())),
+        };
+        Ok(ExpectedFinding { code: self.code.clone(), kind, name, member, root, superseded_by })
     }
 }
 

@@ -226,11 +226,11 @@ mod tests {
         assert_eq!(diagnosis.role, Some(StepRole::AssertsDiagnosis));
         assert_eq!(diagnosis.codes, ["KF-UR-001", "KF-XX-9"]);
         let asserted = diagnosis.diagnosis.expect("a diagnosis");
-        assert_eq!((asserted.code.as_str(), asserted.root.as_deref()), ("KF-UR-001", Some("KF-XX-9")));
+        assert_eq!((asserted.code.as_str(), asserted.root()), ("KF-UR-001", Some("KF-XX-9")));
         let text = "Then within 200 seconds the diagnosis of member \"east\" is KF-MC-001 for \"east\"";
         let asserted = needs_of(text).diagnosis.expect("a diagnosis");
         assert_eq!((asserted.within, asserted.member.as_deref()), (Some(Duration::from_secs(200)), Some("east")));
-        assert_eq!((asserted.object, asserted.root), (ObjectRef::Member("east".into()), None));
+        assert_eq!((asserted.root(), &asserted.object), (None, &ObjectRef::Member("east".into())));
         let change = needs_of("When the resources of placement \"web\" change");
         assert_eq!(change.role, Some(StepRole::ChangesResources));
         assert_eq!(needs_of("Then the diagnosis finds nothing").role, Some(StepRole::AssertsNoFindings));

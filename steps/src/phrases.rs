@@ -55,19 +55,35 @@ pub struct ForMember(pub Option<String>);
 
 impl_from_str!(ForMember, |text| Self(inner(text)));
 
-/// `, because of KF-MC-001`.
-#[derive(Clone, Debug, Parameter)]
-#[param(regex = "(?:, because of [A-Z]+-[A-Z]+-[0-9]+)?", name = "because of?")]
-pub struct BecauseOf(pub Option<CodeParam>);
+/// `, because of KF-MC-001`: the finding hangs under a root with this code. `, superseded by update run "again"`: the finding
+/// is a notice, and names this run.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    regex = r#"(?:, because of [A-Z]+-[A-Z]+-[0-9]+|, superseded by update run "[^"]+")?"#,
+    name = "because of or superseded by?"
+)]
+pub enum FindingRelation {
+    /// The finding is a root.
+    Root,
+    /// The finding hangs under a root with this code.
+    BecauseOf(CodeParam),
+    /// The finding is a notice, since this run has succeeded.
+    SupersededBy(String),
+}
 
-impl_from_str!(BecauseOf, |text| Self(text.rsplit(' ').next().and_then(|code| code.parse().ok())));
+impl std::str::FromStr for FindingRelation {
+    type Err = <CodeParam as std::str::FromStr>::Err;
 
-/// `, superseded by update run "again"`: the finding is a notice, and names this run.
-#[derive(Clone, Debug, Parameter)]
-#[param(regex = r#"(?:, superseded by update run "[^"]+")?"#, name = "superseded by?")]
-pub struct SupersededBy(pub Option<String>);
-
-impl_from_str!(SupersededBy, |text| Self(inner(text)));
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() {
+            return Ok(Self::Root);
+        }
+        match inner(text) {
+            Some(run) => Ok(Self::SupersededBy(run)),
+            None => text.rsplit(' ').next().unwrap_or_default().parse().map(Self::BecauseOf),
+        }
+    }
+}
 
 /// ` while placement "web" becomes available on "member-1"`.
 #[derive(Clone, Debug, Parameter)]
@@ -621,11 +637,10 @@ mod tests {
         assert_eq!("within 60 seconds ".parse::<WithinSeconds>().map(|within| within.0), Ok(Some(60)));
         assert_eq!(" for \"east\"".parse::<ForMember>().map(|on| on.0), Ok(Some("east".into())));
         assert_eq!("".parse::<ForMember>().map(|on| on.0), Ok(None));
-        assert_eq!(
-            ", because of KF-MC-001".parse::<BecauseOf>().map(|root| root.0),
-            Ok(Some(CodeParam("KF-MC-001".into())))
-        );
-        assert_eq!("".parse::<BecauseOf>().map(|root| root.0), Ok(None));
+        let relation = |text: &str| text.parse::<FindingRelation>().expect("a phrase");
+        assert_eq!(relation(", because of KF-MC-001"), FindingRelation::BecauseOf(CodeParam("KF-MC-001".into())));
+        assert_eq!(relation(", superseded by update run \"again\""), FindingRelation::SupersededBy("again".into()));
+        assert_eq!(relation(""), FindingRelation::Root);
         assert_eq!("".parse::<WhileAvailable>().map(|while_| while_.0), Ok(None));
         assert_eq!(
             " while placement \"web\" becomes available on \"a\" and \"b\"".parse::<WhileAvailable>().map(|w| w.0),

@@ -104,7 +104,7 @@ fn holder(object: Object<'_>) -> Value {
     })
 }
 
-fn finalizers<'a>(object: Object<'a>) -> Vec<&'a str> {
+fn finalizers(object: Object<'_>) -> Vec<&str> {
     object.list("/metadata/finalizers").iter().filter_map(Value::as_str).collect()
 }
 

@@ -167,7 +167,7 @@ fn terminating_namespace(
         RuleCode::KF_WS_001,
         placement.subject(fleet, Some(status.member)),
         &names,
-        evidence(fleet, placement, status, failed, namespace, &works, &foreign),
+        evidence(fleet, placement, status, failed, namespace, works, &foreign),
     );
     Some(
         draft

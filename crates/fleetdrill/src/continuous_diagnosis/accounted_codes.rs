@@ -23,8 +23,8 @@ impl AssertedConsequences {
         let mut by_cause: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let steps = suite.scenarios().flat_map(|(feature, scenario)| suite::steps(feature, scenario));
         for diagnosis in steps.filter_map(|step| needs(step).diagnosis) {
-            if let Some(root) = diagnosis.root {
-                by_cause.entry(root).or_default().insert(diagnosis.code);
+            if let Some(root) = diagnosis.root() {
+                by_cause.entry(root.to_owned()).or_default().insert(diagnosis.code.clone());
             }
         }
         Self(by_cause)
@@ -47,7 +47,7 @@ impl AccountedCodes {
     /// Adds what a step asserts.
     pub fn add(&mut self, diagnosis: &AssertedDiagnosis) {
         self.causes.insert(cause(diagnosis).to_owned());
-        if diagnosis.root.is_some() {
+        if diagnosis.root().is_some() {
             self.consequences.insert(diagnosis.code.clone());
         }
     }
@@ -79,7 +79,7 @@ impl AccountedCodes {
 /// Returns the code of the cause that a diagnosis names.
 #[must_use]
 pub fn cause(diagnosis: &AssertedDiagnosis) -> &str {
-    diagnosis.root.as_deref().unwrap_or(&diagnosis.code)
+    diagnosis.root().unwrap_or(&diagnosis.code)
 }
 
 /// What a scenario of a run accounts for, by its text.

@@ -8,7 +8,7 @@ use crate::Evidence;
 use crate::object::text_field;
 use crate::rules::availability::PATIENCE;
 use crate::rules::draft::AffectedPart;
-use crate::rules::fleet::{FleetView, UpdateRunView};
+use crate::rules::fleet::{FleetView, StageCluster, UpdateRunView};
 
 /// Time that a run may take between two clusters or stages, besides the times that its strategy sets. The controller
 /// looks again after 15 s or 60 s if nothing has failed before (v0.1.2).
@@ -82,5 +82,5 @@ fn wait_time(task: &Value) -> Option<SignedDuration> {
 /// Returns the members that the run is updating.
 fn updating_members(run: UpdateRunView<'_>) -> impl Iterator<Item = AffectedPart> {
     let clusters = run.stages().flat_map(|stage| stage.clusters().collect::<Vec<_>>());
-    clusters.filter(|cluster| cluster.is_updating()).map(|cluster| AffectedPart::Member(cluster.member.to_owned()))
+    clusters.filter(StageCluster::is_updating).map(|cluster| AffectedPart::Member(cluster.member.to_owned()))
 }
