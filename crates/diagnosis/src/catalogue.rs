@@ -67,6 +67,12 @@ pub struct RenderError {
 }
 
 impl CatalogueEntry {
+    /// Number of remedies, with those that are printed in some cases only.
+    #[must_use]
+    pub fn remedy_count(&self) -> usize {
+        self.remedies.len()
+    }
+
     /// Fills in the names of a finding. Returns an error if a template needs a name that is missing.
     pub(crate) fn planned_texts(&self, names: &Map<String, Value>) -> Result<PlannedTexts, RenderError> {
         self.fill_in(&TemplateNames::new(names)).map_err(|source| RenderError { code: self.code.clone(), source })

@@ -1,0 +1,84 @@
+//! Looks at the whole fleet, one after the other, for all trials together.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use diagnosis::Finding;
+use fleet::Fleet;
+use tokio::sync::watch;
+
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Findings of a snapshot of the fleet.
+pub struct Look {
+    /// Time at which the first object was asked for.
+    pub begun: Instant,
+    /// Roots of the whole fleet.
+    pub findings: Vec<Finding>,
+}
+
+/// Latest look.
+pub type Looks = watch::Receiver<Option<Arc<Look>>>;
+
+/// Looks at a fleet, without an end.
+pub async fn look(fleet: &Fleet, looks: &watch::Sender<Option<Arc<Look>>>) {
+    loop {
+        let begun = Instant::now();
+        match fleet.snapshot().await {
+            Ok(snapshot) => {
+                let diagnosed = tokio::task::spawn_blocking(move || diagnosis::diagnose(&snapshot)).await;
+                let findings = diagnosed.expect("a diagnosis");
+                looks.send_replace(Some(Arc::new(Look { begun, findings })));
+            }
+            Err(error) => println!("a snapshot failed: {error}"),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+impl Look {
+    /// Findings about objects whose names have a suffix: roots that are about them or have a consequence about them, and these
+    /// consequences.
+    pub fn of<'a>(&'a self, suffix: &'a str) -> impl Iterator<Item = &'a Finding> {
+        self.findings.iter().flat_map(move |root| {
+            let ours = || root.flatten().filter(|finding| is_about(finding, suffix));
+            let is_ours = ours().next().is_some();
+            is_ours.then_some(root).into_iter().chain(ours().filter(|finding| !std::ptr::eq(*finding, root)))
+        })
+    }
+}
+
+fn is_about(finding: &Finding, suffix: &str) -> bool {
+    let subject = &finding.subject;
+    let names = [Some(&subject.name), subject.namespace.as_ref(), subject.member.as_ref(), Some(&subject.cluster)];
+    names.into_iter().flatten().any(|name| name.contains(suffix))
+}
+
+/// Waits for a look that began after a moment, and for which `is` returns something.
+///
+/// # Errors
+/// Returns the last look's reason if the limit passes.
+pub async fn until<T>(
+    mut looks: Looks,
+    after: Instant,
+    limit: Duration,
+    is: impl Fn(&Look) -> Result<T, String>,
+) -> Result<(T, Instant), String> {
+    let end = Instant::now() + limit;
+    loop {
+        let look = looks.borrow_and_update().clone();
+        let mut why = "no look".to_owned();
+        if let Some(look) = look.filter(|look| look.begun >= after) {
+            match is(&look) {
+                Ok(value) => return Ok((value, look.begun)),
+                Err(pending) => why = pending,
+            }
+        }
+        if Instant::now() > end {
+            return Err(why);
+        }
+        // The pause ends at the limit, too.
+        let _ = tokio::time::timeout(Duration::from_secs(5), looks.changed()).await;
+    }
+}
