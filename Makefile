@@ -5,18 +5,21 @@
 #   test-long  tests that take too long for every change
 #
 # Variables: CARGO (the command), RUNS (how often test-long repeats the suite), ARGS (more arguments for `fleetdrill
-# run`, e.g. make drill ARGS='--keep failed'), NEEDS (more things that `make setup` checks for).
+# run`, e.g. make drill ARGS='--keep failed'), AGE and ONLY (of `make remedies`), NEEDS (more things that `make setup` checks for).
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 # Targets on one command line run one after the other, because they share two caches and the machine.
 .NOTPARALLEL:
-.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features exercises bench docs clean
+.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features exercises remedies \
+	bench docs clean
 
 CARGO ?= cargo
 RUNS ?= 20
 ARGS ?=
+AGE ?= 0
+ONLY ?=
 NEEDS ?=
 DEBUG := target/debug/fleetdrill
 RELEASE := target/release/fleetdrill
@@ -74,10 +77,18 @@ exercises:
 	$(CARGO) build --locked
 	$(DEBUG) train verify
 
-test-long: ## Run tests that take too long for every change: the suite RUNS times in a row, then once in real time
+# Pastes the commands of findings into a shell, AGE seconds after the fault; ONLY=KF-WS-001,KF-WS-007 for some codes.
+remedies: ## Run the printed commands of every failure code on a broken fleet, and check that it recovers (AGE=600 later)
+	@scripts/setup redis
+	FLEETDRILL_REMEDIES_AGE=$(AGE) FLEETDRILL_REMEDIES_ONLY=$(ONLY) \
+		$(CARGO) test --locked -p fleetdrill --test remedies -- --nocapture
+
+test-long: ## Run tests that take too long for every change: the suite RUNS times, once in real time, remedies of old faults
 	@scripts/setup redis
 	RUNS=$(RUNS) scripts/repeat $(ARGS)
 	RUNS=1 scripts/repeat --real-time $(ARGS)
+	@$(MAKE) --no-print-directory remedies AGE=0
+	@$(MAKE) --no-print-directory remedies AGE=600
 
 bench: ## Measure how fast fleets start, how well scenarios share a fleet, and what both cost (ARGS=kubefleet for a part)
 	@scripts/setup redis
