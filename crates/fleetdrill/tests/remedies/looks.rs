@@ -40,12 +40,16 @@ pub async fn look(fleet: &Fleet, looks: &watch::Sender<Option<Arc<Look>>>) {
 impl Look {
     /// Findings about objects whose names have a suffix: roots that are about them or have a consequence about them, and these
     /// consequences.
-    pub fn of<'a>(&'a self, suffix: &'a str) -> impl Iterator<Item = &'a Finding> {
-        self.findings.iter().flat_map(move |root| {
-            let ours = || root.flatten().filter(|finding| is_about(finding, suffix));
-            let is_ours = ours().next().is_some();
-            is_ours.then_some(root).into_iter().chain(ours().filter(|finding| !std::ptr::eq(*finding, root)))
-        })
+    pub fn of(&self, suffix: &str) -> Vec<&Finding> {
+        let mut found = Vec::new();
+        for root in &self.findings {
+            let ours: Vec<&Finding> = root.flatten().filter(|finding| is_about(finding, suffix)).collect();
+            if !ours.is_empty() && !is_about(root, suffix) {
+                found.push(root);
+            }
+            found.extend(ours);
+        }
+        found
     }
 }
 

@@ -5,6 +5,8 @@
 //! the faults last before (`make remedies`, and `make test-long` with ten minutes); `FLEETDRILL_REMEDIES_ONLY` names the codes
 //! to try, separated by commas.
 
+#![expect(clippy::print_stdout, reason = "the table is the test's result, and trials take minutes")]
+
 mod looks;
 mod outcome;
 mod table;
@@ -69,7 +71,8 @@ fn the_table_has_valid_steps() -> Result<(), Failed> {
     let table = table::table();
     let texts = table.values().flat_map(|row| {
         let own = [Some(&row.more), row.fresh.as_ref()].into_iter().flatten();
-        let of_remedies = row.remedies.iter().flat_map(|remedy| [&remedy.first, &remedy.then].into_iter().chain(&remedy.fresh));
+        let of_remedies =
+            row.remedies.iter().flat_map(|remedy| [&remedy.first, &remedy.then].into_iter().chain(&remedy.fresh));
         own.chain(of_remedies).collect::<Vec<_>>()
     });
     for step in texts.flat_map(|text| table::steps(text)) {

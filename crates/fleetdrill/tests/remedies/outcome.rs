@@ -42,7 +42,9 @@ impl RemedyResult {
     pub fn line(&self) -> String {
         let seconds = |time: &Duration| format!("{:.0}", time.as_secs_f64());
         let (promised, measured, verdict) = match &self.outcome {
-            Outcome::Holds { promised, measured } => (seconds(promised), format!("{:.1}", measured.as_secs_f64()), "holds".into()),
+            Outcome::Holds { promised, measured } => {
+                (seconds(promised), format!("{:.1}", measured.as_secs_f64()), "holds".into())
+            }
             Outcome::Late { promised, measured } => (seconds(promised), seconds(measured), "LATE".into()),
             Outcome::Reads => (String::new(), String::new(), "reads".into()),
             Outcome::DoesNotHelp { promised, limit, why } => {

@@ -96,10 +96,7 @@ impl TrialFleet<'_> {
 
     /// Runs a trial and cleans up after it. `number` is unique among the trials.
     pub async fn run(&self, trial: &Trial<'_>, number: usize) -> Vec<RemedyResult> {
-        let member = match trial.fault.joins_member {
-            true => Some(self.members.acquire().await.expect("open")),
-            false => None,
-        };
+        let member = if trial.fault.joins_member { Some(self.members.acquire().await.expect("open")) } else { None };
         let results = match self.induce(trial, number).await {
             Ok(mut induced) => {
                 tokio::time::sleep(self.age.saturating_sub(induced.since.elapsed())).await;
@@ -145,7 +142,7 @@ impl TrialFleet<'_> {
             let limit = asserted.within.unwrap_or_default().max(DIAGNOSED);
             let since = Instant::now();
             looks::until(self.looks.clone(), since, limit, |look| remedies(look, &suffix, &expected)).await?;
-            Ok((asserted, expected, since))
+            Ok::<_, String>((asserted, expected, since))
         };
         match induced.await {
             Ok((asserted, expected, since)) => Ok(Induced { world, recorder, suffix, expected, asserted, since }),
@@ -234,10 +231,12 @@ impl TrialFleet<'_> {
         let saved = induced.world.context().save().map_err(|error| error.to_string())?;
         let mut edits = row.edits.iter();
         for command in &remedy.commands {
-            let line = row.values.iter().fold(command.clone(), |line, (word, value)| line.replace(word, &saved.fill(value)));
-            let edit = match line.contains(" edit ") {
-                true => saved.fill(edits.next().ok_or_else(|| format!("`{line}` has no change in the table"))?),
-                false => String::new(),
+            let line =
+                row.values.iter().fold(command.clone(), |line, (word, value)| line.replace(word, &saved.fill(value)));
+            let edit = if line.contains(" edit ") {
+                saved.fill(edits.next().ok_or_else(|| format!("`{line}` has no change in the table"))?)
+            } else {
+                String::new()
             };
             self.shell(&line, &edit).await?;
         }
@@ -271,13 +270,14 @@ fn suffix(run: &str, number: usize) -> String {
 
 /// Returns the remedies that a look's finding prints.
 fn remedies(look: &Look, suffix: &str, expected: &ExpectedFinding) -> Result<Vec<Remedy>, String> {
-    let found = look.of(suffix).find(|finding| expected.is(finding));
+    let found = look.of(suffix).into_iter().find(|finding| expected.is(finding));
     found.map(|finding| finding.remedies.clone()).ok_or_else(|| format!("no {expected}, but {}", codes(look, suffix)))
 }
 
 /// Codes of the findings about a trial's objects.
 fn codes(look: &Look, suffix: &str) -> String {
-    let codes: Vec<String> = look.of(suffix).map(|finding| format!("{} {}", finding.code, finding.subject)).collect();
+    let codes: Vec<String> =
+        look.of(suffix).iter().map(|finding| format!("{} {}", finding.code, finding.subject)).collect();
     if codes.is_empty() { "nothing".into() } else { codes.join(", ") }
 }
 
@@ -291,11 +291,10 @@ fn is_well(
     is_notice: bool,
 ) -> Result<(), String> {
     let stays = |code: &str| row.stays.iter().any(|stays| stays == code);
-    let is_left = |f: &Finding| match expected.is(f) {
-        true => is_notice || f.severity.is_failure(),
-        false => f.severity.is_failure() && !stays(&f.code.0),
+    let is_left = |f: &Finding| {
+        if expected.is(f) { is_notice || f.severity.is_failure() } else { f.severity.is_failure() && !stays(&f.code.0) }
     };
-    if look.of(suffix).any(is_left) { Err(codes(look, suffix)) } else { Ok(()) }
+    if look.of(suffix).into_iter().any(is_left) { Err(codes(look, suffix)) } else { Ok(()) }
 }
 
 /// Time in which a remedy promises the recovery, of a fault that has lasted for some time.
