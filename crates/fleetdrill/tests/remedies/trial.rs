@@ -12,7 +12,7 @@ use fleetdrill::train::step_runner;
 use gherkin::Step;
 use steps::{AssertedDiagnosis, Deadline, ExpectedFinding, Recorder, ScenarioContext, ScenarioInfo, World};
 use tokio::process::Command;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::looks::{self, Look, Looks};
 use crate::outcome::{Outcome, RemedyResult};
@@ -79,8 +79,10 @@ pub struct Trial<'a> {
 }
 
 /// A trial whose fault has been induced.
-struct Induced {
+struct Induced<'a> {
     world: World,
+    /// Permit to go on at once, for a remedy that is run right after the fault.
+    busy: Option<SemaphorePermit<'a>>,
     recorder: Recorder,
     suffix: String,
     expected: ExpectedFinding,
@@ -118,8 +120,8 @@ impl TrialFleet<'_> {
         results
     }
 
-    async fn induce(&self, trial: &Trial<'_>, number: usize) -> Result<Induced, String> {
-        let _busy = self.busy.acquire().await.expect("open");
+    async fn induce(&self, trial: &Trial<'_>, number: usize) -> Result<Induced<'_>, String> {
+        let busy = self.busy.acquire().await.expect("open");
         let suffix = suffix(self.run, number);
         let recorder = Recorder::default();
         let info = ScenarioInfo {
@@ -145,7 +147,10 @@ impl TrialFleet<'_> {
             Ok::<_, String>((asserted, expected, since))
         };
         match induced.await {
-            Ok((asserted, expected, since)) => Ok(Induced { world, recorder, suffix, expected, asserted, since }),
+            Ok((asserted, expected, since)) => {
+                let busy = self.age.is_zero().then_some(busy);
+                Ok(Induced { world, busy, recorder, suffix, expected, asserted, since })
+            }
             Err(why) => {
                 clean_up(&mut world).await;
                 Err(why)
@@ -159,7 +164,7 @@ impl TrialFleet<'_> {
     }
 
     /// Tries a remedy on an induced fault.
-    async fn tried(&self, trial: &Trial<'_>, induced: &mut Induced, index: usize) -> RemedyResult {
+    async fn tried(&self, trial: &Trial<'_>, induced: &mut Induced<'_>, index: usize) -> RemedyResult {
         let remedy = &trial.row.remedies[index];
         let outcome = match self.outcome(trial, remedy, index, induced).await {
             Ok(outcome) => outcome,
@@ -173,9 +178,12 @@ impl TrialFleet<'_> {
         trial: &Trial<'_>,
         row: &RemedyRow,
         index: usize,
-        induced: &mut Induced,
+        induced: &mut Induced<'_>,
     ) -> Result<Outcome, String> {
-        let busy = self.busy.acquire().await.expect("open");
+        let busy = match induced.busy.take() {
+            Some(busy) => busy,
+            None => self.busy.acquire().await.expect("open"),
+        };
         self.steps(&mut induced.world, &table::steps(&row.first), &induced.recorder).await?;
         // What is printed now is about the state before the person's own steps, as on a terminal.
         let now = if row.first.is_empty() { Instant::now() } else { induced.since };
@@ -227,7 +235,7 @@ impl TrialFleet<'_> {
     }
 
     /// Runs the commands of a remedy in a shell each, and stops at the first that fails.
-    async fn paste(&self, remedy: &Remedy, row: &RemedyRow, induced: &mut Induced) -> Result<(), String> {
+    async fn paste(&self, remedy: &Remedy, row: &RemedyRow, induced: &mut Induced<'_>) -> Result<(), String> {
         let saved = induced.world.context().save().map_err(|error| error.to_string())?;
         let mut edits = row.edits.iter();
         for command in &remedy.commands {
