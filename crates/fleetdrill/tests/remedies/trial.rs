@@ -9,7 +9,7 @@ use diagnosis::{Finding, Remedy};
 use fleet::Fleet;
 use fleetdrill::accuracy::FaultCase;
 use fleetdrill::train::step_runner;
-use gherkin::Step;
+use gherkin::{Step, StepType};
 use steps::{AssertedDiagnosis, Deadline, ExpectedFinding, Recorder, ScenarioContext, ScenarioInfo, World};
 use tokio::process::Command;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -137,13 +137,16 @@ impl TrialFleet<'_> {
         let induced = async {
             let mut steps = trial.fault.steps.clone();
             steps.extend(table::steps(&trial.row.more));
-            self.steps(&mut world, &steps, &recorder).await?;
+            // The fault begins with the first step that isn't a precondition; controllers' intervals grow from then on.
+            let given = steps.iter().take_while(|step| step.ty == StepType::Given).count();
+            self.steps(&mut world, &steps[..given], &recorder).await?;
+            let since = Instant::now();
+            self.steps(&mut world, &steps[given..], &recorder).await?;
             let asserted = trial.fault.diagnoses.iter().find(|asserted| asserted.code == trial.code);
             let asserted = asserted.ok_or("the scenario doesn't have the code")?.clone();
             let expected = asserted.resolve(world.context()).map_err(|error| error.to_string())?;
             let limit = asserted.within.unwrap_or_default().max(DIAGNOSED);
-            let since = Instant::now();
-            looks::until(self.looks.clone(), since, limit, |look| remedies(look, &suffix, &expected)).await?;
+            looks::until(self.looks.clone(), Instant::now(), limit, |look| remedies(look, &suffix, &expected)).await?;
             Ok::<_, String>((asserted, expected, since))
         };
         match induced.await {
@@ -316,7 +319,7 @@ fn fresh_steps(trial: &Trial<'_>, row: &RemedyRow, asserted: &AssertedDiagnosis)
     if let Some(fresh) = row.fresh.as_ref().or(trial.row.fresh.as_ref()) {
         return fresh.clone();
     }
-    if !trial.code.starts_with("KF-UR") {
+    if trial.row.members.is_none() && !trial.code.starts_with("KF-UR") {
         let member = asserted.member.as_deref().unwrap_or("member-1");
         return format!("Then a change to the resources of placement \"web\" arrives on \"{member}\"");
     }
