@@ -165,7 +165,9 @@ fn template_names(fleet: FleetView<'_>, run: UpdateRunView<'_>, failed: &Conditi
         "run": run.object.name(),
         "run_ref": run.reference(),
         "placement": run.placement_name(),
-        "placement_ref": run.placement(fleet).map(|p| kubectl::reference(p.object)).unwrap_or_default(),
+        "placement_ref": kubectl::placement_reference(
+            run.scope.placement(), run.object.namespace(), run.placement_name()
+        ),
         "message": failed.message,
         "again": kubectl::rerun_command(fleet, run, None),
         "unrecorded": is_unrecorded(fleet, run),
@@ -287,6 +289,7 @@ fn foreign_request(fleet: FleetView<'_>, run: UpdateRunView<'_>, failed: &Condit
         "stage": stage_name.unwrap_or_default(),
         "request": request.map(|r| r.path()).unwrap_or_default(),
         "request_ref": request.map(kubectl::reference).unwrap_or_default(),
+        "run_ref": run.reference(),
         "other_run": request.and_then(|r| r.str("/spec/parentStageRollout")).unwrap_or_default(),
         "other_stage": request.and_then(|r| r.str("/spec/targetStage")).unwrap_or_default(),
         "again": kubectl::rerun_command(fleet, run, None),

@@ -148,8 +148,8 @@ fn initialization_failure(fleet: FleetView<'_>, run: UpdateRunView<'_>, failed: 
         "run_ref": run.reference(),
         "message": failed.message,
         "placement": run.placement_name(),
-        "placement_ref": kubectl::reference_by_name(
-            PLACEMENT_GROUP, run.scope.placement(), run.object.namespace(), run.placement_name()
+        "placement_ref": kubectl::placement_reference(
+            run.scope.placement(), run.object.namespace(), run.placement_name()
         ),
         "rollout": run.placement(fleet).map(super::fleet::PlacementView::rollout).unwrap_or_default(),
         "scheduled": run.placement(fleet).and_then(|p| p.condition("Scheduled")).is_some_and(|c| c.status == "True"),

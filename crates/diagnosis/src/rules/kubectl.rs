@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::fleet::{FleetView, UpdateRunView};
 use crate::command::{KubectlVerb, RemedyCommand};
+use crate::kubefleet::PLACEMENT_GROUP;
 use crate::template::option_terminator;
 use crate::{HUB, Object};
 
@@ -19,6 +20,12 @@ pub(super) fn reference_by_name(group: &str, kind: &str, namespace: Option<&str>
     let plural = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"));
     let dot = if group.is_empty() { "" } else { "." };
     reference_words(format!("{plural}{dot}{group}/{name}"), namespace)
+}
+
+/// Returns the words for a placement in the version that knows strategy External. The API server prefers v1, which refuses it
+/// (measured on v0.1.2).
+pub(super) fn placement_reference(kind: &str, namespace: Option<&str>, name: &str) -> Vec<String> {
+    reference_by_name(&format!("v1beta1.{PLACEMENT_GROUP}"), kind, namespace, name)
 }
 
 /// Returns the words for `resource`, e.g. `pods/web`, with a namespace if there is one.
@@ -84,6 +91,12 @@ mod tests {
             reference_by_name("placement.kubernetes-fleet.io", "StagedUpdateStrategy", Some("apps"), "canary");
         assert_eq!(strategy, ["stagedupdatestrategies.placement.kubernetes-fleet.io/canary", "-n", "apps"]);
         assert_eq!(reference_by_name("", "Namespace", None, "x"), ["namespaces/x"]);
+    }
+
+    #[test]
+    fn a_placement_s_version_stands_before_its_group() {
+        let words = placement_reference("ResourcePlacement", Some("apps"), "web");
+        assert_eq!(words, ["resourceplacements.v1beta1.placement.kubernetes-fleet.io/web", "-n", "apps"]);
     }
 
     #[test]
