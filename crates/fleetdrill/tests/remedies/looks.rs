@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use diagnosis::Finding;
+use diagnosis::{Finding, InProgress, KubectlAccess, Subject};
 use fleet::Fleet;
 use tokio::sync::watch;
 
@@ -16,6 +16,8 @@ pub struct Look {
     pub begun: Instant,
     /// Roots of the whole fleet.
     pub findings: Vec<Finding>,
+    /// What is young and on its way, of the whole fleet.
+    pub in_progress: Vec<InProgress>,
 }
 
 /// Latest look.
@@ -27,9 +29,11 @@ pub async fn look(fleet: &Fleet, looks: &watch::Sender<Option<Arc<Look>>>) {
         let begun = Instant::now();
         match fleet.snapshot().await {
             Ok(snapshot) => {
-                let diagnosed = tokio::task::spawn_blocking(move || diagnosis::diagnose(&snapshot)).await;
-                let findings = diagnosed.expect("a diagnosis");
-                looks.send_replace(Some(Arc::new(Look { begun, findings })));
+                let diagnosed =
+                    tokio::task::spawn_blocking(move || diagnosis::examine(&snapshot, &KubectlAccess::same_names()));
+                let found = diagnosed.await.expect("a diagnosis");
+                let look = Look { begun, findings: found.findings, in_progress: found.in_progress };
+                looks.send_replace(Some(Arc::new(look)));
             }
             Err(error) => println!("a snapshot failed: {error}"),
         }
@@ -51,10 +55,18 @@ impl Look {
         }
         found
     }
+
+    /// Objects whose names have a suffix and that are on their way.
+    pub fn on_their_way(&self, suffix: &str) -> Vec<&Subject> {
+        self.in_progress.iter().map(|state| &state.subject).filter(|subject| has_suffix(subject, suffix)).collect()
+    }
 }
 
 fn is_about(finding: &Finding, suffix: &str) -> bool {
-    let subject = &finding.subject;
+    has_suffix(&finding.subject, suffix)
+}
+
+fn has_suffix(subject: &Subject, suffix: &str) -> bool {
     let names = [Some(&subject.name), subject.namespace.as_ref(), subject.member.as_ref(), Some(&subject.cluster)];
     names.into_iter().flatten().any(|name| name.contains(suffix))
 }

@@ -305,7 +305,15 @@ fn is_well(
     let is_left = |f: &Finding| {
         if expected.is(f) { is_notice || f.severity.is_failure() } else { f.severity.is_failure() && !stays(&f.code.0) }
     };
-    if look.of(suffix).into_iter().any(is_left) { Err(codes(look, suffix)) } else { Ok(()) }
+    if look.of(suffix).into_iter().any(is_left) {
+        return Err(codes(look, suffix));
+    }
+    // A run that waits for an approval waits without an end.
+    let waits = look.of(suffix).iter().any(|finding| finding.code.0 == "KF-UR-040");
+    match look.on_their_way(suffix).first() {
+        Some(subject) if !waits && row.stays.is_empty() => Err(format!("{subject} is on its way")),
+        _ => Ok(()),
+    }
 }
 
 /// Time in which a remedy promises the recovery, of a fault that has lasted for some time.
