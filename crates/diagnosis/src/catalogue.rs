@@ -197,9 +197,9 @@ mod tests {
         for (entry, remedy) in catalogue().iter().flat_map(|entry| entry.remedies.iter().map(move |r| (entry, r))) {
             let deletes_more = |command: &CommandTemplate| match command {
                 CommandTemplate::Kubectl { kubectl, each, .. } => {
-                    let is_surplus = each.as_deref() == Some("surplus");
+                    let is_alone = each.as_deref().is_some_and(|each| ["surplus", "stuck_run_refs"].contains(&each));
                     kubectl.effect() == CommandEffect::Destroys
-                        && !is_surplus
+                        && !is_alone
                         && !alone.contains(&kubectl.words()[0].as_str())
                 }
                 CommandTemplate::Argocd { argocd, .. } => argocd.effect() == CommandEffect::Destroys,

@@ -13,10 +13,11 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
 use super::kubectl;
+use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
 use crate::kinds::{APPLIED_WORK, NAMESPACE};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, conditions};
+use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, Object, conditions};
 
 /// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or
 /// definition may be created a moment later, by the same placement even.
@@ -84,9 +85,27 @@ fn not_applied(
         if young && !matches!(code, RuleCode::KF_AP_002 | RuleCode::KF_AP_004) {
             continue;
         }
-        by_code.entry(code).or_default().push(FailedObject { value, condition });
+        let object = FailedObject { value, condition };
+        if is_refused_by_passing_deletion(fleet, status.member, &object) {
+            continue;
+        }
+        by_code.entry(code).or_default().push(object);
     }
     by_code.into_iter().map(|(code, failed)| apply_failure(fleet, placement, status, applied, code, &failed)).collect()
+}
+
+/// True if the member refused an object because its namespace was being deleted, and the namespace is gone since, or its deletion
+/// is young. The condition keeps its old transition time when its message changes (v0.1.2).
+fn is_refused_by_passing_deletion(fleet: FleetView<'_>, member: &str, failed: &FailedObject<'_>) -> bool {
+    static TERMINATING: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("because it is being terminated"));
+    let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.is_complete());
+    let (Some(cluster), Some(namespace)) = (cluster, failed.namespace()) else { return false };
+    if !TERMINATING.is_match(&failed.condition.message) {
+        return false;
+    }
+    let namespace = cluster.object("", NAMESPACE.kind, None, namespace);
+    let deleted_at = namespace.and_then(|namespace| namespace.deleted_at());
+    namespace.is_none() || deleted_at.is_some_and(|at| fleet.age(at) < DELETION_LIMIT)
 }
 
 /// Returns the code for an Applied condition of the member agent. Messages tell causes apart that have the same reason.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fleet::{FleetView, UpdateRunView};
+use super::fleet::{FleetView, PlacementView, UpdateRunView};
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::template::option_terminator;
@@ -46,6 +46,23 @@ pub(super) fn patch_command(reference: Vec<String>, patch: &Value) -> RemedyComm
 pub(super) fn create_command(object: Value) -> RemedyCommand {
     let words = ["-f".into(), "-".into()].into();
     RemedyCommand::Kubectl { cluster: Some(HUB.to_owned()), kubectl: KubectlVerb::Create, words, input: Some(object) }
+}
+
+/// Returns the command that creates a placement's first run. A person replaces the word STRATEGY in it.
+pub(super) fn first_run_command(placement: PlacementView<'_>) -> RemedyCommand {
+    let name = format!("{}-1", placement.object.name());
+    create_command(json!({
+        "apiVersion": placement.object.at("/apiVersion"),
+        "kind": placement.scope.run(),
+        "metadata": match placement.object.namespace() {
+            Some(namespace) => json!({"name": name, "namespace": namespace}),
+            None => json!({"name": name}),
+        },
+        "spec": {
+            "placementName": placement.object.name(),
+            "stagedRolloutStrategyName": "STRATEGY",
+        },
+    }))
 }
 
 /// Returns the command that creates a new run with the spec of this one. `index` replaces the resource snapshot index;

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::code::RuleCode;
 use super::draft::FindingDraft;
-use super::fleet::{FleetView, MemberPlacement, PlacementView};
+use super::fleet::{FleetView, MemberPlacement, PlacementView, UpdateRunView};
 use super::kubectl;
 use crate::Object;
+use crate::command::RemedyCommand;
 use crate::kubefleet::PLACEMENT_GROUP;
 
 /// Time in which a binding gets a snapshot that exists, and a member its Work.
@@ -52,6 +53,8 @@ fn pruned_snapshot(
         "limit": placement.object.at("/spec/revisionHistoryLimit").map_or("10".to_owned(), Value::to_string),
         "is_external": placement.is_external(),
         "run_kind": placement.scope.run(),
+        "stuck_run_refs": stuck_run_references(fleet, placement),
+        "again": new_run(fleet, placement),
     });
     let draft = FindingDraft::new(RuleCode::KF_RO_003, placement.subject(fleet, Some(status.member)), &names, evidence);
     Some(draft.affects(placement.part_on(status.member)))
@@ -106,9 +109,30 @@ fn nothing_placed(
         "snapshot": binding.and_then(snapshot_name).unwrap_or_default(),
         "is_external": placement.is_external(),
         "run_kind": placement.scope.run(),
+        "again": new_run(fleet, placement),
     });
     let draft = FindingDraft::new(RuleCode::KF_WS_011, placement.subject(fleet, Some(status.member)), &names, evidence);
     Some(draft.affects(placement.part_on(status.member)))
+}
+
+/// Returns the references of the placement's runs that haven't finished.
+fn stuck_run_references(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Vec<Vec<String>> {
+    placement.runs(fleet).filter(|run| !run.is_finished()).map(UpdateRunView::reference).collect()
+}
+
+/// Returns the command that creates a run for the latest resource snapshot: with the spec of the placement's newest run, or
+/// without a run, with the word STRATEGY.
+fn new_run(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<RemedyCommand> {
+    if !placement.is_external() {
+        return None;
+    }
+    let Some(newest) = placement.runs(fleet).max_by_key(|run| run.object.created_at()) else {
+        return Some(kubectl::first_run_command(placement));
+    };
+    // v0.14.0 needs the index, and later versions take the latest snapshot without one.
+    let latest = placement.indices(fleet).last().copied().unwrap_or_default();
+    let index = if newest.requested_index().is_some() { latest } else { "" };
+    Some(kubectl::rerun_command(fleet, newest, Some(index)))
 }
 
 fn snapshot_name(binding: Object<'_>) -> Option<&str> {

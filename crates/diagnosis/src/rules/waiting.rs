@@ -70,18 +70,7 @@ fn without_run(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<Fin
         "placement_ref": kubectl::reference(placement.object),
         "run_kind": placement.scope.run(),
         "members": waiting.iter().map(|(status, _)| status.member).collect::<Vec<_>>().join(", "),
-        "create": kubectl::create_command(json!({
-            "apiVersion": placement.object.at("/apiVersion"),
-            "kind": placement.scope.run(),
-            "metadata": match placement.object.namespace() {
-                Some(namespace) => json!({"name": format!("{}-1", placement.object.name()), "namespace": namespace}),
-                None => json!({"name": format!("{}-1", placement.object.name())}),
-            },
-            "spec": {
-                "placementName": placement.object.name(),
-                "stagedRolloutStrategyName": "STRATEGY",
-            },
-        })),
+        "create": kubectl::first_run_command(placement),
     });
     Some(FindingDraft::new(RuleCode::KF_RO_001, placement.subject(fleet, None), &names, evidence))
 }

@@ -182,3 +182,22 @@ fn a_namespace_that_was_not_read_is_said_to_be() {
     let settings = deletion(&hub(vec![not_applied("web", json!([failed("ConfigMap", "NotTakenOver", "m")]))]));
     assert!(!settings.data_loss.unwrap().contains("namespace"));
 }
+
+#[test]
+fn a_namespace_whose_deletion_passes_is_no_failure() {
+    let message = "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: \
+                   unable to create new content in namespace web-app because it is being terminated)";
+    let refused = || not_applied("web", json!([failed("ConfigMap", "ManifestApplyFailed", message)]));
+    let namespace = |deleted_at: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web-app", "deletionTimestamp": deleted_at},
+            "status": {"phase": "Terminating"},
+        })
+    };
+    let codes = |on_member: Vec<Value>| found(&hub_and_member(vec![refused()], "member-1", on_member));
+    let is_refusal = |codes: &[String]| codes.iter().any(|code| code.starts_with("KF-AP-009"));
+    assert!(is_refusal(&codes(vec![namespace("2026-01-08T11:50:00Z")])));
+    assert!(!is_refusal(&codes(vec![namespace("2026-01-08T11:59:30Z")])));
+    // The message is old: the member agent's next attempt creates the namespace.
+    assert!(!is_refusal(&codes(Vec::new())));
+}

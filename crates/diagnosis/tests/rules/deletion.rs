@@ -126,3 +126,14 @@ fn the_metadata_of_what_may_hold_a_deletion_is_wanted() {
     assert_eq!(wanted_metadata(&snapshot), expected);
     assert_eq!(wanted_metadata(&fleet(work("member-1", "web"), vec![applied_work()])), []);
 }
+
+#[test]
+fn a_work_whose_objects_are_gone_waits_for_the_member_agent_s_next_attempt() {
+    let old = with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
+    let diagnosis = examine(&fleet(old, Vec::new()), &KubectlAccess::same_names());
+    assert!(diagnosis.findings.is_empty(), "{:?}", diagnosis.findings);
+    assert_eq!(diagnosis.in_progress[0].usual_seconds, 16 * 60);
+    let older = with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:43:00Z");
+    let unexplained = ["KF-XX-001 Work/fleet-member-member-1/web-work (member-1)"];
+    assert_eq!(found(&fleet(older, Vec::new())), unexplained);
+}

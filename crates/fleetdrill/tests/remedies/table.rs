@@ -45,7 +45,7 @@ pub struct RemedyRow {
     /// `{name}` is replaced by the scenario's real name.
     #[serde(default)]
     pub edits: Vec<String>,
-    /// Values that the person puts in place of words of the commands. `{name}` is replaced as in `edits`.
+    /// Values that the person puts in place of words of the commands. `{name}` is replaced in both as in `edits`.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
     /// Steps that the text asks for before the commands.

@@ -242,8 +242,10 @@ impl TrialFleet<'_> {
         let saved = induced.world.context().save().map_err(|error| error.to_string())?;
         let mut edits = row.edits.iter();
         for command in &remedy.commands {
-            let line =
-                row.values.iter().fold(command.clone(), |line, (word, value)| line.replace(word, &saved.fill(value)));
+            let line = row
+                .values
+                .iter()
+                .fold(command.clone(), |line, (word, value)| line.replace(&saved.fill(word), &saved.fill(value)));
             let edit = if line.contains(" edit ") {
                 saved.fill(edits.next().ok_or_else(|| format!("`{line}` has no change in the table"))?)
             } else {

@@ -19,11 +19,15 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, subject};
 use super::hub_agent::{IgnoredObject, REACTION_LIMIT};
 use super::kubectl;
+use crate::kinds::APPLIED_WORK;
 use crate::kubefleet::{CLUSTER_GROUP, MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::{Evidence, InProgress, Object, Subject};
 
 /// Time in which a deleted object is usually gone, with everything that it has made.
 pub(super) const DELETION_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+
+/// Longest interval between two attempts of the member agent (v0.1.2).
+const MEMBER_AGENT_INTERVAL: SignedDuration = SignedDuration::from_mins(16);
 
 /// Time in which a member usually leaves. It took 8.5 s with a few Works (v0.1.2).
 const LEAVE_LIMIT: SignedDuration = SignedDuration::from_secs(120);
@@ -236,6 +240,15 @@ fn bindings_and_works(fleet: FleetView<'_>) -> impl Iterator<Item = UnwellState<
             AffectedPart::Member(member.to_owned()),
             AffectedPart::MemberNamespace(member.to_owned()),
         ];
-        Some(UnwellState { subject, depends_on, ..state })
+        let is_released = object.kind() == "Work" && is_gone_from_member(fleet, object, member);
+        let usual = if is_released { MEMBER_AGENT_INTERVAL } else { state.usual };
+        Some(UnwellState { subject, depends_on, usual, ..state })
     })
+}
+
+/// True if a member was read and has nothing of a Work any more. What held the Work's objects is gone then, and the member agent
+/// releases the Work at its next attempt.
+fn is_gone_from_member(fleet: FleetView<'_>, work: Object<'_>, member: &str) -> bool {
+    let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.is_complete());
+    cluster.is_some_and(|cluster| cluster.object(PLACEMENT_GROUP, APPLIED_WORK.kind, None, work.name()).is_none())
 }
