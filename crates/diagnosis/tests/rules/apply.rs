@@ -89,8 +89,8 @@ fn objects_with_one_reason_make_one_finding_and_those_with_two_make_two() {
     assert_eq!(
         findings[0].remedies[2].commands,
         [
-            "kubectl --context member-1 delete configmaps/settings -n web-app",
-            "kubectl --context member-1 delete secrets/settings -n web-app",
+            "kubectl --context member-1 delete configmaps/settings -n web-app --ignore-not-found",
+            "kubectl --context member-1 delete secrets/settings -n web-app --ignore-not-found",
         ]
     );
 }
@@ -166,7 +166,7 @@ fn what_else_goes_with_a_namespace_is_told() {
         there("apps/v1", "StatefulSet", "other"),
     ];
     let remedy = deletion(&hub_and_member(vec![namespace_not_taken_over()], "member-1", member));
-    assert_eq!(remedy.commands, ["kubectl --context member-1 delete namespaces/inv"]);
+    assert_eq!(remedy.commands, ["kubectl --context member-1 delete namespaces/inv --ignore-not-found"]);
     let loss = remedy.data_loss.unwrap();
     let expected = "With namespace inv everything in it is deleted, at least Deployment api, Service api; fleetdrill reads no other \
                     kinds there than Deployment, StatefulSet, DaemonSet, Pod, Service.";
