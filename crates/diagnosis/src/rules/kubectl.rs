@@ -16,10 +16,19 @@ pub(super) fn reference(object: Object<'_>) -> Vec<String> {
 
 /// Returns the same words as [`reference()`], for an object that may not exist.
 pub(super) fn reference_by_name(group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Vec<String> {
-    let kind = kind.to_lowercase();
-    let plural = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"));
     let dot = if group.is_empty() { "" } else { "." };
-    reference_words(format!("{plural}{dot}{group}/{name}"), namespace)
+    reference_words(format!("{}{dot}{group}/{name}", plural(kind)), namespace)
+}
+
+/// Returns a kind's name in the API's paths, e.g. `pods`.
+fn plural(kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"))
+}
+
+/// Returns the words by which kubectl lists the objects of a kind of KubeFleet's placement group.
+pub(super) fn kind_reference(kind: &str, namespace: Option<&str>) -> Vec<String> {
+    reference_words(format!("{}.{PLACEMENT_GROUP}", plural(kind)), namespace)
 }
 
 /// Returns the words for a placement in the version that knows strategy External. The API server prefers v1, which refuses it

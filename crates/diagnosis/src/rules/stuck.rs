@@ -124,7 +124,8 @@ fn stuck_cluster(
         "reason": trail.image.map(|i| i.reason).unwrap_or_default(),
         "state": run.object.str("/spec/state").unwrap_or_default(),
         "minutes": cluster.started_at().map(|s| fleet.now().duration_since(s).as_mins()).unwrap_or_default(),
-        "again": kubectl::rerun_command(fleet, run, None),
+        "snapshots": kubectl::kind_reference(run.scope.resource_snapshot(), run.object.namespace()),
+        "again": kubectl::rerun_command(fleet, run, Some("")),
     });
     let subject = run.subject(fleet, Some(cluster.stage), Some(cluster.member));
     FindingDraft::new(code, subject, &names, evidence)
