@@ -17,7 +17,7 @@ use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
 use crate::kinds::{APPLIED_WORK, NAMESPACE};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, Object, conditions};
+use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, conditions};
 
 /// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or
 /// definition may be created a moment later, by the same placement even.

@@ -15,9 +15,12 @@ use crate::Condition;
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::text_field;
 
-/// Time for which a rollout may be held back, or stand still after a member has become available, without counting as a
-/// failure. Members are updated one after the other.
+/// Time for which a rollout may be held back without counting as a failure, beyond the time that it has to wait. Members are
+/// updated one after the other.
 const HOLD_LIMIT: SignedDuration = SignedDuration::from_secs(15);
+
+/// Default of a placement's `spec.strategy.rollingUpdate.unavailablePeriodSeconds`.
+const DEFAULT_UNAVAILABLE_PERIOD: i64 = 60;
 
 /// Number of unavailable members that a finding names and quotes.
 const MAX_NAMED_MEMBERS: usize = 3;
@@ -86,7 +89,7 @@ fn held_back(
     unavailable: &[UnavailableMember<'_>],
 ) -> Option<FindingDraft> {
     let since = held.last_transition_time?;
-    if fleet.now().duration_since(since) < HOLD_LIMIT {
+    if fleet.now().duration_since(since) < hold_time(placement, status, unavailable) {
         return None;
     }
     let others: Vec<&UnavailableMember<'_>> =
@@ -112,7 +115,7 @@ fn held_back(
         "found": placement.clusters().count(),
         "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), text_of),
         "unavailable": named,
-        "is_short": wanted.is_some_and(|wanted| wanted > placement.clusters().count() as u64),
+        "is_short": is_short(placement),
         "is_explained": false,
     });
     let mut names_if_explained = names.clone();
@@ -131,6 +134,41 @@ fn held_back(
     Some(if is_on_its_way { draft.only_as_consequence() } else { draft })
 }
 
+/// True if the placement asks for more members than the scheduler has found.
+fn is_short(placement: PlacementView<'_>) -> bool {
+    let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(Value::as_u64);
+    wanted.is_some_and(|wanted| wanted > placement.clusters().count() as u64)
+}
+
+/// Returns the time after which the hub-agent looks again at a rollout that it has held back. It waits as long for members that the
+/// placement has just left (61 s, v0.1.2).
+fn unavailable_period(placement: PlacementView<'_>) -> SignedDuration {
+    let seconds = placement.object.at("/spec/strategy/rollingUpdate/unavailablePeriodSeconds").and_then(Value::as_i64);
+    SignedDuration::from_secs(seconds.unwrap_or(DEFAULT_UNAVAILABLE_PERIOD).clamp(0, 24 * 3600))
+}
+
+/// Returns the time for which the rollout to a member may be held back without counting as a failure: the longer one where no
+/// unavailable member accounts for it.
+fn hold_time(
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    unavailable: &[UnavailableMember<'_>],
+) -> SignedDuration {
+    let is_accounted = unavailable.iter().any(|other| other.status.member != status.member) || is_short(placement);
+    if is_accounted { HOLD_LIMIT } else { unavailable_period(placement) + HOLD_LIMIT }
+}
+
+/// Returns the usual time of a rollout that hasn't started on a member; `None` if the condition isn't about that.
+pub(super) fn usual_hold_time(
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    condition: &Condition,
+) -> Option<SignedDuration> {
+    let unavailable: Vec<_> = placement.clusters().filter_map(UnavailableMember::new).collect();
+    let is_held = condition.type_ == "RolloutStarted" && condition.status == "False";
+    is_held.then(|| hold_time(placement, status, &unavailable))
+}
+
 /// True if the rollout to a member hasn't started because the rollout to another member is still in progress, or has just
 /// ended.
 pub(super) fn is_held_back_by_rollout(
@@ -145,7 +183,7 @@ pub(super) fn is_held_back_by_rollout(
         && others.any(|other| {
             let just_ended = other.condition("Available").and_then(|available| available.last_transition_time);
             UnavailableMember::new(other).is_some_and(|other| other.is_young(fleet))
-                || just_ended.is_some_and(|at| fleet.age(at) < HOLD_LIMIT)
+                || just_ended.is_some_and(|at| fleet.age(at) < unavailable_period(placement) + HOLD_LIMIT)
         })
 }
 

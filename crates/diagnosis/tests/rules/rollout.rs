@@ -162,8 +162,30 @@ fn a_rollout_whose_turn_has_just_come_is_no_failure() {
         let there = at(since, condition("Available", "True", "AllWorkAreAvailable", ""));
         held_back_by(vec![there], json!([]))
     };
+    let long_held = |mut placement: Value| {
+        let there = &mut placement["status"]["placementStatuses"][0]["conditions"][0];
+        *there = at("2026-01-08T11:58:40Z", there.clone());
+        placement
+    };
+    let held = ["KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
     in_both_scopes(&[available("2026-01-08T11:59:55Z")], &[]);
-    in_both_scopes(&[available("2026-01-08T11:59:00Z")], &["KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"]);
+    in_both_scopes(&[long_held(available("2026-01-08T11:59:00Z"))], &[]);
+    in_both_scopes(&[long_held(available("2026-01-08T11:58:40Z"))], &held);
+    let impatient = with(available("2026-01-08T11:59:00Z"), "/spec/strategy/rollingUpdate/unavailablePeriodSeconds", 5);
+    in_both_scopes(&[impatient], &held);
+}
+
+/// A placement that moves to other members waits for those that it has left.
+#[test]
+fn a_rollout_that_nothing_visible_holds_back_has_its_period() {
+    let held_since = |since: &str| {
+        let mut placement = with(held_back(), "/spec/policy", json!({"placementType": "PickAll"}));
+        let there = &mut placement["status"]["placementStatuses"][0]["conditions"][0];
+        *there = at(since, there.clone());
+        placement
+    };
+    in_both_scopes(&[held_since("2026-01-08T11:58:50Z")], &[]);
+    in_both_scopes(&[held_since("2026-01-08T11:58:40Z")], &["KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"]);
 }
 
 #[test]

@@ -151,6 +151,9 @@ fn usual_time(
     if rollout::is_held_back_by_rollout(placement, fleet, status, condition) {
         return Some(SignedDuration::MAX);
     }
+    if let Some(hold_time) = rollout::usual_hold_time(placement, status, condition) {
+        return Some(hold_time.max(STEP_LIMIT));
+    }
     let creates_works = condition.type_ == "WorkSynchronized";
     creates_works.then(|| work_recovery::time_after_namespace(fleet, status.member, condition)).flatten()
 }
