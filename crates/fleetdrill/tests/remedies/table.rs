@@ -58,9 +58,9 @@ pub struct RemedyRow {
     pub fresh: Option<String>,
     /// Seconds that the text promises for a recovery, without a controller's backoff.
     pub within: Option<f64>,
-    /// True if the text says that the recovery may take as long again as the fault has lasted.
+    /// Number of times that the recovery may take as long again as the fault has lasted, as the text says.
     #[serde(default)]
-    pub backoff: bool,
+    pub backoff: u32,
     /// Codes of findings that stay, as the text says.
     #[serde(default)]
     pub stays: Vec<String>,

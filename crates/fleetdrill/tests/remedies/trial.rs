@@ -321,7 +321,7 @@ fn is_well(
 /// Time in which a remedy promises the recovery, of a fault that has lasted for some time.
 fn promised(row: &RemedyRow, lasted: Duration) -> Duration {
     let within = Duration::from_secs_f64(row.within.unwrap_or_default());
-    if row.backoff { within + lasted.min(LONGEST_BACKOFF) } else { within }
+    within + lasted.min(LONGEST_BACKOFF) * row.backoff
 }
 
 /// Returns the steps of the fresh change: the table's; without them, a change to the placement that the finding is about.
