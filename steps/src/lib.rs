@@ -24,6 +24,7 @@ pub mod diagnosing;
 mod duplicate_works;
 pub mod envelope;
 pub mod error;
+pub mod eviction;
 pub mod expected_finding;
 pub mod field_change;
 pub mod fields;

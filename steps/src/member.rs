@@ -14,7 +14,7 @@ use crate::limits;
 use crate::names;
 use crate::needs::{ProviderAbility, StepRole, needs};
 use crate::params::ObjectRef;
-use crate::phrases::{AgentRef, AndArgoCd, NamespaceDeletion, WithoutAgent};
+use crate::phrases::{AgentRef, AndArgoCd, MemberDeparture, NamespaceDeletion, WithoutAgent};
 use crate::placement_objects::absent;
 use crate::world::World;
 
@@ -254,17 +254,25 @@ fn heartbeat(member: &Value) -> Option<&Value> {
     member.pointer("/status/agentStatus/0/lastReceivedHeartbeat")
 }
 
-/// The MemberCluster is still there, being deleted, for that long.
-#[then(expr = "member {string} is still leaving after {int} seconds")]
-async fn still_leaving(world: &mut World, member: String, seconds: u64) -> Result<(), StepError> {
+/// `has left`: waits until the MemberCluster and the member's namespace on the hub are gone. `is still leaving after 10 seconds`: the
+/// MemberCluster is still there, being deleted, for that long.
+#[then(expr = "member {string} {has left or is leaving}")]
+async fn departs(world: &mut World, member: String, departure: MemberDeparture) -> Result<(), StepError> {
     let context = world.context();
     let real = context.ledger.names.get(&member)?;
-    let watched = WatchSelection::one("hub", kinds::MEMBER_CLUSTER, None, &real);
+    match departure.leaving_for {
+        Some(seconds) => still_leaving(context, &real, seconds).await,
+        None => has_left(context, &real).await,
+    }
+}
+
+async fn still_leaving(context: &ScenarioContext, member: &str, seconds: u64) -> Result<(), StepError> {
+    let watched = WatchSelection::one("hub", kinds::MEMBER_CLUSTER, None, member);
     let hub = context.hub();
-    let expectation = format!("MemberCluster/{real} is being deleted and doesn't go");
-    context.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| is_leaving(objects, &real)).await?;
+    let expectation = format!("MemberCluster/{member} is being deleted and doesn't go");
+    context.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| is_leaving(objects, member)).await?;
     let time = std::time::Duration::from_secs(seconds);
-    context.stays(&hub, &watched, &expectation, time, |objects| is_leaving(objects, &real)).await
+    context.stays(&hub, &watched, &expectation, time, |objects| is_leaving(objects, member)).await
 }
 
 /// Holds while a MemberCluster is being deleted.
@@ -276,13 +284,11 @@ fn is_leaving(objects: &fleet::observe::WatchedObjects, member: &str) -> Verdict
     }
 }
 
-/// Waits until the MemberCluster and the member's namespace on the hub are gone.
-#[then(expr = "member {string} has left")]
-async fn has_left(world: &mut World, member: String) -> Result<(), StepError> {
-    let context = world.context();
-    let real = context.ledger.names.get(&member)?;
+async fn has_left(context: &ScenarioContext, member: &str) -> Result<(), StepError> {
     let hub = context.hub();
-    for (kind, name) in [(kinds::MEMBER_CLUSTER, real.clone()), (kinds::NAMESPACE, fleet::member_namespace(&real))] {
+    for (kind, name) in
+        [(kinds::MEMBER_CLUSTER, member.to_owned()), (kinds::NAMESPACE, fleet::member_namespace(member))]
+    {
         let watched = WatchSelection::one("hub", kind, None, &name);
         let expectation = format!("{}/{name} is gone", kind.kind);
         context.wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| Verdict::gone(objects, &name)).await?;

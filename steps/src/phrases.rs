@@ -184,6 +184,18 @@ pub struct AgentRef {
 
 impl_from_str!(AgentRef, |text| Self { member: inner(text) });
 
+/// `has left`, or `is still leaving after 10 seconds`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "has left|is still leaving after [0-9]+ seconds", name = "has left or is leaving")]
+pub struct MemberDeparture {
+    /// Seconds for which the member hasn't left; none if it has.
+    pub leaving_for: Option<u64>,
+}
+
+impl_from_str!(MemberDeparture, |text| Self {
+    leaving_for: text.split(' ').nth(4).and_then(|seconds| seconds.parse().ok())
+});
+
 /// ` with strategy External`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "(?: with strategy External)?", name = "with strategy External?")]

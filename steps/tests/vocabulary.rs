@@ -15,7 +15,7 @@ use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 /// Chapters of docs/steps.md, in the order in which a reader needs them, each with the files of its steps.
 const CHAPTERS: [(&str, &[&str]); 12] = [
     ("Fleets and members", &["member"]),
-    ("Placements", &["placement", "policy", "applying", "overrides"]),
+    ("Placements", &["placement", "policy", "applying", "overrides", "eviction"]),
     ("Resources of placements: Deployments and envelopes", &["workload", "envelope"]),
     ("Update runs", &["update_run"]),
     ("Approval requests", &["approval"]),

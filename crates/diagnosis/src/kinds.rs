@@ -43,6 +43,7 @@ kinds! {
     ENVELOPE = PLACEMENT_GROUP, "ResourceEnvelope";
     WORK = PLACEMENT_GROUP, "Work";
     APPLIED_WORK = PLACEMENT_GROUP, "AppliedWork";
+    EVICTION = PLACEMENT_GROUP, "ClusterResourcePlacementEviction";
     OVERRIDE = PLACEMENT_GROUP, "ResourceOverride";
     OVERRIDE_SNAPSHOT = PLACEMENT_GROUP, "ResourceOverrideSnapshot";
     // What else is read where there is one: `DESTINATION_KINDS`.

@@ -59,6 +59,7 @@ kinds! {
     ENVELOPE = "v1beta1", "resourceenvelopes", true;
     WORK = "v1beta1", "works", true;
     APPLIED_WORK = "v1beta1", "appliedworks", false;
+    EVICTION = "v1beta1", "clusterresourceplacementevictions", false;
     OVERRIDE = "v1beta1", "resourceoverrides", true;
     OVERRIDE_SNAPSHOT = "v1beta1", "resourceoverridesnapshots", true;
     APPLICATION = "v1alpha1", "applications", true;

@@ -29,6 +29,9 @@ const TAKES: &str = "takes-";
 /// Prefix of a tag with a failure code that a scenario provokes on its way, such as `@passes:KF-UR-006`: no step asserts it.
 const PASSES: &str = "passes:";
 
+/// Tag of scenarios in which healthy traffic only moves, and in which every finding with the weight of a failure is a false alarm.
+const HEALTHY: &str = "healthy";
+
 /// Seconds that most scenarios need at most; more if a scenario has a member of its own, whose cluster has to start.
 const USUAL: u32 = 30;
 const USUAL_DISRUPTIVE: u32 = 60;
@@ -349,6 +352,11 @@ pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
 /// Returns the failure codes that a scenario provokes on its way, by its tags; no step asserts them.
 pub fn passed_codes(feature: &Feature, scenario: &Scenario) -> impl Iterator<Item = String> {
     tags(feature, scenario).into_iter().filter_map(|tag| tag.strip_prefix(PASSES).map(str::to_owned))
+}
+
+/// True if nothing that a scenario does may be taken for a failure, by its tags.
+pub fn is_healthy(feature: &Feature, scenario: &Scenario) -> bool {
+    tags(feature, scenario).iter().any(|tag| tag == HEALTHY)
 }
 
 /// Returns the approximate duration of a scenario in seconds by its tags. The last such tag counts, because the

@@ -89,6 +89,8 @@ pub struct ScenarioFaults {
     pub codes: AccountedCodes,
     /// True if the scenario disturbs only clusters that it has made.
     pub has_own_clusters: bool,
+    /// True if the scenario has the tag `@healthy`: nothing that it does may be taken for a failure.
+    pub is_healthy: bool,
 }
 
 impl ScenarioFaults {
@@ -104,14 +106,18 @@ impl ScenarioFaults {
         codes.consequences.extend(suite::passed_codes(feature, scenario));
         // Without its rights, an agent is silent for a while before the diagnosis can tell why.
         codes.disturbs_members |= codes.causes.iter().any(|code| is_about_member(code));
-        Self { codes: codes.with(asserted), has_own_clusters: abilities::makes_clusters(feature, scenario) }
+        Self {
+            codes: codes.with(asserted),
+            has_own_clusters: abilities::makes_clusters(feature, scenario),
+            is_healthy: suite::is_healthy(feature, scenario),
+        }
     }
 
-    /// True if the scenario accounts for a root with this code about its objects. A scenario that names no code accounts for
-    /// every code as soon as it has induced something: no step says what the diagnosis makes of that.
+    /// True if the scenario accounts for a root with this code about its objects. A scenario that names no code and isn't healthy
+    /// accounts for every code as soon as it has induced something: no step says what the diagnosis makes of that.
     #[must_use]
     pub fn account_for(&self, code: &str, has_induced: bool) -> bool {
-        self.codes.has(code) || (self.codes.causes.is_empty() && has_induced)
+        self.codes.has(code) || (!self.is_healthy && self.codes.causes.is_empty() && has_induced)
     }
 
     /// True if the scenario accounts for a root with this code about objects of no scenario, such as the shared members.
@@ -162,6 +168,12 @@ mod tests {
         assert!(!faults.account_for("KF-RO-002", false));
         assert!(faults.account_for("KF-RO-002", true));
         assert!(!faults.account_for_shared("KF-RO-002"));
+    }
+
+    #[test]
+    fn a_healthy_scenario_accounts_for_nothing_whatever_it_induces() {
+        let faults = faults("  @healthy\n  Scenario: s\n    Given a placement \"web\" selects \"member-1\"\n");
+        assert!(!faults.account_for("KF-RO-002", true));
     }
 
     #[test]

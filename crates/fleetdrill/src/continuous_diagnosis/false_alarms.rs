@@ -136,7 +136,7 @@ mod tests {
         let scenarios = RunningScenarios::default();
         let causes = ["KF-MC-001".to_owned()].into();
         let codes = AccountedCodes { causes, disturbs_members: true, ..AccountedCodes::default() };
-        let faults = ScenarioFaults { codes, has_own_clusters: true };
+        let faults = ScenarioFaults { codes, has_own_clusters: true, is_healthy: false };
         for (line, suffix, faults) in [(3, "abcd0", faults), (9, "abcd1", ScenarioFaults::default())] {
             let name = ScenarioName { file: "f.feature".into(), line, scenario: suffix.to_owned() };
             scenarios.begin(suffix.to_owned(), RunningScenario { name, faults, recorder: Recorder::default() });
