@@ -355,6 +355,7 @@ pub fn passed_codes(feature: &Feature, scenario: &Scenario) -> impl Iterator<Ite
 }
 
 /// True if nothing that a scenario does may be taken for a failure, by its tags.
+#[must_use]
 pub fn is_healthy(feature: &Feature, scenario: &Scenario) -> bool {
     tags(feature, scenario).iter().any(|tag| tag == HEALTHY)
 }

@@ -242,7 +242,7 @@ fn bindings_and_works(fleet: FleetView<'_>) -> impl Iterator<Item = UnwellState<
         ];
         let is_released = object.kind() == "Work" && is_gone_from_member(fleet, object, member);
         let usual = if is_released { MEMBER_AGENT_INTERVAL } else { state.usual };
-        Some(UnwellState { subject, depends_on, usual, ..state })
+        Some(UnwellState { subject, usual, depends_on, ..state })
     })
 }
 
