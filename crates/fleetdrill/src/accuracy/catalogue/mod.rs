@@ -41,6 +41,8 @@ pub struct HealthyCase {
     pub steps: Vec<Step>,
     /// True if a member joins for the scenario.
     pub joins_member: bool,
+    /// True if the scenario has the tag `@healthy`: nothing that its steps do is a fault.
+    pub is_healthy: bool,
 }
 
 /// Scenarios that drills are made of.
@@ -105,14 +107,15 @@ impl DrillCatalogue {
             return Ok(());
         }
         let has_code = suite::tags(feature, scenario).iter().any(|tag| diagnosis::is_meant_as_code(tag));
-        if has_code || has_tag(feature, scenario, "disruptive") {
+        let is_healthy = suite::is_healthy(feature, scenario);
+        if has_code || (!is_healthy && has_tag(feature, scenario, "disruptive")) {
             return Err("something breaks, and no step asserts its diagnosis".into());
         }
         if !steps.iter().any(|step| needs(step).role == Some(StepRole::AssertsNoFindings)) {
             return Err("no step asserts what the diagnosis says".into());
         }
         let steps = steps.into_iter().filter(|step| !is_about_diagnosis(step)).cloned().collect();
-        self.healthy.push(HealthyCase { place, steps, joins_member });
+        self.healthy.push(HealthyCase { place, steps, joins_member, is_healthy });
         Ok(())
     }
 }

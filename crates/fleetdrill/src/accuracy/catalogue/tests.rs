@@ -64,7 +64,17 @@ Then the diagnosis finds nothing
     let [healthy] = &catalogue.healthy[..] else { panic!("{catalogue:?}") };
     let steps = ["a placement \"web\" selects \"member-1\"", "the resources of placement \"web\" change"];
     assert_eq!(texts(&healthy.steps), steps);
-    assert!(!healthy.joins_member);
+    assert!(!healthy.joins_member && !healthy.is_healthy);
+}
+
+#[test]
+fn a_member_may_join_in_a_healthy_scenario() {
+    let catalogue = of("  @healthy @disruptive
+  Scenario: s
+Given a member \"east\" of its own
+Then the diagnosis finds nothing
+");
+    assert!(matches!(&catalogue.healthy[..], [healthy] if healthy.joins_member && healthy.is_healthy));
 }
 
 #[test]
