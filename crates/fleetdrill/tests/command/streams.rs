@@ -13,6 +13,7 @@ fn cheap_arguments(command: &str) -> &'static [&'static [&'static str]] {
     match command {
         "run" => &[&["xyzzy"], &["--kubefleet", "v9.9.9"]],
         "upgrade" => &[&["--from", "v0.1.2", "--to", "v0.1.2", "xyzzy"]],
+        "accuracy" => &[&["--seed", "1", "--list"], &["--kubefleet", "v9.9.9"]],
         "list" => &[&[], &["--steps"], &["-o", "json"]],
         "up" => &[&["--kubefleet", "v9.9.9"]],
         "status" | "toolchain list" | "train list" => &[&[], &["-o", "yaml"]],
