@@ -59,9 +59,9 @@ const PREFIX: &str = "fleetdrill-";
 /// Maximum length of a cluster's name. The name becomes part of the node's host name, which has 63 characters at most.
 const LONGEST: usize = 49;
 
-/// Image that scenarios use as one that can be pulled. Nodes get it without a registry, as a tag of the image of kind's
-/// own pause container.
-const GOOD_IMAGE: &str = "docker.io/library/nginx:1.29";
+/// Images that scenarios use as ones that can be pulled: one, and another version for an update. Nodes get them without
+/// a registry, as tags of the image of kind's own pause container.
+const GOOD_IMAGES: [&str; 2] = ["docker.io/library/nginx:1.29", "docker.io/library/nginx:1.30"];
 
 /// Setup of a fleet's clusters in kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -340,9 +340,11 @@ impl Provider for KindProvider {
         let node = node(&self.name_of(&cluster.name));
         let images = ["exec", &node, "ctr", "--namespace", "k8s.io", "images"];
         let listed = DOCKER.run(images.iter().chain(&["list", "--quiet"]), SHORT).await?;
-        let pause = listed.lines().find(|image| image.contains("/pause:"));
-        let Some(pause) = pause.filter(|_| !listed.lines().any(|image| image == GOOD_IMAGE)) else { return Ok(()) };
-        DOCKER.run(images.iter().chain(&["tag", pause, GOOD_IMAGE]), SHORT).await.map(drop)
+        let Some(pause) = listed.lines().find(|image| image.contains("/pause:")) else { return Ok(()) };
+        for image in GOOD_IMAGES.iter().filter(|good| !listed.lines().any(|image| image == **good)) {
+            DOCKER.run(images.iter().chain(&["tag", pause, image]), SHORT).await?;
+        }
+        Ok(())
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {
