@@ -24,6 +24,10 @@ pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(120);
 /// Name of the probe placements.
 const PROBE: &str = "fleetdrill-probe";
 
+/// Index of the first resource snapshot that the hub-agent takes because it has noticed a change. Snapshot 1 may come from a
+/// reconcile with another reason, such as the first scheduling of the probe (v0.1.2).
+const NOTICED_INDEX: u32 = 2;
+
 /// Interval between changes of the ConfigMap whose snapshots [`notices_changes`] waits for.
 const CHANGE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -66,7 +70,7 @@ pub(crate) async fn notices_changes(
     let noticed = async {
         snapshot(hub, observer, "the hub-agent takes a resource snapshot", 0).await?;
         tokio::select! {
-            noticed = snapshot(hub, observer, "the hub-agent notices a change of a resource", 1) => noticed,
+            noticed = snapshot(hub, observer, "the hub-agent notices a change of a resource", NOTICED_INDEX) => noticed,
             Err(error) = change_repeatedly(hub) => Err(error),
         }
     }
