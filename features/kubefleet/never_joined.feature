@@ -3,14 +3,14 @@ Feature: A member whose agent never came
   No guide describes this. The MemberCluster is on the hub, and the hub-agent is ready for the member, but no member
   agent answers. The MemberCluster never says that anything is wrong (v0.1.2).
 
-  @takes-100s @KF-MC-005 @KF-SC-001
+  @takes-160s @KF-MC-005 @KF-SC-001
   Scenario: No agent has ever reported for a member that a placement names
     Given a member "ghost" of its own, whose agent never comes
     And a placement "web" selects by name "ghost" and "member-1"
     And placement "web" reports
       | on | condition | status | reason                      |
       |    | Scheduled | False  | SchedulingPolicyUnfulfilled |
-    Then within 90 seconds the diagnosis of member "ghost" is KF-MC-005
+    Then within 150 seconds the diagnosis of member "ghost" is KF-MC-005
       | object                | value            |
       | MemberCluster/{ghost} | ReadyToJoin=True |
     And the diagnosis of placement "web" is KF-SC-001, because of KF-MC-005
@@ -22,7 +22,7 @@ Feature: A member whose agent never came
     And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
-  # The twins: the agent of a new member comes within a minute.
+  # The twins: the agent of a new member comes within two minutes.
   Scenario: A member has just been made
     Given a member "ghost" of its own, whose agent never comes
     Then member "ghost" reports
@@ -34,14 +34,14 @@ Feature: A member whose agent never came
     Then member "ghost" has left
 
   # A member leaves with its agent's consent.
-  @takes-100s @KF-MC-005
+  @takes-160s @KF-MC-005
   Scenario: A member that no agent has ever reported for is deleted
     Given a member "ghost" of its own, whose agent never comes
     And member "ghost" reports
       | condition   | status |
       | ReadyToJoin | True   |
     When member "ghost" is deleted
-    Then within 90 seconds the diagnosis of member "ghost" is KF-MC-005
+    Then within 150 seconds the diagnosis of member "ghost" is KF-MC-005
     When the hub's namespace of member "ghost" is deleted
     Then member "ghost" has left
     And the diagnosis finds nothing

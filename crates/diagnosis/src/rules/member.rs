@@ -20,8 +20,9 @@ use crate::{Evidence, Object};
 const SILENCE_LIMIT: SignedDuration = SignedDuration::from_secs(120);
 /// Time that a member may take to leave.
 const LEAVE_LIMIT: SignedDuration = SignedDuration::from_secs(30);
-/// Time that a member's agent may take to answer for the first time after its `MemberCluster` was created.
-const JOIN_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+/// Time that a member's agent may take to answer for the first time after its `MemberCluster` was created. On kind with two
+/// processors, an agent whose image had to be loaded first took more than 60 s (v0.1.2).
+const JOIN_LIMIT: SignedDuration = SignedDuration::from_secs(120);
 /// Time that resources may take to be applied, when a member doesn't seem well, before the delay counts.
 const APPLY_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
