@@ -1,7 +1,5 @@
 //! Steps that look as a person does, with `kubectl get`.
 
-use std::time::{Duration, Instant};
-
 use cucumber::gherkin::Step;
 use cucumber::then;
 use diagnosis::Object;
@@ -13,7 +11,7 @@ use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
 use crate::params::ObjectRef;
-use crate::pauses::between_reads;
+use crate::pauses::read_until_as_expected;
 use crate::wording;
 use crate::world::World;
 
@@ -39,7 +37,7 @@ async fn shows(world: &mut World, command: String, object: ObjectRef, step: &Ste
         return Err(StepError::Differs(format!("`{command}` gets {called}, not {}", found.kind.kind)));
     }
     let namespace = found.watched.namespace.as_deref();
-    soon(async || {
+    read_until_as_expected(limits::REPORTED, async || {
         let table = fleet::kubectl_table::get(&hub, found.kind, namespace, Some(&name)).await?;
         compare(context, &command, &table, step)
     })
@@ -64,27 +62,12 @@ async fn shows_on(
         "deploy" | "deployment" | "deployments" => kinds::DEPLOYMENT,
         other => return Err(StepError::Feature(format!("`{other}` is nothing that a placement puts on members"))),
     };
-    soon(async || {
+    read_until_as_expected(limits::REPORTED, async || {
         let table = fleet::kubectl_table::get(&cluster, kind, Some(&placement.content), None).await?;
         compare(context, &command, &table, step)
     })
     .await
 }
-
-/// Looks again and again, as long as what is shown differs: cells come from several fields, which controllers don't write at the
-/// same moment, and a table can't be watched.
-async fn soon(look: impl AsyncFn() -> Result<(), StepError>) -> Result<(), StepError> {
-    let deadline = Instant::now() + limits::REPORTED;
-    loop {
-        match look().await {
-            Err(StepError::Differs(_)) if Instant::now() < deadline => between_reads(PAUSE).await,
-            looked => return looked,
-        }
-    }
-}
-
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(500);
 
 fn word(command: &str) -> Result<&str, StepError> {
     let word = command.strip_prefix("kubectl get ").filter(|w| !w.contains(' '));

@@ -29,6 +29,9 @@ pub const DIAGNOSED: Duration = Duration::from_secs(60);
 /// workload within 6 s after that.
 pub const WITHDRAWN: Duration = Duration::from_secs(90);
 
+/// A line that a controller has logged can be read. The log of a container is behind its process by a moment.
+pub const LOGGED: Duration = Duration::from_secs(15);
+
 /// Argo CD begins what it is asked for: within a second on v3.2, within 4 s on a busy machine. What it missed it begins after
 /// 120 s, or when it is asked for a comparison.
 pub const NOTICED: Duration = Duration::from_secs(15);

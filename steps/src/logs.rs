@@ -4,7 +4,9 @@ use cucumber::then;
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
+use crate::limits;
 use crate::needs::{ProviderAbility, StepCall, needs};
+use crate::pauses::read_until_as_expected;
 use crate::phrases::{LogLineFilter, LogOwner};
 use crate::world::World;
 
@@ -15,23 +17,27 @@ use crate::world::World;
 #[then(expr = "{process} has logged {string}{in a line with?}")]
 async fn has_logged(world: &mut World, process: LogOwner, text: String, with: LogLineFilter) -> Result<(), StepError> {
     let context = world.context();
-    let (name, log) = match process {
-        LogOwner::HubAgent => ("the hub-agent", quoted(&context.fleet.hub_agent_log().await?)),
-        LogOwner::ArgoCd(component) => (component.process(), log(context, component.process()).await?),
-    };
     let text = context.words(&text);
-    match with {
-        LogLineFilter::Any => logged(name, &log, &[&text]),
-        LogLineFilter::Also(with) => logged(name, &log, &[&text, &context.words(&with)]),
-        LogLineFilter::Never(with) => {
-            logged(name, &log, &[&text])?;
-            let with = context.words(&with);
-            if log.lines().any(|line| line.contains(&text) && line.contains(&with)) {
-                return Err(StepError::Differs(format!("a line of {name}'s log has `{text}` and `{with}`")));
+    // A log is read and not watched, and the log of a container is behind its process.
+    read_until_as_expected(limits::LOGGED, async || {
+        let (name, log) = match process {
+            LogOwner::HubAgent => ("the hub-agent", quoted(&context.fleet.hub_agent_log().await?)),
+            LogOwner::ArgoCd(component) => (component.process(), log(context, component.process()).await?),
+        };
+        match &with {
+            LogLineFilter::Any => logged(name, &log, &[&text]),
+            LogLineFilter::Also(with) => logged(name, &log, &[&text, &context.words(with)]),
+            LogLineFilter::Never(with) => {
+                logged(name, &log, &[&text])?;
+                let with = context.words(with);
+                if log.lines().any(|line| line.contains(&text) && line.contains(&with)) {
+                    return Err(StepError::Differs(format!("a line of {name}'s log has `{text}` and `{with}`")));
+                }
+                Ok(())
             }
-            Ok(())
         }
-    }
+    })
+    .await
 }
 
 impl LogOwner {

@@ -1,6 +1,26 @@
 //! The only places where a step lets time pass without watching something.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use crate::error::StepError;
+
+/// Interval between two reads.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Reads again and again until what is read is as expected. Returns the last error if it still differs after `limit`, and every other
+/// error at once.
+pub(crate) async fn read_until_as_expected(
+    limit: Duration,
+    read: impl AsyncFn() -> Result<(), StepError>,
+) -> Result<(), StepError> {
+    let deadline = Instant::now() + limit;
+    loop {
+        match read().await {
+            Err(StepError::Differs(_)) if Instant::now() < deadline => between_reads(INTERVAL).await,
+            result => return result,
+        }
+    }
+}
 
 /// Waits between two reads of something that no watch tells. The step ends as soon as a read shows what is expected.
 pub(crate) async fn between_reads(pause: Duration) {
