@@ -2,7 +2,7 @@
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then};
-use diagnosis::Object;
+use diagnosis::{JsonRef, Object};
 use fleet::argocd;
 use fleet::kinds;
 use fleet::observe::Verdict;
@@ -178,8 +178,8 @@ fn field_of(object: Object<'_>, field: &str, latest: &str) -> Option<String> {
         "health" => object.str("/status/health/status").map(ToOwned::to_owned),
         "phase" => object.str("/status/operationState/phase").map(ToOwned::to_owned),
         "message" => object.str("/status/operationState/message").map(ToOwned::to_owned),
-        "retries" => object.at("/status/operationState/retryCount").map(ToString::to_string),
-        "retry limit" => object.at("/status/operationState/operation/retry/limit").map(ToString::to_string),
+        "retries" => object.at("/status/operationState/retryCount").map(JsonRef::to_text),
+        "retry limit" => object.at("/status/operationState/operation/retry/limit").map(JsonRef::to_text),
         "revision" => object
             .str("/status/operationState/operation/sync/revision")
             .map(|revision| if revision == latest { "latest" } else { "an earlier one" }.to_owned()),

@@ -12,7 +12,7 @@
 
 use std::time::Duration;
 
-use diagnosis::Object;
+use diagnosis::{JsonRef, Object};
 use fleet::FleetError;
 use fleet::argocd;
 use fleet::kinds::JOB;
@@ -118,7 +118,8 @@ pub(crate) async fn terminate(context: &mut ScenarioContext, name: &str) -> Resu
         let mut overwritten = false;
         wait(context, name, &expectation, limits::SYNCED, |object| {
             let runs = object.at("/operation").is_some();
-            overwritten = runs && object.str(PHASE) == Some("Running") && object.at(STARTED) == begun.as_ref();
+            overwritten =
+                runs && object.str(PHASE) == Some("Running") && object.at(STARTED) == begun.as_ref().map(JsonRef::from);
             if runs && !overwritten { Verdict::Pending("it still runs".into()) } else { Verdict::Holds }
         })
         .await?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use diagnosis::Object;
+use diagnosis::{JsonRef, Object};
 use fleet::kinds;
 use jiff::Timestamp;
 
@@ -40,7 +40,7 @@ impl AttemptEndTimes {
 pub(crate) fn end_of_attempt(object: Object<'_>) -> Option<(i64, Timestamp)> {
     let state = object.at("/status/operationState")?;
     let at = state.get("finishedAt")?.as_str()?.parse().ok()?;
-    let retries = state.get("retryCount").and_then(serde_json::Value::as_i64).unwrap_or_default();
+    let retries = state.get("retryCount").and_then(JsonRef::as_i64).unwrap_or_default();
     let waits = state.get("phase").is_some_and(|phase| phase == "Running");
     Some((if waits { retries - 1 } else { retries }, at))
 }

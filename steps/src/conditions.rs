@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
-use diagnosis::{Condition, Object};
+use diagnosis::{Condition, JsonList, JsonRef, Object};
 use fleet::capability::Capabilities;
 use fleet::observe::{Verdict, WatchedObjects};
 use record::ConditionPlace;
-use serde_json::Value;
 
 use crate::application;
 use crate::context::ScenarioContext;
@@ -188,7 +187,7 @@ fn row_holds(found: &ObjectLookup, row: &ExpectedCondition, object: Object<'_>) 
         ConditionPlace::Stage { stage } => (by(object.list("/status/stagesStatus"), "stageName", stage), ""),
         ConditionPlace::StageMember { stage, member } => {
             let stage = by(object.list("/status/stagesStatus"), "stageName", stage);
-            let clusters = stage.and_then(|s| s.get("clusters")).and_then(Value::as_array);
+            let clusters = stage.and_then(|s| s.get("clusters")).and_then(JsonRef::as_array);
             (clusters.and_then(|c| by(c, "clusterName", member)), "")
         }
         // The table has no syntax for them.
@@ -228,8 +227,8 @@ fn differs(condition: &Condition, what: &str, is: &str, want: &str) -> Result<()
     Err(format!("{}'s {what} is `{is}`, not `{want}`", condition.type_))
 }
 
-fn by<'a>(list: &'a [Value], key: &str, value: &str) -> Option<&'a Value> {
-    list.iter().find(|v| v.get(key).and_then(Value::as_str) == Some(value))
+fn by<'a>(list: JsonList<'a>, key: &str, value: &str) -> Option<JsonRef<'a>> {
+    list.iter().find(|v| v.get(key).and_then(JsonRef::as_str) == Some(value))
 }
 
 /// An update run that has ended at its present generation won't say anything else.

@@ -1,7 +1,7 @@
 //! What somebody may do who wants to be rid of a symptom and not of its cause.
 
 use cucumber::when;
-use diagnosis::Object;
+use diagnosis::{JsonRef, Object};
 use fleet::FleetError;
 use jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
@@ -28,8 +28,7 @@ async fn is_forged(world: &mut World, type_: String, object: ObjectRef, status: 
     let read = api.get(name).await.map_err(FleetError::api("hub", &what))?;
     let value = serde_json::to_value(&read).unwrap_or_default();
     let object = Object::new(&value);
-    let mut conditions: Vec<Value> =
-        object.at("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut conditions: Vec<Value> = object.list("/status/conditions").iter().map(JsonRef::to_value).collect();
     conditions.retain(|condition| condition["type"] != type_.as_str());
     conditions.push(json!({
         "type": type_, "status": status, "reason": "Fixed", "message": "", "lastTransitionTime": Timestamp::now(),

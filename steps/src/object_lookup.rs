@@ -60,7 +60,7 @@ impl ObjectLookup {
             }
             ObjectMatcher::Any => all.next(),
             ObjectMatcher::Enveloped(enveloped) => {
-                all.find(|o| Object::new(o).label(ENVELOPE_NAME).is_some() == *enveloped)
+                all.find(|o| Object::new(*o).label(ENVELOPE_NAME).is_some() == *enveloped)
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use cucumber::gherkin::Step;
 use cucumber::then;
+use diagnosis::{JsonList, JsonRef};
 use fleet::observe::Verdict;
-use serde_json::Value;
 
 use crate::application_waits::{unless_final, wait};
 use crate::context::ScenarioContext;
@@ -73,19 +73,19 @@ fn resources(rows: &[ResourceRow]) -> String {
 }
 
 /// Returns the entry of a resource, which is given by kind and name.
-fn entry<'a>(entries: &'a [Value], resource: &str) -> Option<&'a Value> {
-    entries.iter().find(|entry| format!("{}/{}", text(entry, "kind"), text(entry, "name")) == resource)
+fn entry<'a>(entries: JsonList<'a>, resource: &str) -> Option<JsonRef<'a>> {
+    entries.iter().find(|entry| format!("{}/{}", text(*entry, "kind"), text(*entry, "name")) == resource)
 }
 
-fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
-    entry.get(key).and_then(Value::as_str).unwrap_or_default()
+fn text<'a>(entry: JsonRef<'a>, key: &str) -> &'a str {
+    entry.get(key).and_then(JsonRef::as_str).unwrap_or_default()
 }
 
-fn entry_holds(entries: &[Value], resource: &str, cells: &[(&str, String)]) -> Result<(), String> {
+fn entry_holds(entries: JsonList<'_>, resource: &str, cells: &[(&str, String)]) -> Result<(), String> {
     let entry = entry(entries, resource).ok_or_else(|| format!("there is no entry for {resource}"))?;
     for (column, wanted) in cells {
         let pointer = if *column == "health" { "/health/status" } else { &format!("/{column}") };
-        let is = entry.pointer(pointer).and_then(Value::as_str).unwrap_or("absent");
+        let is = entry.pointer(pointer).and_then(JsonRef::as_str).unwrap_or("absent");
         if is != wanted {
             return Err(format!("the {column} of {resource} is `{is}`, not `{wanted}`"));
         }
@@ -93,7 +93,7 @@ fn entry_holds(entries: &[Value], resource: &str, cells: &[(&str, String)]) -> R
     Ok(())
 }
 
-fn result_holds(results: &[Value], resource: &str, cells: &[(&str, String)]) -> Result<(), String> {
+fn result_holds(results: JsonList<'_>, resource: &str, cells: &[(&str, String)]) -> Result<(), String> {
     let Some(result) = entry(results, resource) else {
         let absent = cells.iter().any(|(column, cell)| *column == "status" && cell == "absent");
         return if absent { Ok(()) } else { Err(format!("there is no entry for {resource}")) };
@@ -127,10 +127,10 @@ mod tests {
     fn a_resource_is_found_by_kind_and_name() {
         let results = [json!({"kind": "Job", "name": "migrate", "hookType": "PreSync", "hookPhase": "Failed"})];
         let cells = |column: &'static str, cell: &str| [(column, cell.to_owned())];
-        assert!(result_holds(&results, "Job/migrate", &cells("phase", "Failed")).is_ok());
-        assert!(result_holds(&results, "Job/migrate", &cells("status", "empty")).is_ok());
-        assert!(result_holds(&results, "Job/other", &cells("status", "absent")).is_ok());
-        let error = result_holds(&results, "Job/migrate", &cells("hook", "Sync")).expect_err("another");
+        assert!(result_holds(results[..].into(), "Job/migrate", &cells("phase", "Failed")).is_ok());
+        assert!(result_holds(results[..].into(), "Job/migrate", &cells("status", "empty")).is_ok());
+        assert!(result_holds(results[..].into(), "Job/other", &cells("status", "absent")).is_ok());
+        let error = result_holds(results[..].into(), "Job/migrate", &cells("hook", "Sync")).expect_err("another");
         assert_eq!(error, "the hook of Job/migrate is `PreSync`, not `Sync`");
     }
 
@@ -139,10 +139,10 @@ mod tests {
         let entries =
             [json!({"kind": "Ingress", "name": "web", "status": "Synced", "health": {"status": "Progressing"}})];
         let cells = |column: &'static str, cell: &str| [(column, cell.to_owned())];
-        assert!(entry_holds(&entries, "Ingress/web", &cells("health", "Progressing")).is_ok());
-        assert!(entry_holds(&entries, "Ingress/web", &cells("message", "absent")).is_ok());
-        let error = entry_holds(&entries, "Ingress/web", &cells("status", "absent")).expect_err("it has one");
+        assert!(entry_holds(entries[..].into(), "Ingress/web", &cells("health", "Progressing")).is_ok());
+        assert!(entry_holds(entries[..].into(), "Ingress/web", &cells("message", "absent")).is_ok());
+        let error = entry_holds(entries[..].into(), "Ingress/web", &cells("status", "absent")).expect_err("it has one");
         assert_eq!(error, "the status of Ingress/web is `Synced`, not `absent`");
-        assert!(entry_holds(&entries, "Ingress/other", &[]).is_err());
+        assert!(entry_holds(entries[..].into(), "Ingress/other", &[]).is_err());
     }
 }

@@ -168,7 +168,7 @@ async fn ends(context: &mut ScenarioContext, name: &str, wanted: &str) -> Result
         let waited = wait(context, name, &expectation, limits::SYNCED, |object| {
             let verdict = ended(object, &latest, wanted);
             if matches!(verdict, Verdict::Never(_)) {
-                last = object.value().clone();
+                last = object.value().to_value();
             }
             verdict
         })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
-use diagnosis::Object;
+use diagnosis::{JsonRef, Object};
 use fleet::FleetError;
 use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
@@ -160,7 +160,7 @@ async fn no_available_replica(world: &mut World, name: String, member: String) -
 }
 
 fn number(object: Object<'_>, pointer: &str) -> i64 {
-    object.at(pointer).and_then(Value::as_i64).unwrap_or_default()
+    object.at(pointer).and_then(JsonRef::as_i64).unwrap_or_default()
 }
 
 /// The Deployment's Pod on the member runs, or waits with this reason.
@@ -247,15 +247,18 @@ fn rows(context: &ScenarioContext, step: &Step) -> Result<Vec<[String; COLUMNS.l
     Ok(rows)
 }
 
-fn failed<'a>(placement: Object<'a>, member: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+fn failed<'a>(placement: Object<'a>, member: &str) -> impl Iterator<Item = JsonRef<'a>> + use<'a> {
     let member = member.to_owned();
     let on = placement.list("/status/placementStatuses").iter();
-    let on = on.filter(move |s| s.get("clusterName").and_then(Value::as_str) == Some(&member));
+    let on = on.filter(move |s| s.get("clusterName").and_then(JsonRef::as_str) == Some(&member));
     on.filter_map(|s| s.get("failedPlacements")?.as_array()).flatten()
 }
 
 /// Returns true if an entry of the failed placements matches a row.
-fn is(failed: &Value, [_, object, envelope, condition, status, reason, message]: &[String; COLUMNS.len()]) -> bool {
+fn is(
+    failed: JsonRef<'_>,
+    [_, object, envelope, condition, status, reason, message]: &[String; COLUMNS.len()],
+) -> bool {
     kind_and_name(failed, "/kind", "/name") == *object
         && kind_and_name(failed, "/envelope/type", "/envelope/name") == *envelope
         && text(failed, "/condition/type") == condition
@@ -264,11 +267,11 @@ fn is(failed: &Value, [_, object, envelope, condition, status, reason, message]:
         && text(failed, "/condition/message").contains(message)
 }
 
-fn text<'a>(failed: &'a Value, pointer: &str) -> &'a str {
-    failed.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+fn text<'a>(failed: JsonRef<'a>, pointer: &str) -> &'a str {
+    failed.pointer(pointer).and_then(JsonRef::as_str).unwrap_or_default()
 }
 
-fn kind_and_name(failed: &Value, kind: &str, name: &str) -> String {
+fn kind_and_name(failed: JsonRef<'_>, kind: &str, name: &str) -> String {
     format!("{} {}", text(failed, kind), text(failed, name)).trim().to_owned()
 }
 

@@ -11,6 +11,7 @@ mod code;
 mod command;
 mod hidden;
 mod in_progress;
+mod json;
 pub mod kinds;
 pub mod kubefleet;
 mod object;
@@ -26,6 +27,7 @@ pub use catalogue::{CatalogueEntry, RenderError, RenderedTexts, catalogue, entry
 pub use code::is_meant_as_code;
 pub use hidden::codes_that_need;
 pub use in_progress::{Diagnosis, InProgress};
+pub use json::{JsonElements, JsonFields, JsonList, JsonRef};
 pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
 pub use object::{Condition, Object, conditions};
 pub use object_list::ObjectList;

@@ -3,46 +3,39 @@
 
 use jiff::Timestamp;
 use record::ObjectPath;
-use serde::Deserialize;
-use serde_json::Value;
+
+use crate::{JsonList, JsonRef};
 
 /// View of one object as JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Object<'a>(&'a Value);
+pub struct Object<'a>(JsonRef<'a>);
 
 /// Kubernetes condition, with the fields that `KubeFleet`'s controllers write.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Type, e.g. `Progressing`.
-    #[serde(rename = "type")]
     pub type_: String,
     /// Status: `True`, `False` or `Unknown`.
     pub status: String,
     /// Reason, one word in CamelCase.
-    #[serde(default)]
     pub reason: String,
     /// Message for people. The wording differs between versions.
-    #[serde(default)]
     pub message: String,
     /// Generation of the object that the controller had seen when it wrote the condition; 0 if the field is absent.
-    #[serde(default)]
     pub observed_generation: i64,
     /// Time of the last change of the status.
-    #[serde(default)]
     pub last_transition_time: Option<Timestamp>,
 }
 
 impl<'a> Object<'a> {
     /// Creates a view of `value`, which should have apiVersion, kind and metadata.
-    #[must_use]
-    pub fn new(value: &'a Value) -> Self {
-        Self(value)
+    pub fn new(value: impl Into<JsonRef<'a>>) -> Self {
+        Self(value.into())
     }
 
     /// Whole object as JSON.
     #[must_use]
-    pub fn value(&self) -> &'a Value {
+    pub fn value(&self) -> JsonRef<'a> {
         self.0
     }
 
@@ -73,7 +66,7 @@ impl<'a> Object<'a> {
     /// Value of `metadata.generation`; 0 if absent.
     #[must_use]
     pub fn generation(&self) -> i64 {
-        self.0.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or_default()
+        self.at("/metadata/generation").and_then(JsonRef::as_i64).unwrap_or_default()
     }
 
     /// Value of a label.
@@ -99,7 +92,7 @@ impl<'a> Object<'a> {
     #[must_use]
     pub fn written_at(&self, subresource: Option<&str>) -> Option<Timestamp> {
         let writes = self.list("/metadata/managedFields").iter();
-        let of_part = writes.filter(|write| write.get("subresource").and_then(Value::as_str) == subresource);
+        let of_part = writes.filter(|write| write.get("subresource").and_then(JsonRef::as_str) == subresource);
         of_part.filter_map(|write| text_field(write, "time").parse().ok()).max()
     }
 
@@ -115,20 +108,20 @@ impl<'a> Object<'a> {
 
     /// Value at a JSON pointer.
     #[must_use]
-    pub fn at(&self, pointer: &str) -> Option<&'a Value> {
+    pub fn at(&self, pointer: &str) -> Option<JsonRef<'a>> {
         self.0.pointer(pointer)
     }
 
     /// String at a JSON pointer.
     #[must_use]
     pub fn str(&self, pointer: &str) -> Option<&'a str> {
-        self.at(pointer).and_then(Value::as_str)
+        self.at(pointer).and_then(JsonRef::as_str)
     }
 
     /// Array at a JSON pointer; empty if there is none.
     #[must_use]
-    pub fn list(&self, pointer: &str) -> &'a [Value] {
-        self.at(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    pub fn list(&self, pointer: &str) -> JsonList<'a> {
+        self.at(pointer).and_then(JsonRef::as_array).unwrap_or_default()
     }
 
     /// Conditions in `status.conditions`.
@@ -140,7 +133,7 @@ impl<'a> Object<'a> {
     /// Returns the condition of a type from `status.conditions`, of any observed generation.
     #[must_use]
     pub fn condition(&self, type_: &str) -> Option<Condition> {
-        self.conditions().into_iter().find(|c| c.type_ == type_)
+        conditions_of_type(self.at("/status"), type_).next()
     }
 
     /// Returns the condition of a type from `status.conditions` if its observed generation is the object's present
@@ -158,19 +151,53 @@ impl<'a> Object<'a> {
 }
 
 /// Returns a string field of a JSON object; empty if absent.
-pub(crate) fn text_field<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
+pub(crate) fn text_field<'a>(value: JsonRef<'a>, field: &str) -> &'a str {
+    value.get(field).and_then(JsonRef::as_str).unwrap_or_default()
 }
 
 /// Returns the string at a JSON pointer; empty if absent.
-pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+pub(crate) fn text_at<'a>(value: JsonRef<'a>, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(JsonRef::as_str).unwrap_or_default()
+}
+
+impl Condition {
+    /// Reads a condition; `None` if the value isn't one.
+    #[must_use]
+    pub fn read(value: JsonRef<'_>) -> Option<Self> {
+        let text = |field: &str| match value.get(field) {
+            Some(text) => text.as_str(),
+            None => Some(""),
+        };
+        Some(Self {
+            type_: value.get("type")?.as_str()?.to_owned(),
+            status: value.get("status")?.as_str()?.to_owned(),
+            reason: text("reason")?.to_owned(),
+            message: text("message")?.to_owned(),
+            observed_generation: value.get("observedGeneration").map_or(Some(0), JsonRef::as_i64)?,
+            last_transition_time: match value.get("lastTransitionTime").filter(|time| !time.is_null()) {
+                Some(time) => Some(time.as_str()?.parse().ok()?),
+                None => None,
+            },
+        })
+    }
 }
 
 /// Returns the conditions of a value with a `conditions` array, such as an object's status, or a stage or cluster in a
 /// run's status. Skips entries that aren't valid conditions.
 #[must_use]
-pub fn conditions(holder: Option<&Value>) -> Vec<Condition> {
-    let list = holder.and_then(|v| v.get("conditions")).and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(|c| serde_json::from_value(c.clone()).ok()).collect()
+pub fn conditions<'a>(holder: Option<impl Into<JsonRef<'a>>>) -> Vec<Condition> {
+    entries(holder.map(Into::into)).filter_map(Condition::read).collect()
+}
+
+/// Returns the conditions of a type, of any observed generation. The others aren't parsed.
+pub(crate) fn conditions_of_type<'a>(
+    holder: Option<JsonRef<'a>>,
+    type_: &str,
+) -> impl Iterator<Item = Condition> + use<'a> {
+    let of_type: Vec<_> = entries(holder).filter(|entry| text_field(*entry, "type") == type_).collect();
+    of_type.into_iter().filter_map(Condition::read)
+}
+
+fn entries(holder: Option<JsonRef<'_>>) -> impl Iterator<Item = JsonRef<'_>> {
+    holder.and_then(|holder| holder.get("conditions")?.as_array()).unwrap_or_default().iter()
 }

@@ -1,20 +1,23 @@
 //! Objects of one cluster, with an index by kind and name.
 
 use std::collections::HashMap;
-use std::ops::Deref;
+use std::fmt;
 use std::sync::OnceLock;
 
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::Object;
+use crate::json::{JsonNode, JsonStore, StoredJson};
 
-/// Complete objects as JSON, each with apiVersion and kind, in the order in which they were read.
+/// Complete objects as JSON, each with apiVersion and kind, in the order in which they were read. Equal parts of them are stored once.
 ///
 /// The first lookup builds an index in time proportional to the number of objects; each further one takes constant time.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectList {
-    objects: Vec<Value>,
+    store: JsonStore,
+    objects: Vec<JsonNode>,
     index: OnceLock<ObjectIndex>,
 }
 
@@ -27,102 +30,136 @@ type GroupKindKey = (String, String);
 /// Positions of the objects of one kind.
 #[derive(Clone, Debug, Default)]
 struct KindIndex {
-    positions: Vec<usize>,
-    /// Positions by namespace (empty for cluster-scoped objects) and name.
-    by_name: HashMap<String, HashMap<String, usize>>,
+    positions: Vec<u32>,
+    /// Positions by the nodes of namespace (null for cluster-scoped objects) and name.
+    by_name: HashMap<(JsonNode, JsonNode), u32, foldhash::fast::RandomState>,
 }
 
 impl ObjectList {
     /// Adds objects.
     pub fn extend(&mut self, objects: impl IntoIterator<Item = Value>) {
         self.index = OnceLock::new();
-        self.objects.extend(objects);
+        for object in objects {
+            let node = self.store.insert(&object);
+            self.objects.push(node);
+        }
     }
 
-    /// Returns the objects for changes.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Value> {
-        self.index = OnceLock::new();
-        self.objects.iter_mut()
+    /// Number of objects.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// True if there are no objects.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// Returns all objects, in the order in which they were read.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Object<'_>> {
+        self.objects.iter().map(|node| Object::new(self.store.get(*node)))
     }
 
     /// Returns all objects of a kind in a group (`""` is the core group), in the order in which they were read.
     pub fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = Object<'_>> {
         let positions = self.kind(group, kind).map_or(&[][..], |kind| &kind.positions);
-        positions.iter().map(|position| Object::new(&self.objects[*position]))
+        positions.iter().map(|position| self.at(*position))
     }
 
     /// Returns an object by group, kind, namespace (`None` for cluster-scoped kinds) and name.
     #[must_use]
     pub fn find(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'_>> {
-        let by_name = self.kind(group, kind)?.by_name.get(namespace.unwrap_or_default())?;
-        by_name.get(name).map(|position| Object::new(&self.objects[*position]))
+        let namespace = match namespace.filter(|namespace| !namespace.is_empty()) {
+            Some(namespace) => self.store.find_text(namespace)?,
+            None => JsonNode::NULL,
+        };
+        let key = (namespace, self.store.find_text(name)?);
+        self.kind(group, kind)?.by_name.get(&key).map(|position| self.at(*position))
+    }
+
+    fn at(&self, position: u32) -> Object<'_> {
+        Object::new(self.store.get(self.objects[position as usize]))
     }
 
     fn kind(&self, group: &str, kind: &str) -> Option<&KindIndex> {
-        let index = self.index.get_or_init(|| index(&self.objects));
+        let index = self.index.get_or_init(|| self.build_index());
         index.get(&(group.to_owned(), kind.to_owned()))
     }
-}
 
-/// Builds the index. Of two objects with the same name, the first counts.
-fn index(objects: &[Value]) -> ObjectIndex {
-    let mut index = ObjectIndex::new();
-    for (position, value) in objects.iter().enumerate() {
-        let object = Object::new(value);
-        let kind = index.entry((object.group().to_owned(), object.kind().to_owned())).or_default();
-        kind.positions.push(position);
-        let namespace = object.namespace().unwrap_or_default();
-        if !kind.by_name.contains_key(namespace) {
-            kind.by_name.insert(namespace.to_owned(), HashMap::new());
+    /// Builds the index. Of two objects with the same name, the first counts.
+    fn build_index(&self) -> ObjectIndex {
+        let mut index = ObjectIndex::new();
+        for (position, object) in (0..).zip(self.iter()) {
+            let key = (object.group().to_owned(), object.kind().to_owned());
+            let kind = index.entry(key).or_default();
+            kind.positions.push(position);
+            let node = |text: &str| self.store.find_text(text).unwrap_or(JsonNode::NULL);
+            let key = (object.namespace().map_or(JsonNode::NULL, node), node(object.name()));
+            kind.by_name.entry(key).or_insert(position);
         }
-        if let Some(names) = kind.by_name.get_mut(namespace) {
-            names.entry(object.name().to_owned()).or_insert(position);
-        }
-    }
-    index
-}
-
-impl Deref for ObjectList {
-    type Target = [Value];
-
-    fn deref(&self) -> &[Value] {
-        &self.objects
+        index
     }
 }
 
 impl From<Vec<Value>> for ObjectList {
     fn from(objects: Vec<Value>) -> Self {
-        Self { objects, index: OnceLock::new() }
+        objects.into_iter().collect()
     }
 }
 
 impl FromIterator<Value> for ObjectList {
     fn from_iter<I: IntoIterator<Item = Value>>(objects: I) -> Self {
-        Vec::from_iter(objects).into()
+        let mut list = Self::default();
+        list.extend(objects);
+        list
     }
 }
 
 impl PartialEq for ObjectList {
     fn eq(&self, other: &Self) -> bool {
-        self.objects == other.objects
+        self.len() == other.len() && self.iter().eq(other.iter())
     }
 }
 
 impl Serialize for ObjectList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.objects.serialize(serializer)
+        serializer.collect_seq(self.iter().map(|object| object.value()))
     }
 }
 
 impl<'de> Deserialize<'de> for ObjectList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::deserialize(deserializer).map(Self::from)
+        let mut list = Self::default();
+        deserializer.deserialize_seq(StoredObjects(&mut list))?;
+        Ok(list)
+    }
+}
+
+/// Reads a list of objects into an [`ObjectList`].
+struct StoredObjects<'a>(&'a mut ObjectList);
+
+impl<'de> Visitor<'de> for StoredObjects<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Self(ObjectList { store, objects, .. }) = self;
+        let mut open = Vec::new();
+        while let Some(object) = list.next_element_seed(StoredJson { store, open: &mut open })? {
+            objects.push(object);
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::ObjectList;
 
@@ -138,5 +175,15 @@ mod tests {
         let namespaces: Vec<_> = objects.of_kind("", "Pod").filter_map(|pod| pod.namespace()).collect();
         assert_eq!(namespaces, ["x", "y"]);
         assert_eq!(objects.of_kind("apps", "Pod").count(), 0);
+    }
+
+    #[test]
+    fn what_is_read_is_what_is_written() {
+        let objects = json!([{"kind": "A", "list": [1, -2, 2.5, true, false, null, "text", [], {}], "metadata": {"name": "a"}},
+            {"kind": "A", "list": [1, -2, 2.5, true, false, null, "text", [], {}], "\u{e9}": "\n"}]);
+        let read: ObjectList = serde_json::from_str(&objects.to_string()).expect("JSON");
+        assert_eq!(serde_json::to_value(&read).expect("JSON"), objects);
+        let Value::Array(values) = objects else { unreachable!() };
+        assert_eq!(read, ObjectList::from(values));
     }
 }

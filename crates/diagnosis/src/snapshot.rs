@@ -129,7 +129,7 @@ impl ClusterSnapshot {
 
     /// Returns all objects in the order in which they were read.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
-        self.objects.iter().map(Object::new)
+        self.objects.iter()
     }
 
     /// Returns all objects of a kind in a group (`""` is the core group). The group is needed because several groups

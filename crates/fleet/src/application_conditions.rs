@@ -1,7 +1,7 @@
 //! Conditions of an Application, as its status has them. [`crate::observe`] records their transitions, and
 //! [`crate::argocd`] exports them.
 
-use serde_json::Value;
+use diagnosis::JsonRef;
 
 /// Conditions of an Application, as type and message. They have no status: a condition holds if it is present.
 #[must_use]
@@ -9,6 +9,6 @@ pub fn conditions<'a>(application: &diagnosis::Object<'a>) -> Vec<(&'a str, &'a 
     application.list("/status/conditions").iter().map(|c| (text(c, "type"), text(c, "message"))).collect()
 }
 
-fn text<'a>(condition: &'a Value, field: &str) -> &'a str {
-    condition.get(field).and_then(Value::as_str).unwrap_or_default()
+fn text<'a>(condition: JsonRef<'a>, field: &str) -> &'a str {
+    condition.get(field).and_then(JsonRef::as_str).unwrap_or_default()
 }

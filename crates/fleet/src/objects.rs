@@ -1,7 +1,7 @@
 //! Objects of any kind: creating and deleting them, and their paths in status entries.
 
 use clusters::cluster::Cluster;
-use diagnosis::Object;
+use diagnosis::{JsonRef, Object};
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use record::ObjectPath;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::kinds::ResourceKind;
 
 /// Path of the object that a status entry names with the fields `kind`, `namespace` and `name`, e.g. an entry of
 /// `failedPlacements` or of a sync's result.
-pub(crate) fn path_in_entry(entry: &Value) -> ObjectPath {
+pub(crate) fn path_in_entry(entry: JsonRef<'_>) -> ObjectPath {
     let entry = Object::new(entry);
     let name = entry.str("/name").unwrap_or_default();
     ObjectPath::new(entry.kind(), entry.str("/namespace"), name)

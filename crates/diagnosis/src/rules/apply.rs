@@ -13,11 +13,12 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
 use super::kubectl;
+use super::missing_namespace;
 use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
 use crate::kinds::{APPLIED_WORK, NAMESPACE};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Condition, Evidence, MEMBER_KINDS, conditions};
+use crate::{ClusterSnapshot, Condition, Evidence, JsonRef, MEMBER_KINDS};
 
 /// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or
 /// definition may be created a moment later, by the same placement even.
@@ -37,7 +38,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 /// Object that isn't applied, as the placement's status lists it.
 struct FailedObject<'a> {
     /// Entry of the object in failedPlacements.
-    value: &'a Value,
+    value: JsonRef<'a>,
     condition: Condition,
 }
 
@@ -76,8 +77,8 @@ fn not_applied(
 ) -> Vec<FindingDraft> {
     let mut by_code: BTreeMap<RuleCode, Vec<FailedObject<'_>>> = BTreeMap::new();
     for value in status.failed() {
-        let listed = value.get("condition").cloned().map(|c| json!({"conditions": [c]}));
-        let condition = conditions(listed.as_ref()).into_iter().find(|c| c.type_ == "Applied" && c.status == "False");
+        let condition = value.get("condition").and_then(Condition::read);
+        let condition = condition.filter(|c| c.type_ == "Applied" && c.status == "False");
         let Some(condition) = condition else { continue };
         let code = failure_code(&condition);
         let since = condition.last_transition_time.or(applied.last_transition_time);
@@ -86,6 +87,12 @@ fn not_applied(
             continue;
         }
         let object = FailedObject { value, condition };
+        // The member agent's next attempt applies it.
+        let has_namespace_now =
+            || object.namespace().is_some_and(|n| missing_namespace::is_there(fleet, n, status.member));
+        if code == RuleCode::KF_AP_006 && has_namespace_now() {
+            continue;
+        }
         if is_refused_by_passing_deletion(fleet, status.member, &object) {
             continue;
         }
@@ -112,15 +119,20 @@ fn is_refused_by_passing_deletion(fleet: FleetView<'_>, member: &str, failed: &F
 fn failure_code(condition: &Condition) -> RuleCode {
     static OWNED: LazyLock<Regex> =
         LazyLock::new(|| pattern_of_any_case("already owned by|co-?ownership is disallowed"));
-    static NO_NAMESPACE: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r#"\bnamespaces? "[^"]+" not found"#));
     match condition.reason.as_str() {
         "FailedToTakeOver" if OWNED.is_match(&condition.message) => RuleCode::KF_AP_003,
         "FailedToTakeOver" | "NotTakenOver" => RuleCode::KF_AP_002,
         "FoundDrifts" | "FoundDriftsInDegradedMode" => RuleCode::KF_AP_004,
         "DecodingErred" => RuleCode::KF_AP_005,
-        _ if NO_NAMESPACE.is_match(&condition.message) => RuleCode::KF_AP_006,
+        _ if lacks_namespace(condition) => RuleCode::KF_AP_006,
         _ => RuleCode::KF_AP_009,
     }
+}
+
+/// True if an object isn't applied because its namespace doesn't exist on the member.
+pub(super) fn lacks_namespace(condition: &Condition) -> bool {
+    static NO_NAMESPACE: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r#"\bnamespaces? "[^"]+" not found"#));
+    NO_NAMESPACE.is_match(&condition.message)
 }
 
 fn apply_failure(
@@ -145,12 +157,7 @@ fn apply_failure(
     if matches!(code, RuleCode::KF_AP_002 | RuleCode::KF_AP_003 | RuleCode::KF_AP_004) && strategy.is_some() {
         evidence.push(quote.field(placement.object, "spec.strategy.applyStrategy"));
     }
-    let owners: Vec<PlacementView<'_>> = fleet
-        .placements()
-        .filter(|other| {
-            code == RuleCode::KF_AP_003 && !is_same_placement(*other, placement) && places_one_of(*other, failed)
-        })
-        .collect();
+    let owners = if code == RuleCode::KF_AP_003 { other_placements_of(fleet, placement, failed) } else { Vec::new() };
     let namespaces_there = failed.iter().filter(|f| f.text("group").is_empty() && f.text("kind") == "Namespace");
     let contents = namespaces_there.map(|f| namespace_contents(fleet, status.member, f.text("name")));
     let names = json!({
@@ -168,7 +175,14 @@ fn apply_failure(
         "message": failed.first().map(|f| f.condition.message.clone()).unwrap_or_default(),
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
-    draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned()))
+    let draft =
+        draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned()));
+    let mut namespaces = failed.iter().filter(|_| code == RuleCode::KF_AP_006).filter_map(FailedObject::namespace);
+    match namespaces.find_map(|name| missing_namespace::placement_on_its_way(fleet, name, status.member)) {
+        // Nothing has failed while the namespace is on its way.
+        Some(other) => draft.depends_on(other.part_on(status.member)).depends_on(other.part()).only_as_consequence(),
+        None => draft,
+    }
 }
 
 /// Returns the kinds of namespaced objects that are read from members.
@@ -189,12 +203,12 @@ fn namespace_contents(fleet: FleetView<'_>, member: &str, namespace: &str) -> Va
 }
 
 /// Returns evidence of an object's drift, one item for each field that differs.
-fn drifts(quote: EvidenceSource<'_>, placement: PlacementView<'_>, path: &str, object: &Value) -> Vec<Evidence> {
+fn drifts(quote: EvidenceSource<'_>, placement: PlacementView<'_>, path: &str, object: JsonRef<'_>) -> Vec<Evidence> {
     let name = text_field(object, "name");
     let mut evidence = Vec::new();
-    for drift in object.get("observedDrifts").and_then(Value::as_array).into_iter().flatten() {
+    for drift in object.get("observedDrifts").and_then(JsonRef::as_array).into_iter().flatten() {
         let [field, on_hub, on_member] = ["path", "valueInHub", "valueInMember"]
-            .map(|field| drift.get(field).and_then(Value::as_str).unwrap_or("(absent)"));
+            .map(|field| drift.get(field).and_then(JsonRef::as_str).unwrap_or("(absent)"));
         let value = format!("on the hub {on_hub}, on the member {on_member}");
         let path = format!("{path}.driftedPlacements[{name}]{field}");
         evidence.push(quote.text(placement.object, &path, value, None));
@@ -202,19 +216,22 @@ fn drifts(quote: EvidenceSource<'_>, placement: PlacementView<'_>, path: &str, o
     evidence
 }
 
+/// Returns the other placements that have selected one of these objects.
+fn other_placements_of<'a>(
+    fleet: FleetView<'a>,
+    placement: PlacementView<'_>,
+    failed: &[FailedObject<'_>],
+) -> Vec<PlacementView<'a>> {
+    let resources = failed.iter().map(|failed| ["group", "kind", "namespace", "name"].map(|field| failed.text(field)));
+    let placements = resources.flat_map(|resource| fleet.placements_of_resource(resource));
+    let mut others: Vec<_> = placements.filter(|other| !is_same_placement(*other, placement)).collect();
+    others.sort_by_key(|other| (other.scope, other.full_name()));
+    others.dedup_by_key(|other| (other.scope, other.full_name()));
+    others
+}
+
 fn is_same_placement(a: PlacementView<'_>, b: PlacementView<'_>) -> bool {
     a.scope == b.scope && a.full_name() == b.full_name()
-}
-
-/// True if the other placement has selected one of these objects.
-fn places_one_of(other: PlacementView<'_>, failed: &[FailedObject<'_>]) -> bool {
-    let mut selected = other.object.list("/status/selectedResources").iter();
-    selected.any(|selected| failed.iter().any(|failed| is_same_object(selected, failed.value)))
-}
-
-/// True if two references name the same object.
-fn is_same_object(a: &Value, b: &Value) -> bool {
-    ["group", "kind", "namespace", "name"].into_iter().all(|field| text_field(a, field) == text_field(b, field))
 }
 
 fn namespaces(failed: &[FailedObject<'_>]) -> String {

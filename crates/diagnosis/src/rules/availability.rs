@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 use record::{ConditionPlace, ObjectPath};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
@@ -12,7 +12,7 @@ use super::kubectl;
 use super::pods::{self, ImageFailure};
 use super::stuck;
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Evidence, conditions};
+use crate::{ClusterSnapshot, Condition, Evidence, JsonList, JsonRef};
 
 /// Time for which resources may be unavailable before the delay counts as a failure. `KubeFleet` has the same limit for
 /// update runs.
@@ -86,8 +86,7 @@ impl FailureTrail {
             let resource = ObjectPath::new(kind, None, name);
             let envelope = envelope_of(failed);
             let place = ConditionPlace::FailedPlacement { member: member.to_owned(), resource, envelope };
-            let verdict = json!({"conditions": [failed.get("condition")]});
-            let condition = conditions(Some(&verdict)).into_iter().next();
+            let condition = failed.get("condition").and_then(Condition::read);
             trail.evidence.extend(condition.map(|c| quote.condition_in(placement.object, place, &c)));
             trail.objects.push(format!("{kind} {}", full_name(namespace_of(failed), name)));
         }
@@ -102,7 +101,7 @@ impl FailureTrail {
         trail
     }
 
-    fn add_workloads(&mut self, cluster: &ClusterSnapshot, failed: &[Value]) {
+    fn add_workloads(&mut self, cluster: &ClusterSnapshot, failed: JsonList<'_>) {
         for failed in failed {
             let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(failed, field));
             let Some(object) = cluster.object(group, kind, namespace_of(failed), name) else { continue };
@@ -114,13 +113,13 @@ impl FailureTrail {
 }
 
 /// Returns the envelope that an object came in; `None` for an object that is wrapped by none.
-fn envelope_of(failed: &Value) -> Option<ObjectPath> {
+fn envelope_of(failed: JsonRef<'_>) -> Option<ObjectPath> {
     let envelope = failed.get("envelope")?;
     let name = Some(text_field(envelope, "name")).filter(|name| !name.is_empty())?;
     Some(ObjectPath::new(text_field(envelope, "type"), namespace_of(envelope), name))
 }
 
 /// Returns the namespace in a reference to an object; `None` if it is empty or absent.
-fn namespace_of(reference: &Value) -> Option<&str> {
+fn namespace_of(reference: JsonRef<'_>) -> Option<&str> {
     Some(text_field(reference, "namespace")).filter(|namespace| !namespace.is_empty())
 }

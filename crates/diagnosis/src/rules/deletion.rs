@@ -11,7 +11,7 @@ use super::kubectl;
 use super::outcome::DELETION_LIMIT;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Evidence, Object};
+use crate::{ClusterSnapshot, Evidence, JsonRef, Object};
 
 /// Condition by which a terminating namespace says which objects it still has.
 pub(super) const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
@@ -105,7 +105,7 @@ fn holder(object: Object<'_>) -> Value {
 }
 
 fn finalizers(object: Object<'_>) -> Vec<&str> {
-    object.list("/metadata/finalizers").iter().filter_map(Value::as_str).collect()
+    object.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str).collect()
 }
 
 /// Returns the objects in a terminating namespace of the hub that have finalizers and aren't Works, for the templates.

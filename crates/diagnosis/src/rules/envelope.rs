@@ -69,7 +69,8 @@ pub(super) fn finding(
     let quote = fleet.quote();
     let mut evidence = placement.symptom(fleet, status, failed);
     if let Some(envelope) = envelope {
-        let content = envelope.at("/data").and_then(|d| d.get(key)).map(ToString::to_string).unwrap_or_default();
+        let content =
+            envelope.at("/data").and_then(|d| d.get(key)).map(|content| content.to_string()).unwrap_or_default();
         evidence.push(quote.text(envelope, &format!("data[{key}]"), content, None));
     }
     let names = json!({

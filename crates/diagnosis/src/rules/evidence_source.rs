@@ -1,7 +1,6 @@
 //! Evidence quoted from objects, so that a person can look it up.
 
 use record::{ConditionPlace, ObjectPath, QuotedCondition};
-use serde_json::Value;
 
 use crate::{Condition, Evidence, Object};
 
@@ -34,8 +33,7 @@ impl<'a> EvidenceSource<'a> {
         let pointer = format!("/{}", path.replace('.', "/"));
         let value = match object.at(&pointer) {
             None => "(absent)".to_owned(),
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
+            Some(value) => value.to_text(),
         };
         self.text(object, path, value, None)
     }

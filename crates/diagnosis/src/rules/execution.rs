@@ -14,7 +14,7 @@ use super::superseded::successor;
 use super::{initialization, kubectl};
 use crate::apply_strategy::is_default;
 use crate::kubefleet::POLICY_INDEX;
-use crate::{Condition, Evidence};
+use crate::{Condition, Evidence, JsonFields, JsonRef};
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
@@ -91,7 +91,7 @@ static CHANGES: LazyLock<[RunInputChange; 5]> = LazyLock::new(|| {
             precedes_deletion: false,
             shows_in_objects: |fleet, run| {
                 let now = run.placement(fleet).and_then(|p| p.object.at("/spec/policy/numberOfClusters")?.as_i64());
-                let then = run.object.at("/status/policyObservedClusterCount").and_then(Value::as_i64);
+                let then = run.object.at("/status/policyObservedClusterCount").and_then(JsonRef::as_i64);
                 now.is_some() && then.is_some() && now != then
             },
             placement: &["spec.policy.numberOfClusters"],
@@ -177,7 +177,7 @@ fn template_names(fleet: FleetView<'_>, run: UpdateRunView<'_>, failed: &Conditi
 /// True if a run has no apply strategy recorded, and its placement has none of its own. v0.14.0 records the placement's
 /// strategy as it is, v0.1.2 with the defaults filled in.
 fn is_unrecorded(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> bool {
-    run.object.at("/status/appliedStrategy").is_none_or(Value::is_null)
+    run.object.at("/status/appliedStrategy").is_none_or(JsonRef::is_null)
         && run.placement(fleet).is_some_and(|p| is_default(p.object.at("/spec/strategy/applyStrategy")))
 }
 
@@ -298,7 +298,7 @@ fn foreign_request(fleet: FleetView<'_>, run: UpdateRunView<'_>, failed: &Condit
 }
 
 /// True if two objects differ in a field that both have. A field that one object lacks may have its default value.
-fn differ_in_common_field(a: Option<&Value>, b: Option<&Value>) -> bool {
-    let (Some(Value::Object(a)), Some(Value::Object(b))) = (a, b) else { return false };
-    a.iter().any(|(key, value)| b.get(key).is_some_and(|other| other != value))
+fn differ_in_common_field(a: Option<JsonRef<'_>>, b: Option<JsonRef<'_>>) -> bool {
+    let fields = a.and_then(JsonRef::as_object).into_iter().flat_map(JsonFields::iter);
+    fields.into_iter().any(|(key, value)| b.and_then(|b| b.get(key)).is_some_and(|other| other != value))
 }

@@ -3,17 +3,17 @@
 
 use jiff::{SignedDuration, Timestamp};
 use record::ConditionPlace;
-use serde_json::Value;
 
 use super::draft::AffectedPart;
 use super::evidence_source::EvidenceSource;
-use super::index::{FleetIndex, PlacementKey};
+use super::index::{FleetIndex, PlacementKey, ResourceKey};
 use super::kubectl;
 use super::scope::KindScope;
 use crate::kubefleet::{
     IS_LATEST_SNAPSHOT, PARENT_PLACEMENT, PARENT_PLACEMENT_NAMESPACE, PLACEMENT_GROUP, RESOURCE_INDEX, member_namespace,
 };
-use crate::{ClusterSnapshot, Condition, Evidence, Object, Snapshot, Subject, conditions};
+use crate::object::conditions_of_type;
+use crate::{ClusterSnapshot, Condition, Evidence, JsonList, JsonRef, Object, Snapshot, Subject, conditions};
 
 /// Snapshot whose hub could be read.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) struct PlacementView<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct MemberPlacement<'a> {
     pub member: &'a str,
-    value: &'a Value,
+    value: JsonRef<'a>,
     generation: i64,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct UpdateRunView<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct RunStage<'a> {
     pub name: &'a str,
-    value: &'a Value,
+    value: JsonRef<'a>,
     generation: i64,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct RunStage<'a> {
 pub(super) struct StageCluster<'a> {
     pub stage: &'a str,
     pub member: &'a str,
-    value: &'a Value,
+    value: JsonRef<'a>,
     generation: i64,
 }
 
@@ -129,6 +129,17 @@ impl<'a> FleetView<'a> {
     fn runs_of(self, scope: KindScope, placement: PlacementKey<'_>) -> impl Iterator<Item = UpdateRunView<'a>> {
         let runs = self.index.runs(placement).into_iter().map(move |object| UpdateRunView { scope, object });
         runs.filter(|run| run.object.deleted_at().is_none())
+    }
+
+    /// Returns the placements that have selected a resource, given by group, kind, namespace (empty for cluster-scoped kinds)
+    /// and name, and that aren't being deleted.
+    pub fn placements_of_resource(
+        self,
+        resource: ResourceKey<'_>,
+    ) -> impl Iterator<Item = PlacementView<'a>> + use<'a> {
+        let placements = self.index.placements_of_resource(resource).into_iter();
+        let placements = placements.map(|(scope, object)| PlacementView { scope, object });
+        placements.filter(|placement| placement.object.deleted_at().is_none())
     }
 
     fn in_both_scopes(self, kind: fn(KindScope) -> &'static str) -> impl Iterator<Item = (KindScope, Object<'a>)> {
@@ -206,7 +217,7 @@ impl<'a> PlacementView<'a> {
     pub fn clusters(self) -> impl Iterator<Item = MemberPlacement<'a>> {
         let generation = self.object.generation();
         self.object.list("/status/placementStatuses").iter().filter_map(move |value| {
-            let member = value.get("clusterName").and_then(Value::as_str).filter(|n| !n.is_empty())?;
+            let member = value.get("clusterName").and_then(JsonRef::as_str).filter(|n| !n.is_empty())?;
             Some(MemberPlacement { member, value, generation })
         })
     }
@@ -242,13 +253,13 @@ impl<'a> PlacementView<'a> {
 
 impl<'a> MemberPlacement<'a> {
     /// Returns the objects that failed on the member.
-    pub fn failed(&self) -> &'a [Value] {
+    pub fn failed(&self) -> JsonList<'a> {
         self.list("failedPlacements")
     }
 
     /// Returns a list of the entry, e.g. `driftedPlacements`; empty if there is none.
-    pub fn list(&self, field: &str) -> &'a [Value] {
-        self.value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    pub fn list(&self, field: &str) -> JsonList<'a> {
+        self.value.get(field).and_then(JsonRef::as_array).unwrap_or_default()
     }
 
     /// Returns a condition of the placement's present generation.
@@ -306,7 +317,7 @@ impl<'a> UpdateRunView<'a> {
     pub fn stages(self) -> impl Iterator<Item = RunStage<'a>> {
         let generation = self.reconciled_generation();
         self.object.list("/status/stagesStatus").iter().filter_map(move |value| {
-            let name = value.get("stageName").and_then(Value::as_str)?;
+            let name = value.get("stageName").and_then(JsonRef::as_str)?;
             Some(RunStage { name, value, generation })
         })
     }
@@ -359,9 +370,9 @@ impl<'a> UpdateRunView<'a> {
     }
 
     /// Returns the stages' configuration: the copy in the run's status, or else the strategy's present stages.
-    pub fn stage_specs(self, fleet: FleetView<'a>) -> &'a [Value] {
+    pub fn stage_specs(self, fleet: FleetView<'a>) -> JsonList<'a> {
         let own = self.object.list("/status/stagedUpdateStrategySnapshot/stages");
-        if own.is_empty() { self.strategy(fleet).map_or(&[], |s| s.list("/spec/stages")) } else { own }
+        if own.is_empty() { self.strategy(fleet).map(|s| s.list("/spec/stages")).unwrap_or_default() } else { own }
     }
 
     /// Returns the run as a finding's subject, with the stage and the member that the finding is about.
@@ -389,9 +400,9 @@ impl<'a> RunStage<'a> {
     /// Returns the stage's clusters.
     pub fn clusters(&self) -> impl Iterator<Item = StageCluster<'a>> + use<'a> {
         let (stage, generation) = (self.name, self.generation);
-        let clusters = self.value.get("clusters").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let clusters = self.value.get("clusters").and_then(JsonRef::as_array).unwrap_or_default();
         clusters.iter().filter_map(move |value| {
-            let member = value.get("clusterName").and_then(Value::as_str)?;
+            let member = value.get("clusterName").and_then(JsonRef::as_str)?;
             Some(StageCluster { stage, member, value, generation })
         })
     }
@@ -403,15 +414,15 @@ impl<'a> RunStage<'a> {
 
     /// True if the run has recorded a request's approval. A later change of the request has no effect.
     pub fn has_recorded_approval(&self, request: &str) -> bool {
-        self.tasks().filter(|t| t.get("approvalRequestName").and_then(Value::as_str) == Some(request)).any(|t| {
+        self.tasks().filter(|t| t.get("approvalRequestName").and_then(JsonRef::as_str) == Some(request)).any(|t| {
             current_condition(t, "ApprovalRequestApproved", self.generation).is_some_and(|c| c.status == "True")
         })
     }
 
-    fn tasks(&self) -> impl Iterator<Item = &'a Value> + use<'a> {
+    fn tasks(&self) -> impl Iterator<Item = JsonRef<'a>> + use<'a> {
         let value = self.value;
         let lists = ["beforeStageTaskStatus", "afterStageTaskStatus"].into_iter();
-        lists.filter_map(|name| value.get(name)?.as_array()).flatten()
+        lists.filter_map(move |name| value.get(name)?.as_array()).flatten()
     }
 
     /// Returns the part of the run that the entry is.
@@ -489,6 +500,6 @@ fn owns(namespace: Option<&str>, placement: &str, other: Object<'_>) -> bool {
     other.label(PARENT_PLACEMENT) == Some(placement) && parent.filter(|n| !n.is_empty()) == namespace
 }
 
-fn current_condition(holder: &Value, name: &str, generation: i64) -> Option<Condition> {
-    conditions(Some(holder)).into_iter().find(|c| c.type_ == name && c.observed_generation == generation)
+fn current_condition(holder: JsonRef<'_>, name: &str, generation: i64) -> Option<Condition> {
+    conditions_of_type(Some(holder), name).find(|condition| condition.observed_generation == generation)
 }

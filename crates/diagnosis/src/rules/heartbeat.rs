@@ -4,13 +4,12 @@
 //! `MemberCluster`. The two tell an agent that is silent from a hub-agent that is.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use super::evidence_source::EvidenceSource;
 use super::fleet::FleetView;
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
-use crate::{Evidence, Object};
+use crate::{Evidence, JsonRef, Object};
 
 /// Heartbeat period in seconds, for a `MemberCluster` that sets none.
 const DEFAULT_PERIOD_SECONDS: i64 = 60;
@@ -107,7 +106,7 @@ impl<'a> UncopiedHeartbeat<'a> {
 
 /// Returns a member's heartbeat period in seconds.
 pub(super) fn period_seconds(member: Object<'_>) -> i64 {
-    member.at("/spec/heartbeatPeriodSeconds").and_then(Value::as_i64).unwrap_or(DEFAULT_PERIOD_SECONDS)
+    member.at("/spec/heartbeatPeriodSeconds").and_then(JsonRef::as_i64).unwrap_or(DEFAULT_PERIOD_SECONDS)
 }
 
 /// Returns the `InternalMemberCluster` of a member.
@@ -118,6 +117,6 @@ fn internal_member<'a>(fleet: FleetView<'a>, member: &str) -> Option<Object<'a>>
 /// Returns the time in the heartbeat that an object's status has.
 fn sent(object: Object<'_>) -> Option<Timestamp> {
     let agents = object.list("/status/agentStatus");
-    let agent = agents.iter().find(|agent| text_field(agent, "type") == "MemberAgent")?;
+    let agent = agents.iter().find(|agent| text_field(*agent, "type") == "MemberAgent")?;
     text_field(agent, "lastReceivedHeartbeat").parse().ok()
 }

@@ -5,10 +5,14 @@ use std::collections::HashMap;
 use super::fleet::placement_of_work;
 use super::scope::KindScope;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PARENT_PLACEMENT, PLACEMENT_GROUP};
+use crate::object::text_field;
 use crate::{ClusterSnapshot, Object};
 
 /// Namespace and name of a placement.
 pub(super) type PlacementKey<'a> = (Option<&'a str>, &'a str);
+
+/// Group, kind, namespace (empty for cluster-scoped kinds) and name of a resource.
+pub(super) type ResourceKey<'a> = [&'a str; 4];
 
 /// Objects of the hub by placement, and by member.
 #[derive(Default)]
@@ -19,12 +23,13 @@ pub(super) struct FleetIndex<'a> {
     resource_snapshots: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
     policy_snapshots: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
     runs: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
+    placements_of_resource: HashMap<ResourceKey<'a>, Vec<(KindScope, Object<'a>)>>,
 }
 
 impl<'a> FleetIndex<'a> {
     /// Creates the index. A namespaced placement is told from a cluster-scoped one by its namespace.
     pub fn new(hub: &'a ClusterSnapshot) -> Self {
-        let mut index = Self::default();
+        let mut index = Self { placements_of_resource: placements_of_resources(hub), ..Self::default() };
         for work in hub.of_kind(PLACEMENT_GROUP, "Work") {
             index.add_work(work);
         }
@@ -80,10 +85,28 @@ impl<'a> FleetIndex<'a> {
         self.policy_snapshots.get(&placement).cloned().unwrap_or_default()
     }
 
+    /// Returns the placements that have selected a resource.
+    pub fn placements_of_resource(&self, resource: ResourceKey<'_>) -> Vec<(KindScope, Object<'a>)> {
+        self.placements_of_resource.get(&resource).cloned().unwrap_or_default()
+    }
+
     /// Returns the update runs of a placement.
     pub fn runs(&self, placement: PlacementKey<'_>) -> Vec<Object<'a>> {
         self.runs.get(&placement).cloned().unwrap_or_default()
     }
+}
+
+fn placements_of_resources(hub: &ClusterSnapshot) -> HashMap<ResourceKey<'_>, Vec<(KindScope, Object<'_>)>> {
+    let mut by_resource: HashMap<_, Vec<_>> = HashMap::new();
+    for scope in KindScope::BOTH {
+        for placement in hub.of_kind(PLACEMENT_GROUP, scope.placement()) {
+            for selected in placement.list("/status/selectedResources") {
+                let resource = ["group", "kind", "namespace", "name"].map(|field| text_field(selected, field));
+                by_resource.entry(resource).or_default().push((scope, placement));
+            }
+        }
+    }
+    by_resource
 }
 
 fn add_by_parent<'a>(

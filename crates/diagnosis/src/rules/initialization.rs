@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use record::ObjectPath;
 use regex::{Captures, Regex};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
@@ -14,7 +14,7 @@ use super::pattern::{group, pattern_of_any_case};
 use super::superseded::successor;
 use super::{evidence_source::EvidenceSource, kubectl};
 use crate::kubefleet::{CLUSTER_GROUP, PARENT_PLACEMENT, PLACEMENT_GROUP, RESOURCE_INDEX};
-use crate::{Condition, Evidence, Object};
+use crate::{Condition, Evidence, JsonList, JsonRef, Object};
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
@@ -218,7 +218,7 @@ impl<'a> StageAssignment<'a> {
 }
 
 /// Returns the number of stages that select a member.
-fn count_matches(stages: &[Value], member: Object<'_>) -> usize {
+fn count_matches(stages: JsonList<'_>, member: Object<'_>) -> usize {
     stages.iter().filter(|stage| selects(stage.get("labelSelector"), member)).count()
 }
 
@@ -276,9 +276,9 @@ fn strategy_was_there(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> bool {
 }
 
 /// Returns evidence of a field of one stage of the strategy.
-fn stage_field(quote: EvidenceSource<'_>, strategy: Object<'_>, stage: &Value, field: &str) -> Evidence {
-    let name = stage.get("name").and_then(Value::as_str).unwrap_or_default();
-    let value = stage.get(field).map_or_else(|| "(absent)".to_owned(), Value::to_string);
+fn stage_field(quote: EvidenceSource<'_>, strategy: Object<'_>, stage: JsonRef<'_>, field: &str) -> Evidence {
+    let name = stage.get("name").and_then(JsonRef::as_str).unwrap_or_default();
+    let value = stage.get(field).map_or_else(|| "(absent)".to_owned(), |value| value.to_string());
     quote.text(strategy, &format!("spec.stages[{name}].{field}"), value, None)
 }
 
@@ -287,7 +287,7 @@ fn stage_fields(fleet: FleetView<'_>, run: UpdateRunView<'_>, message: &MessageN
     let Some(strategy) = run.strategy(fleet) else { return Vec::new() };
     let stages = strategy.list("/spec/stages").iter();
     let named =
-        stages.filter(|s| message.stage.is_empty() || s.get("name").and_then(Value::as_str) == Some(&message.stage));
+        stages.filter(|s| message.stage.is_empty() || s.get("name").and_then(JsonRef::as_str) == Some(&message.stage));
     named.map(|s| stage_field(fleet.quote(), strategy, s, field)).collect()
 }
 
@@ -341,7 +341,7 @@ fn repeated_task(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> Option<String>
 fn wait_time<'a>(fleet: FleetView<'a>, run: UpdateRunView<'a>) -> Option<&'a str> {
     run.strategy(fleet)?.list("/spec/stages").iter().find_map(|stage| {
         let tasks = stage.get("afterStageTasks")?.as_array()?;
-        let waits = tasks.iter().filter(|t| t.get("type").and_then(Value::as_str) == Some("TimedWait"));
+        let waits = tasks.iter().filter(|t| t.get("type").and_then(JsonRef::as_str) == Some("TimedWait"));
         waits.filter_map(|t| t.get("waitTime")?.as_str()).find(|w| w.starts_with('-') || is_zero(w))
     })
 }

@@ -6,7 +6,7 @@ use super::fleet::{FleetView, PlacementView, UpdateRunView};
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::template::option_terminator;
-use crate::{HUB, Object};
+use crate::{HUB, JsonRef, Object};
 
 /// Returns the words by which kubectl finds an object: `kind.group/name -n namespace`. The group is always given,
 /// because in v0.14.0 several groups have kinds of the same name.
@@ -77,7 +77,7 @@ pub(super) fn first_run_command(placement: PlacementView<'_>) -> RemedyCommand {
 /// Returns the command that creates a new run with the spec of this one. `index` replaces the resource snapshot index;
 /// an empty index leaves the field out.
 pub(super) fn rerun_command(fleet: FleetView<'_>, run: UpdateRunView<'_>, index: Option<&str>) -> RemedyCommand {
-    let mut spec = run.object.at("/spec").cloned().unwrap_or_else(|| json!({}));
+    let mut spec = run.object.at("/spec").map_or_else(|| json!({}), JsonRef::to_value);
     if let (Some(index), Some(spec)) = (index, spec.as_object_mut()) {
         spec.remove("resourceSnapshotIndex");
         if !index.is_empty() {

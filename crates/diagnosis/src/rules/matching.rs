@@ -1,23 +1,21 @@
 //! Label selectors, matched as the controllers match `MemberClusters`.
 
-use serde_json::Value;
-
-use crate::Object;
 use crate::object::text_field;
+use crate::{JsonFields, JsonRef, Object};
 
 /// True if a selector matches an object. A missing selector matches nothing, an empty one everything. A selector with
 /// an unknown operator is invalid and matches nothing.
-pub(super) fn selects(selector: Option<&Value>, object: Object<'_>) -> bool {
-    let Some(selector) = selector.filter(|s| s.is_object()) else { return false };
-    let labels = selector.get("matchLabels").and_then(Value::as_object);
+pub(super) fn selects(selector: Option<JsonRef<'_>>, object: Object<'_>) -> bool {
+    let Some(selector) = selector.filter(|selector| selector.as_object().is_some()) else { return false };
+    let labels = selector.get("matchLabels").and_then(JsonRef::as_object).map(JsonFields::iter);
     let equal = labels.into_iter().flatten().all(|(key, value)| object.label(key) == value.as_str());
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    let expressions = selector.get("matchExpressions").and_then(JsonRef::as_array);
     equal && expressions.into_iter().flatten().all(|e| matches_expression(e, object))
 }
 
-fn matches_expression(expression: &Value, object: Object<'_>) -> bool {
+fn matches_expression(expression: JsonRef<'_>, object: Object<'_>) -> bool {
     let label = object.label(text_field(expression, "key"));
-    let values = expression.get("values").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let values = expression.get("values").and_then(JsonRef::as_array).unwrap_or_default();
     let among = label.is_some_and(|label| values.iter().any(|v| v.as_str() == Some(label)));
     match text_field(expression, "operator") {
         "In" => among,
@@ -30,14 +28,14 @@ fn matches_expression(expression: &Value, object: Object<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn selectors_choose_as_kubernetes_does() {
         let member = json!({"metadata": {"labels": {"env": "canary", "tier": "1"}}});
-        let chosen = |selector: &Value| selects(Some(selector), Object::new(&member));
+        let chosen = |selector: &Value| selects(Some(selector.into()), Object::new(&member));
         assert!(chosen(&json!({})));
         assert!(chosen(&json!({"matchLabels": {"env": "canary"}})));
         assert!(!chosen(&json!({"matchLabels": {"env": "prod"}})));

@@ -21,6 +21,7 @@ mod initialization;
 mod kubectl;
 mod matching;
 mod member;
+mod missing_namespace;
 mod outcome;
 mod pattern;
 mod pods;

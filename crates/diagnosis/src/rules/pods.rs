@@ -1,12 +1,10 @@
 //! State of a workload's Pods: why containers can't start, and how the containers of a Job have failed.
 
-use serde_json::Value;
-
 use super::evidence_source::EvidenceSource;
 use super::kubectl;
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::object::{text_at, text_field};
-use crate::{ClusterSnapshot, Condition, Evidence, Object};
+use crate::{ClusterSnapshot, Condition, Evidence, JsonRef, Object};
 
 /// Waiting reasons that every container has before it starts.
 const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
@@ -84,7 +82,7 @@ pub(super) fn failed_containers(pod: Object<'_>) -> Vec<FailedContainer<'_>> {
     let mut all = Vec::new();
     for list in ["initContainerStatuses", "containerStatuses"] {
         for status in pod.list(&format!("/status/{list}")) {
-            let Some(container) = status.get("name").and_then(Value::as_str) else { continue };
+            let Some(container) = status.get("name").and_then(JsonRef::as_str) else { continue };
             let ended = ["state", "lastState"].into_iter().find_map(|state| {
                 let code =
                     status.pointer(&format!("/{state}/terminated/exitCode"))?.as_i64().filter(|code| *code != 0)?;
@@ -118,7 +116,13 @@ impl WorkloadState {
         }
     }
 
-    fn add_waiting_container(&mut self, cluster: &ClusterSnapshot, pod: Object<'_>, path: &str, container: &Value) {
+    fn add_waiting_container(
+        &mut self,
+        cluster: &ClusterSnapshot,
+        pod: Object<'_>,
+        path: &str,
+        container: JsonRef<'_>,
+    ) {
         let name = text_field(container, "name");
         let (reason, message) =
             (text_at(container, "/state/waiting/reason"), text_at(container, "/state/waiting/message"));
@@ -159,7 +163,7 @@ impl WorkloadState {
 
 fn spec_image<'a>(pod: Object<'a>, container: &str) -> &'a str {
     let mut containers = pod.list("/spec/containers").iter().chain(pod.list("/spec/initContainers"));
-    let named = containers.find(|c| c.get("name").and_then(Value::as_str) == Some(container));
+    let named = containers.find(|c| c.get("name").and_then(JsonRef::as_str) == Some(container));
     named.map_or("", |c| text_field(c, "image"))
 }
 

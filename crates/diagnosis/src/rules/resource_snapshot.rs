@@ -1,7 +1,7 @@
 //! Resource snapshots that are gone although a binding wants them, and members that have got nothing.
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::code::RuleCode;
 use super::draft::FindingDraft;
@@ -50,7 +50,7 @@ fn pruned_snapshot(
         "member": status.member,
         "snapshot": wanted,
         "indices": placement.indices(fleet),
-        "limit": placement.object.at("/spec/revisionHistoryLimit").map_or("10".to_owned(), Value::to_string),
+        "limit": placement.object.at("/spec/revisionHistoryLimit").map_or("10".to_owned(), |value| value.to_string()),
         "is_external": placement.is_external(),
         "run_kind": placement.scope.run(),
         "stuck_run_refs": stuck_run_references(fleet, placement),

@@ -4,16 +4,16 @@
 use std::cell::LazyCell;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
 use super::{kubectl, resource_snapshot};
-use crate::Condition;
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::text_field;
+use crate::{Condition, JsonRef};
 
 /// Time for which a rollout may be held back without counting as a failure, beyond the time that it has to wait. Members are
 /// updated one after the other.
@@ -55,9 +55,9 @@ fn override_failed(
     for field in ["applicableResourceOverrides", "applicableClusterResourceOverrides"] {
         for named in status.list(field) {
             // A placement's status has the names of override snapshots: NAME-INDEX.
-            let (namespace, snapshot) = match named {
-                Value::String(name) => (None, name.as_str()),
-                other => (other.get("namespace").and_then(Value::as_str), text_field(other, "name")),
+            let (namespace, snapshot) = match named.as_str() {
+                Some(name) => (None, name),
+                None => (named.get("namespace").and_then(JsonRef::as_str), text_field(named, "name")),
             };
             let name = snapshot.rsplit_once('-').map_or(snapshot, |(name, _)| name);
             let kind = if namespace.is_some() { "ResourceOverride" } else { "ClusterResourceOverride" };
@@ -106,14 +106,14 @@ fn held_back(
     }));
     evidence.push(quote.field(placement.object, "spec.strategy.rollingUpdate"));
     evidence.push(quote.field(placement.object, "spec.policy"));
-    let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(Value::as_u64);
+    let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(JsonRef::as_u64);
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
         "member": status.member,
         "wanted": wanted.map(|n| n.to_string()).unwrap_or_default(),
         "found": placement.clusters().count(),
-        "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), text_of),
+        "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), JsonRef::to_text),
         "unavailable": named,
         "is_short": is_short(placement),
         "is_explained": false,
@@ -136,14 +136,15 @@ fn held_back(
 
 /// True if the placement asks for more members than the scheduler has found.
 fn is_short(placement: PlacementView<'_>) -> bool {
-    let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(Value::as_u64);
+    let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(JsonRef::as_u64);
     wanted.is_some_and(|wanted| wanted > placement.clusters().count() as u64)
 }
 
 /// Returns the time after which the hub-agent looks again at a rollout that it has held back. It waits as long for members that the
 /// placement has just left (61 s, v0.1.2).
 fn unavailable_period(placement: PlacementView<'_>) -> SignedDuration {
-    let seconds = placement.object.at("/spec/strategy/rollingUpdate/unavailablePeriodSeconds").and_then(Value::as_i64);
+    let seconds =
+        placement.object.at("/spec/strategy/rollingUpdate/unavailablePeriodSeconds").and_then(JsonRef::as_i64);
     SignedDuration::from_secs(seconds.unwrap_or(DEFAULT_UNAVAILABLE_PERIOD).clamp(0, 24 * 3600))
 }
 
@@ -212,8 +213,4 @@ impl<'a> UnavailableMember<'a> {
     fn is_young(&self, fleet: FleetView<'_>) -> bool {
         self.since.is_some_and(|since| fleet.now().duration_since(since) <= PATIENCE)
     }
-}
-
-fn text_of(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

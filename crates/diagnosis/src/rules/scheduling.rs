@@ -1,14 +1,14 @@
 //! Placements that the scheduler can't fulfil: too few clusters, or selectors that are invalid.
 
 use record::ConditionPlace;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, PlacementView};
 use super::kubectl;
 use crate::kubefleet::CLUSTER_GROUP;
-use crate::{Condition, conditions};
+use crate::{Condition, JsonRef, conditions};
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
@@ -41,7 +41,7 @@ fn invalid_selectors(fleet: FleetView<'_>, placement: PlacementView<'_>, failed:
 fn unfulfilled(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Condition) -> FindingDraft {
     let quote = fleet.quote();
     let object = placement.object;
-    let asked = object.list("/spec/policy/clusterNames").iter().filter_map(Value::as_str);
+    let asked = object.list("/spec/policy/clusterNames").iter().filter_map(JsonRef::as_str);
     let unknown: Vec<_> =
         asked.clone().filter(|n| fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, n).is_none()).collect();
     let mut evidence = vec![quote.condition(object, failed)];
@@ -56,7 +56,7 @@ fn unfulfilled(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Cond
     evidence.push(quote.field(object, field));
     evidence.extend(unknown.iter().map(|name| quote.absent("MemberCluster", None, name)));
     let code = if unknown.is_empty() { RuleCode::KF_SC_001 } else { RuleCode::KF_SC_002 };
-    let wanted = object.at("/spec/policy/numberOfClusters").and_then(Value::as_i64);
+    let wanted = object.at("/spec/policy/numberOfClusters").and_then(JsonRef::as_i64);
     let known: Vec<_> = asked.clone().filter(|n| !unknown.contains(n)).collect();
     let narrowed = json!({"spec": {"policy": {"clusterNames": known}}}).to_string();
     let names = json!({

@@ -1,7 +1,7 @@
 //! Names of `KubeFleet`'s kinds, each of which exists twice: for the whole cluster and for one namespace.
 
 /// Scope of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum KindScope {
     Cluster,
     Namespaced,

@@ -14,7 +14,7 @@ use super::pattern::pattern_of_any_case;
 use super::{deletion, envelope, kubectl, resource_snapshot, work_recovery};
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::kubefleet::{CLUSTER_GROUP, WORK_CLEANUP_FINALIZER, member_namespace};
-use crate::{Condition, Evidence, HUB, Object};
+use crate::{Condition, Evidence, HUB, JsonRef, Object};
 
 /// Time for which creating a Work may fail without counting as a failure.
 const TRANSIENT_LIMIT: SignedDuration = SignedDuration::from_secs(15);
@@ -214,7 +214,7 @@ fn leave_member_out(fleet: FleetView<'_>, placement: PlacementView<'_>, member: 
             .object
             .list("/spec/policy/clusterNames")
             .iter()
-            .filter_map(Value::as_str)
+            .filter_map(JsonRef::as_str)
             .filter(|n| *n != member)
             .collect();
         if names.is_empty() {
@@ -259,7 +259,7 @@ fn patch_policy(placement: PlacementView<'_>, policy: &Value) -> RemedyCommand {
 fn copy_of_member(member: Object<'_>) -> Value {
     let mut metadata = json!({"name": member.name()});
     if let (Some(labels), Some(metadata)) = (member.at("/metadata/labels"), metadata.as_object_mut()) {
-        metadata.insert("labels".to_owned(), labels.clone());
+        metadata.insert("labels".to_owned(), labels.to_value());
     }
     json!({
         "apiVersion": member.at("/apiVersion"),

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
+use diagnosis::{ClusterSnapshot, ObjectList, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -82,10 +82,13 @@ fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
 /// Snapshot of `bundle()` with all secrets removed.
 fn expected() -> Snapshot {
     let mut snapshot = bundle().snapshot;
-    let kept = snapshot.clusters[0].objects[..1].to_vec();
+    let values = |objects: &ObjectList| objects.iter().map(|object| object.value().to_value()).collect::<Vec<_>>();
+    let mut kept = values(&snapshot.clusters[0].objects);
+    kept.truncate(1);
     snapshot.clusters[0].objects = kept.into();
-    let deployment = snapshot.clusters[1].objects.iter_mut().next().expect("a Deployment");
-    deployment["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = REMOVED.into();
+    let mut of_member = values(&snapshot.clusters[1].objects);
+    of_member[0]["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] = REMOVED.into();
+    snapshot.clusters[1].objects = of_member.into();
     snapshot.clusters[1].logs[0].text = "got (removed)\nmigration 0042 failed\n".into();
     snapshot.clusters[2].unreachable = Some("refused Bearer (removed)".into());
     snapshot

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, PodLog, UnreadKind};
+use diagnosis::{ClusterSnapshot, Object, PodLog, UnreadKind};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
@@ -76,7 +76,7 @@ impl Bundle {
                 contents.push((file::of_cluster(&directory, file::LOGS), json(&logs)));
             }
             if let Some(events) = events {
-                let events: Vec<Value> = events.iter().map(|event| redacted(event, &redactor)).collect();
+                let events: Vec<Value> = events.iter().map(|event| redacted(event.clone(), &redactor)).collect();
                 contents.push((file::of_cluster(&directory, file::EVENTS), json(&events)));
             }
         }
@@ -108,12 +108,16 @@ impl Bundle {
 
 /// Objects of a cluster, except those of the kinds Secret and ConfigMap, with all secrets in them removed.
 fn objects(cluster: &ClusterSnapshot, redactor: &Redactor) -> Vec<Value> {
-    cluster.objects.iter().filter(|o| !is_secret(o)).map(|object| redacted(object, redactor)).collect()
+    cluster
+        .objects
+        .iter()
+        .filter(|o| !is_secret(*o))
+        .map(|object| redacted(object.value().to_value(), redactor))
+        .collect()
 }
 
-fn is_secret(object: &Value) -> bool {
-    let of_core = object.get("apiVersion").and_then(Value::as_str) == Some("v1");
-    of_core && matches!(object.get("kind").and_then(Value::as_str), Some("Secret" | "ConfigMap"))
+fn is_secret(object: Object<'_>) -> bool {
+    object.group().is_empty() && matches!(object.kind(), "Secret" | "ConfigMap")
 }
 
 fn unread_without_secrets(kind: &UnreadKind, redactor: &Redactor) -> UnreadKind {
@@ -124,8 +128,7 @@ fn without_secrets(log: &PodLog, redactor: &Redactor) -> PodLog {
     PodLog { text: redactor.log(&log.text).into_owned(), ..log.clone() }
 }
 
-fn redacted(value: &Value, redactor: &Redactor) -> Value {
-    let mut value = value.clone();
+fn redacted(mut value: Value, redactor: &Redactor) -> Value {
     redactor.object(&mut value);
     value
 }

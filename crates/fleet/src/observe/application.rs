@@ -1,8 +1,7 @@
 //! State of an Argo CD Application, in the form of conditions.
 
-use diagnosis::Object;
+use diagnosis::{JsonRef, Object};
 use record::{ConditionPlace, ConditionState};
-use serde_json::Value;
 
 use crate::application_conditions::conditions;
 use crate::objects::path_in_entry;
@@ -38,8 +37,8 @@ pub(super) fn flatten(object: Object<'_>) -> Vec<((ConditionPlace, String), Cond
     all
 }
 
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
+fn text<'a>(value: JsonRef<'a>, field: &str) -> &'a str {
+    value.get(field).and_then(JsonRef::as_str).unwrap_or_default()
 }
 
 fn state(status: &str, reason: &str, message: &str) -> ConditionState {

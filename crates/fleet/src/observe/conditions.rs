@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use diagnosis::{APPLICATION, Condition, Object};
+use diagnosis::{APPLICATION, Condition, JsonRef, Object};
 use record::{ConditionPlace, ConditionState, DELETION, ObjectPath, ObservedCondition, ObservedObject, Transition};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::application;
 use crate::objects::path_in_entry;
@@ -31,16 +31,17 @@ pub(super) fn flatten(value: &Value) -> ConditionStates {
     for cluster in object.list("/status/placementStatuses") {
         let member = name(cluster, "clusterName");
         add(&mut all, &ConditionPlace::Member { member: member.clone() }, Some(cluster));
-        for failed in cluster.get("failedPlacements").and_then(Value::as_array).into_iter().flatten() {
+        for failed in cluster.get("failedPlacements").and_then(JsonRef::as_array).unwrap_or_default() {
             let resource = path_in_entry(failed);
             let place = ConditionPlace::FailedPlacement { member: member.clone(), resource, envelope: None };
-            add(&mut all, &place, Some(&json!({ "conditions": [failed.get("condition")] })));
+            let condition = failed.get("condition").and_then(Condition::read);
+            all.extend(condition.map(|condition| ((place, condition.type_.clone()), state_of(condition))));
         }
     }
     for in_status in object.list("/status/stagesStatus") {
         let stage = name(in_status, "stageName");
         add(&mut all, &ConditionPlace::Stage { stage: stage.clone() }, Some(in_status));
-        for cluster in in_status.get("clusters").and_then(Value::as_array).into_iter().flatten() {
+        for cluster in in_status.get("clusters").and_then(JsonRef::as_array).unwrap_or_default() {
             let place = ConditionPlace::StageMember { stage: stage.clone(), member: name(cluster, "clusterName") };
             add(&mut all, &place, Some(cluster));
         }
@@ -58,14 +59,14 @@ pub(super) fn flatten(value: &Value) -> ConditionStates {
 }
 
 /// Adds the conditions of a part of an object.
-fn add(all: &mut ConditionStates, place: &ConditionPlace, holder: Option<&Value>) {
+fn add(all: &mut ConditionStates, place: &ConditionPlace, holder: Option<JsonRef<'_>>) {
     for condition in diagnosis::conditions(holder) {
         all.insert((place.clone(), condition.type_.clone()), state_of(condition));
     }
 }
 
-fn name(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or("(none)").to_owned()
+fn name(value: JsonRef<'_>, key: &str) -> String {
+    value.get(key).and_then(JsonRef::as_str).unwrap_or("(none)").to_owned()
 }
 
 /// Returns the changes of status or reason. A message or generation that changes alone is no transition, but for an operation's

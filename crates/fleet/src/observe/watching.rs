@@ -160,7 +160,7 @@ impl Observer {
     pub(super) fn outdated<'a>(&self, cluster: &str, objects: &'a WatchedObjects) -> Option<&'a str> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let mut outdated = objects.iter().filter(|(_, value)| {
-            let object = diagnosis::Object::new(value);
+            let object = diagnosis::Object::new(*value);
             let (kind, namespace) = (object.kind().to_owned(), object.namespace().map(ToOwned::to_owned));
             let wrote = written.get(&(cluster.to_owned(), kind, namespace, object.name().to_owned()));
             let seen: Option<u64> = object.str("/metadata/resourceVersion").and_then(|v| v.parse().ok());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::destination::Destination;
@@ -13,7 +13,7 @@ use super::names::{for_sentence, object_names};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::pattern::{group, pattern};
-use crate::{Evidence, Object, Subject};
+use crate::{Evidence, JsonRef, Object, Subject};
 
 const GROUP: &str = "admissionregistration.k8s.io";
 const WEBHOOKS: [&str; 2] = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"];
@@ -107,8 +107,8 @@ fn webhook_configuration<'a>(destination: Destination<'a>, webhook: &str) -> Opt
     configurations.find(|configuration| webhook_entry(*configuration, webhook).is_some())
 }
 
-fn webhook_entry<'a>(configuration: Object<'a>, webhook: &str) -> Option<&'a Value> {
-    configuration.list("/webhooks").iter().find(|w| w.get("name").and_then(Value::as_str) == Some(webhook))
+fn webhook_entry<'a>(configuration: Object<'a>, webhook: &str) -> Option<JsonRef<'a>> {
+    configuration.list("/webhooks").iter().find(|w| w.get("name").and_then(JsonRef::as_str) == Some(webhook))
 }
 
 /// Returns evidence of a webhook's address and failure policy, and of its Service or the Service's absence.
@@ -118,8 +118,7 @@ fn webhook_evidence(destination: Destination<'_>, configuration: Object<'_>, nam
     let mut evidence = Vec::new();
     for path in ["failurePolicy", "clientConfig.service", "clientConfig.url"] {
         let value = match entry.pointer(&format!("/{}", path.replace('.', "/"))) {
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
+            Some(value) => value.to_text(),
             None => continue,
         };
         evidence.push(quote.text(configuration, &format!("webhooks[{name}].{path}"), value, None));
@@ -134,7 +133,7 @@ fn webhook_evidence(destination: Destination<'_>, configuration: Object<'_>, nam
 }
 
 /// Returns namespace and name of the Service that a webhook is called at.
-fn service_of(webhook: &Value) -> Option<(&str, &str)> {
+fn service_of<'a>(webhook: JsonRef<'a>) -> Option<(&'a str, &'a str)> {
     let service = webhook.pointer("/clientConfig/service")?;
     Some((service.get("namespace")?.as_str()?, service.get("name")?.as_str()?))
 }

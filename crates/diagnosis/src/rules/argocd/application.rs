@@ -10,7 +10,7 @@ use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::{FleetView, full_name};
 use crate::rules::kubectl;
-use crate::{APPLICATION, ClusterSnapshot, Evidence, Object, Subject};
+use crate::{APPLICATION, ClusterSnapshot, Evidence, JsonRef, Object, Subject};
 
 /// Application that isn't being deleted.
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ pub(super) struct ApplicationCondition<'a> {
 
 /// Result of the last operation for one resource.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ResourceResult<'a>(&'a Value);
+pub(super) struct ResourceResult<'a>(JsonRef<'a>);
 
 impl<'a> ApplicationView<'a> {
     /// Returns all Applications on the hub.
@@ -92,7 +92,7 @@ impl<'a> ApplicationView<'a> {
 
     /// Returns the number of retries of the last operation.
     pub fn retries(self) -> i64 {
-        self.object.at("/status/operationState/retryCount").and_then(Value::as_i64).unwrap_or_default()
+        self.object.at("/status/operationState/retryCount").and_then(JsonRef::as_i64).unwrap_or_default()
     }
 
     /// Returns the last operation's result for each resource.
@@ -149,7 +149,7 @@ impl<'a> ApplicationView<'a> {
     /// True if an operation before the last one has deployed these commits: the last operation then syncs later ones,
     /// although the status still has the comparison with these.
     fn was_deployed(self, commits: &[&str]) -> bool {
-        let deployed_at = |entry: &Value| text_field(entry, "deployedAt").parse::<Timestamp>().ok();
+        let deployed_at = |entry: JsonRef<'_>| text_field(entry, "deployedAt").parse::<Timestamp>().ok();
         self.object.list("/status/history").iter().any(|entry| {
             let before =
                 deployed_at(entry).zip(self.started_at()).is_some_and(|(deployed, started)| deployed < started);
@@ -273,7 +273,7 @@ impl<'a> ResourceResult<'a> {
 /// Returns the commits in `revisions` or `revision` below a JSON pointer. An Application with several sources has
 /// `revisions`.
 fn revisions<'a>(object: Object<'a>, holder: &str) -> Vec<&'a str> {
-    let several = object.list(&format!("{holder}/revisions")).iter().filter_map(Value::as_str);
+    let several = object.list(&format!("{holder}/revisions")).iter().filter_map(JsonRef::as_str);
     let one = object.str(&format!("{holder}/revision"));
     let all: Vec<_> = several.collect();
     let all = if all.is_empty() { one.into_iter().collect() } else { all };

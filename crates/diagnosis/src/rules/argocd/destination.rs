@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::command::{CommandWord, KubectlVerb, RemedyCommand};
 use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::FleetView;
-use crate::{APPLICATION, ClusterSnapshot, Object, Snapshot, SnapshotRole};
+use crate::{APPLICATION, ClusterSnapshot, JsonRef, Object, Snapshot, SnapshotRole};
 
 /// Argo CD's name for the cluster that it runs on.
 const IN_CLUSTER: &str = "in-cluster";
@@ -149,5 +149,5 @@ pub(super) fn owning_application(object: Object<'_>) -> &str {
 
 /// Returns an object's tracking id.
 pub(super) fn tracking_id(object: Object<'_>) -> Option<&str> {
-    object.value().get("metadata")?.get("annotations")?.get(TRACKING_ID).and_then(Value::as_str)
+    object.value().get("metadata")?.get("annotations")?.get(TRACKING_ID).and_then(JsonRef::as_str)
 }

@@ -1,11 +1,9 @@
 //! Logs that a diagnosis would quote: logs of the Pods of failed hooks.
 
-use serde_json::Value;
-
 use super::application::{ApplicationView, OperationState};
 use crate::rules::fleet::FleetView;
 use crate::rules::pods;
-use crate::{ClusterSnapshot, Object, Snapshot};
+use crate::{ClusterSnapshot, JsonRef, Object, Snapshot};
 
 /// Limit for the number of Pods of each cluster whose logs are asked for.
 const MAX_PODS: usize = 20;
@@ -59,7 +57,7 @@ fn logs_of_pod(cluster: &ClusterSnapshot, pod: Object<'_>) -> Vec<WantedLog> {
     let ended = pods::failed_containers(pod);
     if ended.is_empty() && pod.str("/status/phase") == Some("Failed") {
         // The Pod was evicted or ended by its deadline: no field says which container failed.
-        let all = pod.list("/spec/containers").iter().filter_map(|c| c.get("name").and_then(Value::as_str));
+        let all = pod.list("/spec/containers").iter().filter_map(|c| c.get("name").and_then(JsonRef::as_str));
         return all.map(|container| wanted_log(cluster, pod, container)).collect();
     }
     ended.iter().map(|ended| wanted_log(cluster, pod, ended.container)).collect()

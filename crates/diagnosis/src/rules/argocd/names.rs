@@ -6,12 +6,12 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::application::{ApplicationView, ResourceResult};
-use crate::HUB;
 use crate::command::{ArgocdVerb, CommandWord, KubectlVerb, RemedyCommand};
 use crate::object::text_field;
 use crate::rules::kubectl;
 use crate::rules::pattern::pattern;
 use crate::template::option_terminator;
+use crate::{HUB, JsonRef};
 
 /// Limit in characters for a message in a sentence. The evidence has the whole message.
 const MAX_SENTENCE: usize = 300;
@@ -68,7 +68,7 @@ fn argocd_command(application: &str, argocd: ArgocdVerb, options: &[&str]) -> Re
 /// operation (v3.2).
 fn sync_patch(application: ApplicationView<'_>, wanted: fn(&str) -> bool) -> Value {
     let mut sync = Map::new();
-    let options = application.object.list("/spec/syncPolicy/syncOptions").iter().filter_map(Value::as_str);
+    let options = application.object.list("/spec/syncPolicy/syncOptions").iter().filter_map(JsonRef::as_str);
     let options: Vec<&str> = options.filter(|o| wanted(o)).collect();
     if !options.is_empty() {
         sync.insert("syncOptions".to_owned(), options.into());
@@ -85,7 +85,7 @@ fn source_texts(application: ApplicationView<'_>) -> String {
 }
 
 /// Returns one source as `URL path PATH chart CHART`, without the parts that it doesn't have.
-fn source_text(source: &Value) -> String {
+fn source_text(source: JsonRef<'_>) -> String {
     let mut parts = Vec::new();
     for (label, field) in [("", "repoURL"), ("path ", "path"), ("chart ", "chart")] {
         let text = text_field(source, field);

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::application::{ApplicationView, OperationState};
 use super::names::for_sentence;
 use super::wave;
-use crate::Subject;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
+use crate::{JsonRef, Subject};
 
 pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     old_revision(application).into_iter().chain(given_up_sync(application)).collect()
@@ -20,7 +20,8 @@ fn old_revision(application: ApplicationView<'_>) -> Option<FindingDraft> {
     }
     let retries = application.operation_state() == OperationState::Failed || application.retries() > 0;
     let waits = wave::waiting_operation(application).is_some();
-    let refreshes = application.object.at("/status/operationState/operation/retry/refresh") == Some(&Value::Bool(true));
+    let refreshes = application.object.at("/status/operationState/operation/retry/refresh").and_then(JsonRef::as_bool)
+        == Some(true);
     if !(retries && !refreshes || waits) {
         return None;
     }
@@ -37,7 +38,7 @@ fn old_revision(application: ApplicationView<'_>) -> Option<FindingDraft> {
     if retries {
         evidence.push(quote.field(application.object, "status.operationState.retryCount"));
     }
-    let limit = application.object.at("/status/operationState/operation/retry/limit").and_then(Value::as_i64);
+    let limit = application.object.at("/status/operationState/operation/retry/limit").and_then(JsonRef::as_i64);
     let names = json!({
         "wanted": abbreviated(&application.target_commits()),
         "operated": abbreviated(&application.operated_commits()),

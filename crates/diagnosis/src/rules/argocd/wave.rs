@@ -114,7 +114,7 @@ fn minutes(application: ApplicationView<'_>) -> i64 {
 fn health<'a>(application: ApplicationView<'a>, result: ResourceResult<'_>) -> Option<(String, &'a str, &'a str)> {
     let mut resources = application.object.list("/status/resources").iter();
     let resource = resources.find(|resource| {
-        ["group", "kind", "namespace", "name"].into_iter().all(|f| text_field(resource, f) == result.text(f))
+        ["group", "kind", "namespace", "name"].into_iter().all(|f| text_field(*resource, f) == result.text(f))
     })?;
     let status = Some(text_at(resource, "/health/status")).filter(|s| !s.is_empty())?;
     Some((format!("status.resources[{}].health", result.object()), status, text_at(resource, "/health/message")))

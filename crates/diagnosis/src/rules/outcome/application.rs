@@ -39,7 +39,7 @@ type State = (Evidence, Option<Timestamp>, SignedDuration);
 /// Returns the first condition of an error. Conditions of applications have no status.
 fn error(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
     let conditions = application.list("/status/conditions").iter();
-    let condition = conditions.into_iter().find(|condition| text_field(condition, "type").ends_with("Error"))?;
+    let condition = conditions.into_iter().find(|condition| text_field(*condition, "type").ends_with("Error"))?;
     let since = text_field(condition, "lastTransitionTime").parse().ok();
     let path = format!("status.conditions[{}]", text_field(condition, "type"));
     let message = text_field(condition, "message").to_owned();

@@ -1,15 +1,14 @@
 //! States of placements that aren't well: as a whole, and on each member.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use super::{DELETION_LIMIT, UnwellState};
-use crate::Condition;
 use crate::rules::availability::PATIENCE;
 use crate::rules::draft::AffectedPart;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
 use crate::rules::hub_agent::REACTION_LIMIT;
-use crate::rules::{rollout, stuck, work_recovery};
+use crate::rules::{missing_namespace, rollout, stuck, work_recovery};
+use crate::{Condition, JsonList, JsonRef};
 
 /// Time that a step of the hub-agent may take. What the member agent does may take longer: a silent one is told after some
 /// periods of its heartbeat.
@@ -154,6 +153,9 @@ fn usual_time(
     if let Some(hold_time) = rollout::usual_hold_time(placement, status, condition) {
         return Some(hold_time.max(STEP_LIMIT));
     }
+    if condition.type_ == "Applied" {
+        return missing_namespace::time_after_namespace(fleet, status, condition).map(|time| time.max(PATIENCE));
+    }
     let creates_works = condition.type_ == "WorkSynchronized";
     creates_works.then(|| work_recovery::time_after_namespace(fleet, status.member, condition)).flatten()
 }
@@ -167,6 +169,6 @@ fn is_last_step(condition: &Condition) -> bool {
 fn is_apply_only(placement: PlacementView<'_>, last: &Condition) -> bool {
     let strategy = placement.object.str("/spec/strategy/applyStrategy/type");
     let selects_nothing =
-        placement.object.at("/status/selectedResources").and_then(Value::as_array).is_none_or(Vec::is_empty);
+        placement.object.at("/status/selectedResources").and_then(JsonRef::as_array).is_none_or(JsonList::is_empty);
     (strategy == Some("ReportDiff") && last.type_ == "DiffReported") || (selects_nothing && last.type_ == "Applied")
 }

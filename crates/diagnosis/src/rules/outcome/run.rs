@@ -1,14 +1,13 @@
 //! States of update runs that aren't well.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
 
 use super::{DELETION_LIMIT, UnwellState};
-use crate::Evidence;
 use crate::object::text_field;
 use crate::rules::availability::PATIENCE;
 use crate::rules::draft::AffectedPart;
 use crate::rules::fleet::{FleetView, StageCluster, UpdateRunView};
+use crate::{Evidence, JsonRef};
 
 /// Time that a run may take between two clusters or stages, besides the times that its strategy sets. The controller
 /// looks again after 15 s or 60 s if nothing has failed before (v0.1.2).
@@ -68,14 +67,17 @@ fn usual_time(run: UpdateRunView<'_>) -> SignedDuration {
     let step = if is_updating { PATIENCE } else { STEP_LIMIT };
     let stages = run.object.list("/status/stagedUpdateStrategySnapshot/stages");
     let tasks = stages.iter().flat_map(|stage| {
-        ["beforeStageTasks", "afterStageTasks"].into_iter().filter_map(|field| stage.get(field)?.as_array()).flatten()
+        ["beforeStageTasks", "afterStageTasks"]
+            .into_iter()
+            .filter_map(move |field| stage.get(field)?.as_array())
+            .flatten()
     });
     let longest = tasks.filter_map(wait_time).max().unwrap_or_default();
     step.saturating_add(longest)
 }
 
 /// Returns the time of a timed wait, which Kubernetes writes as `1h30m0s`.
-fn wait_time(task: &Value) -> Option<SignedDuration> {
+fn wait_time(task: JsonRef<'_>) -> Option<SignedDuration> {
     text_field(task, "waitTime").parse().ok()
 }
 

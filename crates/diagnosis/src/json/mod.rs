@@ -1,0 +1,12 @@
+//! JSON of many objects in little memory.
+//!
+//! A `JsonStore` keeps each text once, and each list and each object with the same contents once: the objects of a fleet repeat each
+//! other's labels, conditions, manifests and messages. [`JsonRef`] reads a value, wherever it is stored.
+
+mod read;
+mod reference;
+mod store;
+
+pub(crate) use read::StoredJson;
+pub use reference::{JsonElements, JsonFields, JsonList, JsonRef};
+pub(crate) use store::{JsonNode, JsonStore};
