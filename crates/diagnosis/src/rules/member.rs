@@ -1,7 +1,7 @@
 //! Members whose agent never came, is silent, or can't leave, and placements that wait for such a member.
 
 use jiff::SignedDuration;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::availability::PATIENCE;
 use super::code::RuleCode;
@@ -12,7 +12,7 @@ use super::heartbeat::{Heartbeat, period_seconds};
 use super::kubectl;
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
-use crate::{Evidence, Object};
+use crate::{Evidence, JsonRef, Object};
 
 /// Time without a heartbeat after which an agent counts as silent although it seems to have all that it needs. On a
 /// busy machine, heartbeats with a period of 15 s have been seen almost a minute late (v0.1.2). The hub itself counts a
@@ -22,7 +22,7 @@ const SILENCE_LIMIT: SignedDuration = SignedDuration::from_secs(120);
 const LEAVE_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 /// Time that a member's agent may take to answer for the first time after its `MemberCluster` was created. On kind with two
 /// processors, an agent whose image had to be loaded first took more than 60 s (v0.1.2).
-const JOIN_LIMIT: SignedDuration = SignedDuration::from_secs(120);
+pub(super) const JOIN_LIMIT: SignedDuration = SignedDuration::from_secs(120);
 /// Time that resources may take to be applied, when a member doesn't seem well, before the delay counts.
 const APPLY_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
@@ -89,7 +89,7 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
     let name = member.name();
     let namespace = member_namespace(name);
     let terminating = fleet.member_namespace(name).is_some_and(|n| n.deleted_at().is_some());
-    let account = member.at("/spec/identity").unwrap_or(&Value::Null);
+    let account = member.at("/spec/identity").unwrap_or(JsonRef::NULL);
     let [account_kind, account_namespace, account_name] =
         ["kind", "namespace", "name"].map(|field| text_field(account, field));
 
@@ -102,7 +102,7 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
     let roles_read = ["Role", "RoleBinding"].iter().any(|k| fleet.hub.of_kind(rbac, k).next().is_some());
     let bound = fleet.hub.of_kind(rbac, "RoleBinding").any(|b| {
         b.namespace() == Some(namespace.as_str())
-            && b.list("/subjects").iter().any(|s| s.get("name").and_then(Value::as_str) == Some(account_name))
+            && b.list("/subjects").iter().any(|s| s.get("name").and_then(JsonRef::as_str) == Some(account_name))
     });
     let accounts_read = fleet.hub.of_kind("", "ServiceAccount").next().is_some();
     let account_gone = account_kind == "ServiceAccount"
@@ -161,7 +161,7 @@ fn never_joined(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft
     });
     evidence.push(quote.text(member, "status.agentStatus", "(absent)".to_owned(), None));
     evidence.push(quote.field(member, "spec.identity"));
-    let account = member.at("/spec/identity").unwrap_or(&Value::Null);
+    let account = member.at("/spec/identity").unwrap_or(JsonRef::NULL);
     let names = json!({
         "member": name,
         "namespace": member_namespace(name),

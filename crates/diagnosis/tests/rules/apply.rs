@@ -201,3 +201,47 @@ fn a_namespace_whose_deletion_passes_is_no_failure() {
     // The message is old: the member agent's next attempt creates the namespace.
     assert!(!is_refusal(&codes(Vec::new())));
 }
+
+/// Placement whose ConfigMap lacks its namespace on member-1 since the default time of the conditions.
+fn without_namespace() -> Value {
+    let message =
+        "Failed to apply the manifest (error: failed to create manifest object: namespaces \"web-app\" not found)";
+    not_applied("web", json!([failed("ConfigMap", "ManifestApplyFailed", message)]))
+}
+
+#[test]
+fn a_namespace_that_another_placement_is_about_to_place_is_no_failure() {
+    let selected = json!([{"version": "v1", "kind": "Namespace", "name": "web-app"}]);
+    let of_namespace = |conditions: Value| {
+        let mut placement = with(green("base", &["member-1"]), "/status/selectedResources", selected.clone());
+        placement["status"]["placementStatuses"][0]["conditions"] = conditions;
+        placement
+    };
+    let is_failure = |other: Value| {
+        let found = found(&hub(vec![without_namespace(), other]));
+        found.iter().any(|finding| finding.starts_with("KF-AP-006"))
+    };
+    assert!(is_failure(green("base", &["member-1"])));
+    assert!(is_failure(of_namespace(json!([condition("Applied", "True", "AllWorkHaveBeenApplied", "")]))));
+    assert!(!is_failure(of_namespace(json!([condition("RolloutStarted", "True", "RolloutStarted", "")]))));
+}
+
+#[test]
+fn a_namespace_that_has_come_is_no_failure_until_the_agent_s_next_attempt() {
+    let namespace = |created_at: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web-app", "creationTimestamp": created_at}});
+    let since = |time: &str| {
+        let mut placement = without_namespace();
+        for pointer in
+            ["/status/placementStatuses/0/conditions/0", "/status/placementStatuses/0/failedPlacements/0/condition"]
+        {
+            placement = with(placement, &format!("{pointer}/lastTransitionTime"), time);
+        }
+        placement
+    };
+    // It was missing for 14 and for 20 min, and the agent's next attempt comes after as long again, 15 min at most.
+    let found_at = |created_at: &str| {
+        found(&hub_and_member(vec![since("2026-01-08T11:30:00Z")], "member-1", vec![namespace(created_at)]))
+    };
+    assert_eq!(found_at("2026-01-08T11:44:00Z"), ["KF-XX-001 ClusterResourcePlacement/web (member-1)"]);
+    assert_eq!(found_at("2026-01-08T11:50:00Z"), Vec::<String>::new());
+}

@@ -19,6 +19,7 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, subject};
 use super::hub_agent::{IgnoredObject, REACTION_LIMIT};
 use super::kubectl;
+use super::member::JOIN_LIMIT;
 use crate::kinds::APPLIED_WORK;
 use crate::kubefleet::{CLUSTER_GROUP, MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::{Evidence, InProgress, Object, Subject};
@@ -218,7 +219,7 @@ fn unhealthy<'a>(fleet: FleetView<'a>, member: Object<'a>) -> Option<UnwellState
         subject: subject(fleet, member, None, None),
         evidence: vec![fleet.quote().condition(member, &condition)],
         since: condition.last_transition_time,
-        usual: REACTION_LIMIT * 2,
+        usual: JOIN_LIMIT,
         part: None,
         depends_on: Vec::new(),
     })
