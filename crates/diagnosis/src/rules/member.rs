@@ -9,7 +9,7 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, subject};
 use super::heartbeat::{Heartbeat, period_seconds};
-use super::kubectl;
+use super::{kubectl, outcome};
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
 use crate::{Evidence, JsonRef, Object};
@@ -39,6 +39,17 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
         drafts.extend(placement.clusters().filter_map(|status| waiting_placement(fleet, placement, status)));
     }
     drafts
+}
+
+/// True if a member was deleted a short time ago and the hub-agent deletes its namespace for that reason. Placements that select the member
+/// can't create Works for it until the scheduler has dropped it, which is no failure.
+pub(super) fn is_leaving(fleet: FleetView<'_>, member: &str) -> bool {
+    let left_at = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, member).and_then(|member| member.deleted_at());
+    let namespace_deleted_at = fleet.member_namespace(member).map(|namespace| namespace.deleted_at());
+    left_at.is_some_and(|left_at| {
+        let is_consequence = namespace_deleted_at.is_none_or(|deleted_at| deleted_at.is_some_and(|at| at >= left_at));
+        is_consequence && fleet.age(left_at) < outcome::LEAVE_LIMIT
+    })
 }
 
 /// KF-MC-001 to 003 and 005: a member can't leave, because its agent, which has to agree, doesn't answer.

@@ -11,7 +11,7 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name, placement_of_work};
 use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
-use super::{deletion, envelope, kubectl, resource_snapshot, work_recovery};
+use super::{deletion, envelope, kubectl, member, resource_snapshot, work_recovery};
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::kubefleet::{CLUSTER_GROUP, WORK_CLEANUP_FINALIZER, member_namespace};
 use crate::{Condition, Evidence, HUB, JsonRef, Object};
@@ -26,6 +26,9 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     for placement in fleet.placements() {
         for cluster in placement.clusters() {
             let Some(failed) = cluster.condition("WorkSynchronized").filter(|c| c.status == "False") else { continue };
+            if member::is_leaving(fleet, cluster.member) {
+                continue;
+            }
             // An error in the manifests is reported even while something else is wrong with the member.
             let draft = envelope::finding(fleet, placement, cluster, &failed)
                 .or_else(|| terminating_namespace(fleet, placement, cluster, &failed))

@@ -54,6 +54,20 @@ fn a_terminating_namespace_is_found_in_both_scopes_and_wordings() {
     }
 }
 
+#[test]
+fn a_member_that_leaves_has_a_moment_for_it() {
+    let member =
+        |deleted_at: &str| with(deleted(member_cluster("member-1")), "/metadata/deletionTimestamp", deleted_at);
+    let namespace = |deleted_at: &str| with(terminating("member-1"), "/metadata/deletionTimestamp", deleted_at);
+    let is_failure = |left_at: &str, deleted_at: &str| {
+        let found = found(&hub(vec![member(left_at), namespace(deleted_at), unsynchronized(TERMINATING[0])]));
+        found.iter().any(|finding| finding.contains("KF-WS-001"))
+    };
+    assert!(!is_failure("2026-01-08T11:59:50Z", "2026-01-08T11:59:51Z"));
+    assert!(is_failure("2026-01-08T11:59:50Z", "2026-01-08T11:59:40Z"), "the namespace was deleted before");
+    assert!(is_failure("2026-01-08T11:57:50Z", "2026-01-08T11:57:51Z"), "the member doesn't leave");
+}
+
 /// The hub-agent's next attempt comes after at most as long again as the failure has lasted.
 #[test]
 fn works_may_take_their_time_after_the_namespace_is_back() {

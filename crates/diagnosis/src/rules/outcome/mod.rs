@@ -31,7 +31,7 @@ pub(super) const DELETION_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 const MEMBER_AGENT_INTERVAL: SignedDuration = SignedDuration::from_mins(16);
 
 /// Time in which a member usually leaves. It took 8.5 s with a few Works (v0.1.2).
-const LEAVE_LIMIT: SignedDuration = SignedDuration::from_secs(120);
+pub(super) const LEAVE_LIMIT: SignedDuration = SignedDuration::from_secs(120);
 
 /// State of an object, or of a part of one, that isn't well.
 pub(super) struct UnwellState<'a> {
