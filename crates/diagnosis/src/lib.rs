@@ -30,7 +30,7 @@ pub use in_progress::{Diagnosis, InProgress};
 pub use json::{JsonElements, JsonFields, JsonList, JsonRef};
 pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
 pub use object::{Condition, Object, conditions};
-pub use object_list::ObjectList;
+pub use object_list::{ObjectList, ObjectListReader, ReadObjectsError};
 pub use record::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity, Subject};
 pub use rules::{
     PATIENCE, WantedLog, WantedMetadata, diagnose, diagnose_with, examine, hub_is_destination, wanted_logs,

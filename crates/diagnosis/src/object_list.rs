@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -131,14 +131,87 @@ impl Serialize for ObjectList {
 
 impl<'de> Deserialize<'de> for ObjectList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut list = Self::default();
-        deserializer.deserialize_seq(StoredObjects(&mut list))?;
-        Ok(list)
+        let mut reader = ObjectListReader::new(u64::MAX);
+        deserializer.deserialize_seq(StoredObjects(&mut reader))?;
+        Ok(reader.finish())
     }
 }
 
-/// Reads a list of objects into an [`ObjectList`].
-struct StoredObjects<'a>(&'a mut ObjectList);
+/// Reader of objects that come in pieces of JSON text.
+#[derive(Debug)]
+pub struct ObjectListReader {
+    list: ObjectList,
+    open: Vec<JsonNode>,
+    values_left: u64,
+}
+
+/// Objects that can't be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadObjectsError {
+    /// The objects have more JSON values than the reader may read.
+    #[error("too many JSON values")]
+    TooManyValues,
+    /// The text isn't JSON.
+    #[error("object {object}: {source}")]
+    NotJson {
+        /// Position of the object, from 1.
+        object: usize,
+        /// Cause. Its line and column are those of the piece.
+        source: serde_json::Error,
+    },
+}
+
+impl ObjectListReader {
+    /// Creates a reader that reads at most this many JSON values. A key counts as a value.
+    #[must_use]
+    pub fn new(most_values: u64) -> Self {
+        Self { list: ObjectList::default(), open: Vec::new(), values_left: most_values }
+    }
+
+    /// Reads complete objects, which stand one after the other with white space between them.
+    ///
+    /// # Errors
+    /// Returns an error if the text isn't JSON, or has more values than may be read.
+    pub fn read(&mut self, text: &[u8]) -> Result<(), ReadObjectsError> {
+        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        while deserializer.end().is_err() {
+            let Self { list: ObjectList { store, objects, .. }, open, values_left } = self;
+            match (StoredJson { store, open, values_left }).deserialize(&mut deserializer) {
+                Ok(object) => objects.push(object),
+                Err(error) if error.is_data() && *values_left == 0 => return Err(ReadObjectsError::TooManyValues),
+                Err(source) => return Err(ReadObjectsError::NotJson { object: objects.len() + 1, source }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Number of objects that were read.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// True if no object was read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Number of values that may still be read.
+    #[must_use]
+    pub fn values_left(&self) -> u64 {
+        self.values_left
+    }
+
+    /// Returns the objects.
+    #[must_use]
+    pub fn finish(self) -> ObjectList {
+        self.list
+    }
+}
+
+/// Reads a list of objects.
+struct StoredObjects<'a>(&'a mut ObjectListReader);
 
 impl<'de> Visitor<'de> for StoredObjects<'_> {
     type Value = ();
@@ -147,10 +220,9 @@ impl<'de> Visitor<'de> for StoredObjects<'_> {
         f.write_str("a list of objects")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Self(ObjectList { store, objects, .. }) = self;
-        let mut open = Vec::new();
-        while let Some(object) = list.next_element_seed(StoredJson { store, open: &mut open })? {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        let Self(ObjectListReader { list: ObjectList { store, objects, .. }, open, values_left }) = self;
+        while let Some(object) = elements.next_element_seed(StoredJson { store, open, values_left })? {
             objects.push(object);
         }
         Ok(())
@@ -161,7 +233,7 @@ impl<'de> Visitor<'de> for StoredObjects<'_> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::ObjectList;
+    use super::{ObjectList, ObjectListReader, ReadObjectsError};
 
     #[test]
     fn objects_are_found_by_kind_and_name_also_those_that_were_added_later() {
@@ -175,6 +247,19 @@ mod tests {
         let namespaces: Vec<_> = objects.of_kind("", "Pod").filter_map(|pod| pod.namespace()).collect();
         assert_eq!(namespaces, ["x", "y"]);
         assert_eq!(objects.of_kind("apps", "Pod").count(), 0);
+    }
+
+    #[test]
+    fn a_reader_reads_pieces_and_names_the_object_that_is_no_json() {
+        let mut reader = ObjectListReader::new(8);
+        reader.read(b"{\"a\": 1}\n[true]\n").expect("JSON");
+        reader.read(b" ").expect("nothing");
+        assert_eq!((reader.len(), reader.values_left()), (2, 3));
+        assert_eq!(
+            reader.read(b"{} {\"a\" 1}").expect_err("no colon").to_string(),
+            "object 4: expected `:` at line 1 column 9"
+        );
+        assert!(matches!(reader.read(b"[1, 2, 3]"), Err(ReadObjectsError::TooManyValues)));
     }
 
     #[test]

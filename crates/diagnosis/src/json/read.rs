@@ -11,11 +11,24 @@ pub(crate) struct StoredJson<'a> {
     pub store: &'a mut JsonStore,
     /// Elements of the lists and objects that aren't complete yet.
     pub open: &'a mut Vec<JsonNode>,
+    /// Number of values that may still be read, keys included.
+    pub values_left: &'a mut u64,
 }
 
 impl StoredJson<'_> {
     fn part(&mut self) -> StoredJson<'_> {
-        StoredJson { store: self.store, open: self.open }
+        StoredJson { store: self.store, open: self.open, values_left: self.values_left }
+    }
+
+    /// Counts a value.
+    fn count<E: Error>(&mut self) -> Result<(), E> {
+        match self.values_left.checked_sub(1) {
+            Some(left) => {
+                *self.values_left = left;
+                Ok(())
+            }
+            None => Err(E::custom("too many values")),
+        }
     }
 
     /// Stores the elements that were read since `start`.
@@ -35,7 +48,8 @@ impl StoredJson<'_> {
 impl<'de> DeserializeSeed<'de> for StoredJson<'_> {
     type Value = JsonNode;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsonNode, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<JsonNode, D::Error> {
+        self.count()?;
         deserializer.deserialize_any(self)
     }
 }
@@ -86,6 +100,7 @@ impl<'de> Visitor<'de> for StoredJson<'_> {
         let start = self.open.len();
         while let Some(key) = object.next_key_seed(StoredKey(self.store))? {
             self.open.push(key);
+            self.count()?;
             let value = object.next_value_seed(self.part())?;
             self.open.push(value);
         }

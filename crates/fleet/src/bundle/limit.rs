@@ -4,15 +4,13 @@
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-
 use super::error::BundleError;
 
 /// Bytes of an unpacked archive that are read, for each byte of the limit. Events and logs in the archive are skipped
 /// but have to be unpacked.
 const ARCHIVE_FACTOR: u64 = 4;
 
-/// Smallest average size of a JSON value, in bytes. A value takes some 70 bytes of memory, even `0`.
+/// Smallest average size of a JSON value, in bytes. A value takes up to 50 bytes of memory, even `0`, if nothing else is equal to it.
 const BYTES_OF_VALUE: u64 = 32;
 
 /// Smallest average size of an object, in bytes.
@@ -26,7 +24,7 @@ pub struct SizeLimit {
 
 impl SizeLimit {
     /// Default limit, in MiB.
-    pub const DEFAULT_MEBIBYTES: u64 = 256;
+    pub const DEFAULT_MEBIBYTES: u64 = 1024;
 
     /// Creates a limit of this many MiB.
     #[must_use]
@@ -65,13 +63,14 @@ impl Budget {
         self.limit.bytes().saturating_mul(ARCHIVE_FACTOR)
     }
 
-    /// Subtracts bytes from the remaining ones.
-    ///
-    /// # Errors
-    /// Returns an error of kind `FileTooLarge` if fewer bytes remain.
-    pub(super) fn take(&mut self, bytes: u64) -> io::Result<()> {
-        self.bytes = self.bytes.checked_sub(bytes).ok_or(ErrorKind::FileTooLarge)?;
-        Ok(())
+    /// Takes the remaining bytes.
+    pub(super) fn sizes(&mut self) -> SizeBudget {
+        SizeBudget(std::mem::take(&mut self.bytes))
+    }
+
+    /// Gives back the bytes that remain.
+    pub(super) fn set_sizes(&mut self, left: SizeBudget) {
+        self.bytes = left.0;
     }
 
     /// Builds the error for a bundle whose files are too large.
@@ -79,19 +78,20 @@ impl Budget {
         self.too_large(format!("its files have more than {} MiB", self.limit.mebibytes))
     }
 
-    /// Counts the values of a JSON text without building them. Invalid JSON is counted up to the first error.
-    ///
-    /// # Errors
-    /// Returns an error if the text has more values than remain.
-    pub(super) fn count_values(&mut self, text: &[u8]) -> Result<(), BundleError> {
+    /// Remaining number of JSON values of objects.
+    pub(super) fn values(&self) -> u64 {
+        self.values
+    }
+
+    /// Sets the remaining number of JSON values of objects.
+    pub(super) fn set_values(&mut self, left: u64) {
+        self.values = left;
+    }
+
+    /// Builds the error for a bundle whose objects have too many JSON values.
+    pub(super) fn too_many_values(&self) -> BundleError {
         let most = self.limit.bytes() / BYTES_OF_VALUE;
-        let mut counter = ValueCounter { left: self.values };
-        let counted = serde_json::Deserializer::from_slice(text).deserialize_any(&mut counter);
-        self.values = counter.left;
-        if counted.is_err() && counter.left == 0 {
-            return Err(self.too_large(format!("its files have more than {most} JSON values")));
-        }
-        Ok(())
+        self.too_large(format!("its files have more than {most} JSON values"))
     }
 
     /// Counts the objects of a cluster.
@@ -107,6 +107,20 @@ impl Budget {
 
     fn too_large(&self, what: String) -> BundleError {
         BundleError::TooLarge { path: self.path.clone(), what, mebibytes: self.limit.mebibytes }
+    }
+}
+
+/// Remaining bytes of files that may be read.
+pub(super) struct SizeBudget(u64);
+
+impl SizeBudget {
+    /// Subtracts the size of a file.
+    ///
+    /// # Errors
+    /// Returns an error of kind `FileTooLarge` if fewer bytes remain.
+    pub(super) fn take(&mut self, bytes: u64) -> io::Result<()> {
+        self.0 = self.0.checked_sub(bytes).ok_or(ErrorKind::FileTooLarge)?;
+        Ok(())
     }
 }
 
@@ -131,90 +145,9 @@ impl<R: Read> Read for CappedReader<R> {
     }
 }
 
-/// Counts JSON values down to zero.
-struct ValueCounter {
-    left: u64,
-}
-
-impl ValueCounter {
-    fn count<E: serde::de::Error>(&mut self) -> Result<(), E> {
-        self.left = self.left.saturating_sub(1);
-        if self.left == 0 { Err(E::custom("too many values")) } else { Ok(()) }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for &mut ValueCounter {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for &mut ValueCounter {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    fn visit_bool<E: serde::de::Error>(self, _: bool) -> Result<(), E> {
-        self.count()
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, _: i64) -> Result<(), E> {
-        self.count()
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, _: u64) -> Result<(), E> {
-        self.count()
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, _: f64) -> Result<(), E> {
-        self.count()
-    }
-
-    fn visit_str<E: serde::de::Error>(self, _: &str) -> Result<(), E> {
-        self.count()
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
-        self.count()
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
-        self.count()?;
-        while sequence.next_element_seed(&mut *self)?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.count()?;
-        while map.next_key_seed(&mut *self)?.is_some() {
-            map.next_value_seed(&mut *self)?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn counted(text: &str, values: u64) -> (bool, u64) {
-        let mut budget = Budget { values, ..Budget::new(Path::new("b"), SizeLimit::default()) };
-        (budget.count_values(text.as_bytes()).is_ok(), budget.values)
-    }
-
-    #[test]
-    fn values_are_counted_before_they_are_built() {
-        let text = r#"{"a": [1, -2.5, "x", null, true], "b": {}}"#;
-        // The object, its two keys, the list with five values, the empty object.
-        assert_eq!(counted(text, 100), (true, 90));
-        assert_eq!(counted(text, 10), (false, 0));
-        // The parser reports invalid JSON, not the counter.
-        assert_eq!(counted("[1, 2", 100), (true, 97));
-    }
 
     #[test]
     fn an_error_names_the_limit() {
@@ -222,10 +155,7 @@ mod tests {
         for (error, expected) in [
             (budget.exceeded(), "b is too large: its files have more than 1 MiB"),
             (budget.count_objects(3000).unwrap_err(), "b is too large: it has more than 2048 objects"),
-            (
-                Budget { values: 2, ..budget }.count_values(b"[1, 2]").unwrap_err(),
-                "b is too large: its files have more than 32768 JSON values",
-            ),
+            (budget.too_many_values(), "b is too large: its files have more than 32768 JSON values"),
         ] {
             assert_eq!(error.to_string(), expected);
             assert!(matches!(error, BundleError::TooLarge { mebibytes: 1, .. }));

@@ -19,6 +19,7 @@ mod error;
 mod limit;
 mod logs;
 mod manifest;
+mod objects;
 mod read;
 mod write;
 

@@ -3,19 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read};
+use std::panic::resume_unwind;
 use std::path::{Component, Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
 
-use diagnosis::{ClusterSnapshot, ObjectList, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
+use diagnosis::{
+    ClusterSnapshot, ObjectList, ObjectListReader, ReadObjectsError, Snapshot, SnapshotRole, UnreadKind, UnreadReason,
+};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::BundleError;
 use super::file;
-use super::limit::{Budget, CappedReader, SizeLimit};
+use super::limit::{Budget, CappedReader, SizeBudget, SizeLimit};
 use super::manifest::{BundleClusterEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA, lacking};
-
+use super::objects::{self, SplitError};
 use crate::kinds;
+
+/// Pieces of objects that are read before they are parsed.
+const PIECES_AHEAD: usize = 4;
 
 /// The part of a bundle that a diagnosis reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +53,6 @@ impl LoadedBundle {
         let budget = &mut Budget::new(path, limit);
         let mut files = BundleStorage::open(path, budget)?;
         let text = files.take(file::MANIFEST, budget)?.ok_or_else(|| not_a_bundle(path, "it has no bundle.json"))?;
-        budget.count_values(&text)?;
         let header: Header = parsed(path, file::MANIFEST, &text)?;
         if header.bundle != KIND {
             return Err(not_a_bundle(path, "its bundle.json is another program's"));
@@ -111,9 +117,8 @@ fn cluster(
         return Err(not_a_bundle(path, &format!("`{}` is no cluster's directory", entry.directory)));
     }
     let file = file::of_cluster(&entry.directory, file::OBJECTS);
-    let text = files.take(&file, budget)?.ok_or_else(|| truncated(path, format!("{file} is missing")))?;
-    budget.count_values(&text)?;
-    let objects: ObjectList = parsed(path, &file, &text)?;
+    let objects = files.take_objects(path, &file, budget)?;
+    let objects = objects.ok_or_else(|| truncated(path, format!("{file} is missing")))?;
     budget.count_objects(objects.len())?;
     if objects.len() != entry.objects {
         return Err(truncated(path, format!("{file} has {} objects instead of {}", objects.len(), entry.objects)));
@@ -170,7 +175,25 @@ fn truncated(path: &Path, why: String) -> BundleError {
 enum BundleStorage {
     Directory(PathBuf),
     /// Files that a diagnosis needs, with paths below the archive's root directory.
-    Archive(BTreeMap<String, Vec<u8>>),
+    Archive(ArchiveFiles),
+}
+
+/// Files that were read from an archive.
+#[derive(Default)]
+struct ArchiveFiles {
+    texts: BTreeMap<String, Vec<u8>>,
+    /// Files of objects. One that can't be read may belong to another bundle in the same archive.
+    objects: BTreeMap<String, Result<ObjectList, BundleError>>,
+}
+
+/// Part of an archive, as it is unpacked.
+enum ArchivePart {
+    /// Complete file.
+    Text(String, Vec<u8>),
+    /// Complete objects of a file.
+    Objects(String, Vec<u8>),
+    /// End of a file of objects.
+    ObjectsEnd(String, Result<(), SplitError>),
 }
 
 impl BundleStorage {
@@ -185,63 +208,190 @@ impl BundleStorage {
         let mut magic = Vec::new();
         file.by_ref().take(2).read_to_end(&mut magic).map_err(|e| unread(path, e))?;
         match magic[..] {
-            [0x1f, 0x8b] => {
-                Self::unpacked(io::Cursor::new(magic).chain(file), budget).map_err(|error| match error.kind() {
-                    ErrorKind::FileTooLarge => budget.exceeded(),
-                    ErrorKind::UnexpectedEof => truncated(path, "the archive ends too early".into()),
-                    ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-                        truncated(path, format!("the archive is damaged: {error}"))
-                    }
-                    ErrorKind::Other => not_a_bundle(path, &error.to_string()),
-                    _ => unread(path, error),
-                })
-            }
+            [0x1f, 0x8b] => Self::unpacked(path, io::Cursor::new(magic).chain(file), budget),
             [] => Err(truncated(path, "it is empty".into())),
             _ => Err(not_a_bundle(path, "it is neither a directory nor a .tar.gz file")),
         }
     }
 
-    fn unpacked(file: impl Read, budget: &mut Budget) -> io::Result<Self> {
-        let mut archive = tar::Archive::new(CappedReader::new(GzDecoder::new(file), budget.of_archive()));
-        let mut files = BTreeMap::new();
-        for entry in archive.entries()? {
-            let mut entry = entry?;
-            let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
-            if [file::MANIFEST, file::OBJECTS, file::LOGS].iter().any(|needed| name.ends_with(needed)) {
-                // Check the size that the entry's header claims before reading the content.
-                budget.take(entry.size())?;
-                let mut bytes = Vec::new();
-                entry.read_to_end(&mut bytes)?;
-                files.insert(name, bytes);
+    /// Unpacks an archive on another thread while this one parses the objects.
+    fn unpacked(path: &Path, file: impl Read + Send, budget: &mut Budget) -> Result<Self, BundleError> {
+        let archive = CappedReader::new(GzDecoder::new(file), budget.of_archive());
+        let mut sizes = budget.sizes();
+        let (sender, parts) = sync_channel(PIECES_AHEAD);
+        let (mut files, unpacked) = std::thread::scope(|scope| {
+            let sizes = &mut sizes;
+            // The parts end when the thread drops the sender.
+            let unpacking = scope.spawn(move || unpack(archive, sizes, |part| sender.send(part).is_ok()));
+            let files = ArchiveFiles::read(path, parts, budget);
+            (files, unpacking.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        });
+        budget.set_sizes(sizes);
+        unpacked.map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => budget.exceeded(),
+            ErrorKind::UnexpectedEof => truncated(path, "the archive ends too early".into()),
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+                truncated(path, format!("the archive is damaged: {error}"))
             }
-        }
-        // A directory that somebody has packed by hand has another root directory, or none.
-        let below = format!("/{}", file::MANIFEST);
-        let manifests = files.keys().filter(|name| *name == file::MANIFEST || name.ends_with(&below));
-        let root = manifests.min_by_key(|name| name.len()).cloned().unwrap_or_default();
-        let root = root.strip_suffix(file::MANIFEST).unwrap_or_default();
-        let files = files.into_iter().filter_map(|(name, bytes)| Some((name.strip_prefix(root)?.to_owned(), bytes)));
-        Ok(Self::Archive(files.collect()))
+            ErrorKind::Other => not_a_bundle(path, &error.to_string()),
+            _ => unread(path, error),
+        })?;
+        files.strip_root();
+        Ok(Self::Archive(files))
     }
 
     /// Takes a file out of the bundle.
     fn take(&mut self, name: &str, budget: &mut Budget) -> Result<Option<Vec<u8>>, BundleError> {
         match self {
             Self::Directory(dir) => {
-                let path = dir.join(name);
-                let file = match File::open(&path) {
-                    Ok(file) => file,
-                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                    Err(error) => return Err(unread(&path, error)),
-                };
-                let size = file.metadata().map_err(|e| unread(&path, e))?.len();
-                budget.take(size).map_err(|_| budget.exceeded())?;
+                let Some(mut file) = open_within(dir, name, budget)? else { return Ok(None) };
                 let mut bytes = Vec::new();
-                // The file may have grown since.
-                file.take(size).read_to_end(&mut bytes).map_err(|e| unread(&path, e))?;
+                file.read_to_end(&mut bytes).map_err(|e| unread(&dir.join(name), e))?;
                 Ok(Some(bytes))
             }
-            Self::Archive(files) => Ok(files.remove(name)),
+            Self::Archive(files) => Ok(files.texts.remove(name)),
+        }
+    }
+
+    /// Takes a file of objects out of the bundle. A directory's file is read on another thread while this one parses the objects.
+    fn take_objects(
+        &mut self,
+        path: &Path,
+        name: &str,
+        budget: &mut Budget,
+    ) -> Result<Option<ObjectList>, BundleError> {
+        match self {
+            Self::Directory(dir) => {
+                let Some(file) = open_within(dir, name, budget)? else { return Ok(None) };
+                let (sender, pieces) = sync_channel(PIECES_AHEAD);
+                let mut reading = ObjectsReading::new(budget);
+                let split = std::thread::scope(|scope| {
+                    let splitting = scope.spawn(move || objects::split(file, |piece| sender.send(piece).is_ok()));
+                    pieces.iter().for_each(|piece| reading.add(&piece));
+                    splitting.join().unwrap_or_else(|panic| resume_unwind(panic))
+                });
+                reading.finish(path, name, split, budget).map(Some)
+            }
+            Self::Archive(files) => files.objects.remove(name).transpose(),
+        }
+    }
+}
+
+/// Opens a file of a bundle that is a directory; `None` if there is no such file. The reader ends where the file ended when it was opened.
+fn open_within(dir: &Path, name: &str, budget: &mut Budget) -> Result<Option<io::Take<File>>, BundleError> {
+    let path = dir.join(name);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unread(&path, error)),
+    };
+    let size = file.metadata().map_err(|e| unread(&path, e))?.len();
+    let mut sizes = budget.sizes();
+    let taken = sizes.take(size);
+    budget.set_sizes(sizes);
+    taken.map_err(|_| budget.exceeded())?;
+    Ok(Some(file.take(size)))
+}
+
+/// Unpacks the files that a diagnosis needs, until `send` returns false.
+fn unpack(file: impl Read, sizes: &mut SizeBudget, send: impl Fn(ArchivePart) -> bool) -> io::Result<()> {
+    let mut archive = tar::Archive::new(file);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
+        let is_objects = name.ends_with(file::OBJECTS);
+        if !is_objects && ![file::MANIFEST, file::LOGS].iter().any(|needed| name.ends_with(needed)) {
+            continue;
+        }
+        // Check the size that the entry's header claims before reading the content.
+        sizes.take(entry.size())?;
+        let part = if is_objects {
+            let split = objects::split(&mut entry, |piece| send(ArchivePart::Objects(name.clone(), piece)));
+            match split {
+                Err(SplitError::Read(error)) => return Err(error),
+                split => ArchivePart::ObjectsEnd(name, split),
+            }
+        } else {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes)?;
+            ArchivePart::Text(name, bytes)
+        };
+        if !send(part) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl ArchiveFiles {
+    /// Reads the parts of an archive as they come.
+    fn read(path: &Path, parts: Receiver<ArchivePart>, budget: &mut Budget) -> Self {
+        let mut files = Self::default();
+        let mut reading = None;
+        for part in parts {
+            match part {
+                ArchivePart::Text(name, bytes) => drop(files.texts.insert(name, bytes)),
+                ArchivePart::Objects(_, piece) => {
+                    reading.get_or_insert_with(|| ObjectsReading::new(budget)).add(&piece);
+                }
+                ArchivePart::ObjectsEnd(name, end) => {
+                    let reading = reading.take().unwrap_or_else(|| ObjectsReading::new(budget));
+                    let objects = reading.finish(path, &name, end, budget);
+                    files.objects.insert(name, objects);
+                }
+            }
+        }
+        files
+    }
+
+    /// Removes the root directory from the paths. A directory that somebody has packed by hand has another root directory, or none.
+    fn strip_root(&mut self) {
+        let below = format!("/{}", file::MANIFEST);
+        let manifests = self.texts.keys().filter(|name| *name == file::MANIFEST || name.ends_with(&below));
+        let root = manifests.min_by_key(|name| name.len()).cloned().unwrap_or_default();
+        let root = root.strip_suffix(file::MANIFEST).unwrap_or_default();
+        self.texts = below_root(std::mem::take(&mut self.texts), root);
+        self.objects = below_root(std::mem::take(&mut self.objects), root);
+    }
+}
+
+fn below_root<T>(files: BTreeMap<String, T>, root: &str) -> BTreeMap<String, T> {
+    files.into_iter().filter_map(|(name, file)| Some((name.strip_prefix(root)?.to_owned(), file))).collect()
+}
+
+/// Objects of a file, as far as they were read.
+struct ObjectsReading {
+    reader: ObjectListReader,
+    error: Option<ReadObjectsError>,
+}
+
+impl ObjectsReading {
+    fn new(budget: &Budget) -> Self {
+        Self { reader: ObjectListReader::new(budget.values()), error: None }
+    }
+
+    /// Reads a piece, unless an earlier one couldn't be read.
+    fn add(&mut self, piece: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.reader.read(piece).err();
+        }
+    }
+
+    fn finish(
+        self,
+        path: &Path,
+        file: &str,
+        end: Result<(), SplitError>,
+        budget: &mut Budget,
+    ) -> Result<ObjectList, BundleError> {
+        budget.set_values(self.reader.values_left());
+        match (self.error, end) {
+            (Some(ReadObjectsError::TooManyValues), _) => Err(budget.too_many_values()),
+            (Some(error @ ReadObjectsError::NotJson { .. }), _) => Err(not_a_bundle(path, &format!("{file}: {error}"))),
+            (None, Err(SplitError::Read(error))) => Err(unread(&path.join(file), error)),
+            (None, Err(SplitError::EndsTooEarly)) => Err(truncated(path, format!("{file} ends too early"))),
+            (None, Err(SplitError::NoList)) => Err(not_a_bundle(path, &format!("{file} is no list of objects"))),
+            (None, Ok(())) => Ok(self.reader.finish()),
         }
     }
 }

@@ -269,14 +269,14 @@ fn a_file_of_an_archive_is_refused_by_the_size_that_it_claims() {
     let encoder = flate2::write::GzEncoder::new(fs::File::create(&path).unwrap(), flate2::Compression::fast());
     let mut header = tar::Header::new_gnu();
     header.set_path("b/clusters/hub/objects.json").unwrap();
-    header.set_size(1 << 30);
+    header.set_size(1 << 31);
     header.set_cksum();
     let mut archive = tar::Builder::new(encoder);
     archive.get_mut().write_all(header.as_bytes()).unwrap();
     archive.into_inner().unwrap().finish().unwrap();
     let error = LoadedBundle::read(&path, SizeLimit::default()).unwrap_err();
-    assert!(matches!(error, BundleError::TooLarge { mebibytes: 256, .. }), "{error:?}");
+    assert!(matches!(error, BundleError::TooLarge { mebibytes: 1024, .. }), "{error:?}");
     // With a larger limit, the archive turns out to be truncated.
-    let error = LoadedBundle::read(&path, SizeLimit::of_mebibytes(2048)).unwrap_err();
+    let error = LoadedBundle::read(&path, SizeLimit::of_mebibytes(4096)).unwrap_err();
     assert!(error.to_string().contains("unexpected EOF"), "{error}");
 }
