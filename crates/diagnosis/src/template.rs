@@ -24,6 +24,11 @@ const ELEMENT: &str = "each";
 const HUB_AGENT_RETRY: &str = "The hub-agent's next attempt comes after at most as long again as the failure has lasted, and after \
     16 min at most; a restart of the hub-agent brings it forward.";
 
+/// Time of two attempts of the hub-agent, one after the other: a namespace that had been terminating for 601 s was released, and its
+/// placements were well again 711 s later (v0.1.2).
+const HUB_AGENT_TWO_RETRIES: &str = "The hub-agent needs two attempts: one on the namespace, then one on the Works. Each comes after at \
+    most as long again as the failure has lasted by then, and after 16 min at most; a restart of the hub-agent brings both forward.";
+
 /// Time of the member agent's next attempt. The heartbeat has controller-runtime's times, Works have the work applier's
 /// own, of up to 900 s (v0.1.2).
 const MEMBER_AGENT_RETRY: &str = "The member agent's next attempt comes after at most as long again as the failure has lasted, and \
@@ -308,6 +313,7 @@ fn environment() -> &'static Environment<'static> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.add_global("hub_agent_retry", HUB_AGENT_RETRY);
+        environment.add_global("hub_agent_two_retries", HUB_AGENT_TWO_RETRIES);
         environment.add_global("member_agent_retry", MEMBER_AGENT_RETRY);
         environment
     });

@@ -9,6 +9,8 @@ pub enum Outcome {
     Holds { promised: Duration, measured: Duration },
     /// The commands only read, and succeeded.
     Reads,
+    /// The failure has passed by itself before the remedy was run, as the finding says.
+    Passed,
     /// Everything recovered later than promised.
     Late { promised: Duration, measured: Duration },
     /// Something was still wrong when the limit passed.
@@ -35,7 +37,7 @@ pub struct RemedyResult {
 impl RemedyResult {
     /// True if the remedy is as it should be.
     pub fn is_good(&self) -> bool {
-        matches!(self.outcome, Outcome::Holds { .. } | Outcome::Reads | Outcome::NotRun { .. })
+        matches!(self.outcome, Outcome::Holds { .. } | Outcome::Reads | Outcome::Passed | Outcome::NotRun { .. })
     }
 
     /// Row of the table.
@@ -47,6 +49,7 @@ impl RemedyResult {
             }
             Outcome::Late { promised, measured } => (seconds(promised), seconds(measured), "LATE".into()),
             Outcome::Reads => (String::new(), String::new(), "reads".into()),
+            Outcome::Passed => (String::new(), String::new(), "passed by itself".into()),
             Outcome::DoesNotHelp { promised, limit, why } => {
                 (seconds(promised), format!("> {}", seconds(limit)), format!("DOES NOT HELP: {why}"))
             }

@@ -61,6 +61,9 @@ pub struct RemedyRow {
     /// Number of times that the recovery may take as long again as the fault has lasted, as the text says.
     #[serde(default)]
     pub backoff: u32,
+    /// True if the text says that the failure passes by itself, so that it may be gone when it is old.
+    #[serde(default)]
+    pub passes: bool,
     /// Codes of findings that stay, as the text says.
     #[serde(default)]
     pub stays: Vec<String>,
