@@ -213,7 +213,7 @@ pub(crate) async fn first_snapshot(context: &mut ScenarioContext, name: &str) ->
     let (hub, mut index) = (context.hub(), None);
     context
         .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
-            let whole = objects.values().map(|o| Object::new(o)).filter(|o| has_settings(*o));
+            let whole = objects.values().map(Object::new).filter(|o| has_settings(*o));
             index = whole.filter_map(|o| o.label(RESOURCE_INDEX)?.parse::<u32>().ok()).max();
             if index.is_some() { Verdict::Holds } else { Verdict::Pending("no such snapshot".into()) }
         })

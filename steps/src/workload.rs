@@ -299,7 +299,7 @@ async fn pod(
     let expectation = format!("the Pod in {content} on {} {what}", member.name);
     context
         .wait(&member, &pods(&member.name, &content), &expectation, limits::REPORTED, |objects| {
-            let mut pods = objects.values().map(|pod| Object::new(pod));
+            let mut pods = objects.values().map(Object::new);
             match (pods.next(), pods.next()) {
                 (Some(pod), None) if is(pod) => Verdict::Holds,
                 (Some(pod), None) => Verdict::Pending(match waiting(pod) {

@@ -69,8 +69,8 @@ impl Budget {
     }
 
     /// Gives back the bytes that remain.
-    pub(super) fn set_sizes(&mut self, left: SizeBudget) {
-        self.bytes = left.0;
+    pub(super) fn set_sizes(&mut self, SizeBudget(left): SizeBudget) {
+        self.bytes = left;
     }
 
     /// Builds the error for a bundle whose files are too large.

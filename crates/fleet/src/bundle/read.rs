@@ -191,7 +191,7 @@ enum ArchivePart {
     /// Complete file.
     Text(String, Vec<u8>),
     /// Complete objects of a file.
-    Objects(String, Vec<u8>),
+    Objects(Vec<u8>),
     /// End of a file of objects.
     ObjectsEnd(String, Result<(), SplitError>),
 }
@@ -267,7 +267,9 @@ impl BundleStorage {
                 let mut reading = ObjectsReading::new(budget);
                 let split = std::thread::scope(|scope| {
                     let splitting = scope.spawn(move || objects::split(file, |piece| sender.send(piece).is_ok()));
-                    pieces.iter().for_each(|piece| reading.add(&piece));
+                    for piece in pieces {
+                        reading.add(&piece);
+                    }
                     splitting.join().unwrap_or_else(|panic| resume_unwind(panic))
                 });
                 reading.finish(path, name, split, budget).map(Some)
@@ -306,7 +308,7 @@ fn unpack(file: impl Read, sizes: &mut SizeBudget, send: impl Fn(ArchivePart) ->
         // Check the size that the entry's header claims before reading the content.
         sizes.take(entry.size())?;
         let part = if is_objects {
-            let split = objects::split(&mut entry, |piece| send(ArchivePart::Objects(name.clone(), piece)));
+            let split = objects::split(&mut entry, |piece| send(ArchivePart::Objects(piece)));
             match split {
                 Err(SplitError::Read(error)) => return Err(error),
                 split => ArchivePart::ObjectsEnd(name, split),
@@ -331,7 +333,7 @@ impl ArchiveFiles {
         for part in parts {
             match part {
                 ArchivePart::Text(name, bytes) => drop(files.texts.insert(name, bytes)),
-                ArchivePart::Objects(_, piece) => {
+                ArchivePart::Objects(piece) => {
                     reading.get_or_insert_with(|| ObjectsReading::new(budget)).add(&piece);
                 }
                 ArchivePart::ObjectsEnd(name, end) => {

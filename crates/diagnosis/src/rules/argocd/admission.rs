@@ -133,7 +133,7 @@ fn webhook_evidence(destination: Destination<'_>, configuration: Object<'_>, nam
 }
 
 /// Returns namespace and name of the Service that a webhook is called at.
-fn service_of<'a>(webhook: JsonRef<'a>) -> Option<(&'a str, &'a str)> {
+fn service_of(webhook: JsonRef<'_>) -> Option<(&str, &str)> {
     let service = webhook.pointer("/clientConfig/service")?;
     Some((service.get("namespace")?.as_str()?, service.get("name")?.as_str()?))
 }
