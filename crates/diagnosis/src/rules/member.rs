@@ -9,6 +9,7 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, subject};
 use super::heartbeat::{Heartbeat, period_seconds};
+use super::hub_agent::REACTION_LIMIT;
 use super::{kubectl, outcome};
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
@@ -119,10 +120,14 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
     let account_gone = account_kind == "ServiceAccount"
         && accounts_read
         && fleet.hub.object("", "ServiceAccount", Some(account_namespace), account_name).is_none();
+    // The hub-agent usually creates a namespace that is gone again, with the RoleBinding, within a minute.
+    let is_settled = fleet.member_namespace(name).is_some_and(|namespace| {
+        terminating || namespace.created_at().is_none_or(|created_at| fleet.age(created_at) > REACTION_LIMIT)
+    });
     let code = if account_gone {
         evidence.push(quote.absent("ServiceAccount", Some(account_namespace), account_name));
         RuleCode::KF_MC_003
-    } else if roles_read && !bound {
+    } else if roles_read && !bound && (is_settled || heartbeat.age > SILENCE_LIMIT) {
         let role_binding = format!("fleet-rolebinding-{name}");
         evidence.push(quote.absent("RoleBinding", Some(&namespace), &role_binding));
         RuleCode::KF_MC_002
@@ -146,7 +151,10 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
     let draft = FindingDraft::new(code, subject(fleet, member, None, None), &names, evidence);
     // The member's rights are deleted with its namespace, which explains the missing heartbeat.
     Some(
-        draft.affects(AffectedPart::Member(name.to_owned())).depends_on(AffectedPart::MemberNamespace(name.to_owned())),
+        draft
+            .common_cause("no heartbeats")
+            .affects(AffectedPart::Member(name.to_owned()))
+            .depends_on(AffectedPart::MemberNamespace(name.to_owned())),
     )
 }
 
@@ -182,7 +190,7 @@ fn never_joined(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft
         "identity": text_field(account, "name"),
     });
     let draft = FindingDraft::new(RuleCode::KF_MC_005, subject(fleet, member, None, None), &names, evidence);
-    Some(draft.affects(AffectedPart::Member(name.to_owned())))
+    Some(draft.common_cause("never joined").affects(AffectedPart::Member(name.to_owned())))
 }
 
 /// Returns evidence of Works that no agent has applied yet.
