@@ -70,8 +70,16 @@ impl KubectlAccess {
         self.kubectl_with(&context_variable("destination"))
     }
 
+    /// True if a cluster's context has the cluster's name.
+    pub(crate) fn has_same_name(&self, cluster: &str) -> bool {
+        match &self.contexts {
+            ContextNames::SameNames => true,
+            ContextNames::Named(contexts) => contexts.get(cluster).is_some_and(|context| context == cluster),
+        }
+    }
+
     /// Returns the beginning of a kubectl command. `context` is a word that is already quoted for a shell.
-    fn kubectl_with(&self, context: &str) -> String {
+    pub(crate) fn kubectl_with(&self, context: &str) -> String {
         let kubeconfig = self.kubeconfig.as_deref().map(|file| format!(" --kubeconfig {}", quoted(file)));
         format!("kubectl{} --context {context}", kubeconfig.unwrap_or_default())
     }

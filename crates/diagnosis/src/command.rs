@@ -170,8 +170,18 @@ impl CommandWord {
     /// Returns the word quoted for a POSIX shell.
     fn shell(&self) -> String {
         match self {
-            Self::Text(text) => quoted(text),
-            Self::Timed { before, after } => format!("{}{PRESENT_TIME}{}", quoted(before), quoted(after)),
+            Self::Text(text) => quoted_with_name(text),
+            Self::Timed { before, after } => {
+                format!("{}{PRESENT_TIME}{}", quoted_with_name(before), quoted_with_name(after))
+            }
+        }
+    }
+
+    /// Changes the texts of the word.
+    fn map(&self, change: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(change(text)),
+            Self::Timed { before, after } => Self::Timed { before: change(before), after: change(after) },
         }
     }
 }
@@ -208,6 +218,23 @@ impl RemedyCommand {
         }
     }
 
+    /// Returns the command with [`NAME`] in place of a name.
+    fn with_placeholder(&self, name: &str) -> Self {
+        let replaced = |text: &str| text.replace(name, NAME.encode_utf8(&mut [0; 1]));
+        let replaced_words = |words: &[CommandWord]| words.iter().map(|word| word.map(replaced)).collect();
+        match self {
+            Self::Kubectl { cluster, kubectl, words, input } => Self::Kubectl {
+                cluster: cluster.as_deref().map(replaced),
+                kubectl: *kubectl,
+                words: replaced_words(words),
+                input: input.as_ref().map(|input| with_texts(input, &replaced)),
+            },
+            Self::Argocd { argocd, words, repeats_kubectl } => {
+                Self::Argocd { argocd: *argocd, words: replaced_words(words), repeats_kubectl: *repeats_kubectl }
+            }
+        }
+    }
+
     /// Returns the command line for a POSIX shell, for a reader with this access.
     #[must_use]
     pub fn shell(&self, access: &KubectlAccess) -> String {
@@ -215,8 +242,7 @@ impl RemedyCommand {
             Self::Kubectl { cluster, kubectl, words, input } => {
                 let program =
                     cluster.as_deref().map_or_else(|| access.kubectl_outside_fleet(), |name| access.kubectl(name));
-                let command = format!("{program} {}{}", kubectl.name(), joined_with_blanks(words));
-                input.as_ref().map_or_else(|| command.clone(), |input| format!("{} | {command}", json_printer(input)))
+                kubectl_line(&program, *kubectl, words, input.as_ref())
             }
             Self::Argocd { argocd, words, repeats_kubectl } => {
                 let note = if *repeats_kubectl { "the same with the argocd CLI" } else { "needs the argocd CLI" };
@@ -226,6 +252,49 @@ impl RemedyCommand {
     }
 }
 
+/// Stands for the name in a command that is repeated for several names. No name of an object has it.
+const NAME: char = '\0';
+
+/// Returns one shell command that runs the commands, each of which belongs to a name, if they differ in nothing but the names.
+///
+/// `None` if they differ in more, or if the reader's contexts don't have the clusters' names.
+#[must_use]
+pub fn repeated(commands: &[(&str, &RemedyCommand)], access: &KubectlAccess) -> Option<String> {
+    let (first_name, first) = commands.first()?;
+    let template = first.with_placeholder(first_name);
+    if !commands.iter().all(|(name, command)| command.with_placeholder(name) == template) {
+        return None;
+    }
+    let command = match &template {
+        RemedyCommand::Kubectl { cluster: Some(cluster), kubectl, words, input } if cluster.contains(NAME) => {
+            let is_name = cluster.chars().eq([NAME]) && commands.iter().all(|(name, _)| access.has_same_name(name));
+            let program = is_name.then(|| access.kubectl_with(LOOP_NAME))?;
+            kubectl_line(&program, *kubectl, words, input.as_ref())
+        }
+        command => command.shell(access),
+    };
+    let names = commands.iter().map(|(name, _)| quoted(name)).collect::<Vec<_>>().join(" ");
+    Some(format!("for name in {names}; do {command}; done"))
+}
+
+/// Name of the loop's variable, as a word of a shell.
+const LOOP_NAME: &str = "\"$name\"";
+
+/// Quotes a text for a shell. [`NAME`] becomes the loop's variable.
+fn quoted_with_name(text: &str) -> String {
+    let quoted_part = |part: &str| if part.is_empty() { String::new() } else { quoted(part) };
+    match text.contains(NAME) {
+        true => text.split(NAME).map(quoted_part).collect::<Vec<_>>().join(LOOP_NAME),
+        false => quoted(text),
+    }
+}
+
+/// Returns the command line of a call of kubectl.
+fn kubectl_line(program: &str, verb: KubectlVerb, words: &[CommandWord], input: Option<&Value>) -> String {
+    let command = format!("{program} {}{}", verb.name(), joined_with_blanks(words));
+    input.map_or_else(|| command.clone(), |input| format!("{} | {command}", json_printer(input)))
+}
+
 fn joined_with_blanks(words: &[CommandWord]) -> String {
     words.iter().fold(String::new(), |line, word| line + " " + &word.shell())
 }
@@ -233,9 +302,20 @@ fn joined_with_blanks(words: &[CommandWord]) -> String {
 /// Returns the shell command that prints a value as JSON. Some shells' `echo` takes a backslash for the beginning of an
 /// escape sequence, so a text with a backslash is printed by `printf`.
 fn json_printer(value: &Value) -> String {
-    let text = value.to_string();
+    // JSON writes the placeholder as an escape sequence.
+    let text = value.to_string().replace(r"\u0000", NAME.encode_utf8(&mut [0; 1]));
     let program = if text.contains('\\') { r"printf '%s\n'" } else { "echo" };
-    format!("{program} {}", quoted(&text))
+    format!("{program} {}", quoted_with_name(&text))
+}
+
+/// Returns a value with all its texts changed, but not its keys.
+fn with_texts(value: &Value, change: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => change(text).into(),
+        Value::Array(list) => list.iter().map(|value| with_texts(value, change)).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), with_texts(value, change))).collect(),
+        other => other.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -265,6 +345,40 @@ mod tests {
         let timed = CommandWord::Timed { before: r#"{"at":""#.to_owned(), after: r#""}"#.to_owned() };
         let expected = r#"'{"at":"'$(date -u +%Y-%m-%dT%H:%M:%SZ)'"}'"#;
         assert_eq!(timed.shell(), expected);
+    }
+
+    #[test]
+    fn commands_that_differ_in_the_name_alone_become_a_loop() {
+        let patch = |name: &str| {
+            let words =
+                [format!("works/web-{name}"), "-n".to_owned(), format!("fleet-member-{name}"), "it's".to_owned()];
+            RemedyCommand::kubectl("hub", KubectlVerb::Patch, words)
+        };
+        let access = KubectlAccess::same_names();
+        let (a, b) = (patch("m-1"), patch("m-2"));
+        let line = repeated(&[("m-1", &a), ("m-2", &b)], &access).expect("a loop");
+        let expected = "for name in m-1 m-2; do kubectl --context hub patch works/web-\"$name\" -n fleet-member-\"$name\" \"it's\"; done";
+        assert_eq!(line, expected);
+        assert_eq!(repeated(&[("m-1", &a), ("m-3", &b)], &access), None);
+
+        let logs = |name: &str| RemedyCommand::kubectl(name, KubectlVerb::Logs, ["deployment/member-agent"]);
+        let (a, b) = (logs("m-1"), logs("m-2"));
+        let line = repeated(&[("m-1", &a), ("m-2", &b)], &access).expect("a loop");
+        assert_eq!(line, "for name in m-1 m-2; do kubectl --context \"$name\" logs deployment/member-agent; done");
+        assert_eq!(repeated(&[("m-1", &a), ("m-2", &b)], &KubectlAccess::unknown()), None);
+
+        let create = |name: &str| RemedyCommand::Kubectl {
+            cluster: Some("hub".into()),
+            kubectl: KubectlVerb::Create,
+            words: vec!["-f".into(), "-".into()],
+            input: Some(json!({"metadata": {"name": name}})),
+        };
+        let (a, b) = (create("m-1"), create("m-2"));
+        let line = repeated(&[("m-1", &a), ("m-2", &b)], &access).expect("a loop");
+        assert_eq!(
+            line,
+            r#"for name in m-1 m-2; do echo '{"metadata":{"name":"'"$name"'"}}' | kubectl --context hub create -f -; done"#
+        );
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub use object::{Condition, Object, conditions};
 pub use object_list::{ObjectList, ObjectListReader, ReadObjectsError};
 pub use record::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity, Subject};
 pub use rules::{
-    PATIENCE, WantedLog, WantedMetadata, diagnose, diagnose_with, examine, hub_is_destination, wanted_logs,
-    wanted_metadata,
+    PATIENCE, WantedLog, WantedMetadata, diagnose, diagnose_with, examine, examine_by_cause, hub_is_destination,
+    wanted_logs, wanted_metadata,
 };
 pub use snapshot::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};

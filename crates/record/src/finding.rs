@@ -205,6 +205,10 @@ pub struct Finding {
     pub severity: Severity,
     /// The object that has failed.
     pub subject: Subject,
+    /// Further subjects of the same failure with the same cause, if findings were put together by cause. The texts, the evidence and the
+    /// time are those of the first ones.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub other_subjects: Vec<Subject>,
     /// Cause in one sentence, with the names filled in.
     pub cause: String,
     /// Time at which the failure began, as far as the evidence tells; none in files of fleetdrill 0.1.
@@ -237,6 +241,11 @@ impl Finding {
             open.extend(next.consequences.iter().rev());
             Some(next)
         })
+    }
+
+    /// All subjects: the first, and those with the same cause.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        std::iter::once(&self.subject).chain(&self.other_subjects)
     }
 
     /// True if this finding, or a consequence of it, is a failure rather than a notice.

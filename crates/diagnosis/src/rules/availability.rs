@@ -44,6 +44,7 @@ fn unavailable(
         None if long && !stuck::is_stuck_on(fleet, placement, status.member) => RuleCode::KF_AV_003,
         None => return None,
     };
+    let has_image = trail.image.is_some();
     let image = trail.image.unwrap_or_default();
     let names = json!({
         "placement": placement.full_name(),
@@ -56,6 +57,7 @@ fn unavailable(
         "reason": image.reason,
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, trail.evidence);
+    let draft = if has_image { draft.common_cause(image.name) } else { draft };
     Some(draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned())))
 }
 

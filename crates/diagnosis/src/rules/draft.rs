@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::code::RuleCode;
 use crate::catalogue::PlannedTexts;
+use crate::command::{RemedyCommand, repeated};
 use crate::template::PlannedRemedy;
-use crate::{CatalogueEntry, Evidence, Finding, KubectlAccess, Severity, Subject, entry};
+use crate::{CatalogueEntry, Evidence, Finding, KubectlAccess, Remedy, Severity, Subject, entry};
 
 /// Part of the fleet that a finding can affect. A finding that affects a part explains other findings that depend on
 /// the same part.
@@ -49,6 +50,8 @@ pub(super) struct FindingDraft {
     depends_on: HashSet<AffectedPart>,
     /// True if the finding is left out unless another finding explains it.
     only_as_consequence: bool,
+    /// Cause that findings of the same code about other objects may share, e.g. an image.
+    common_cause: Option<String>,
 }
 
 impl FindingDraft {
@@ -62,6 +65,7 @@ impl FindingDraft {
             title: entry.title.clone(),
             severity: entry.severity,
             subject,
+            other_subjects: Vec::new(),
             cause,
             since,
             superseded_by: None,
@@ -78,6 +82,7 @@ impl FindingDraft {
             affects: HashSet::new(),
             depends_on: HashSet::new(),
             only_as_consequence: false,
+            common_cause: None,
         }
     }
 
@@ -114,6 +119,12 @@ impl FindingDraft {
     /// Leaves the finding out unless another finding explains it.
     pub fn only_as_consequence(mut self) -> Self {
         self.only_as_consequence = true;
+        self
+    }
+
+    /// Names the cause that findings of the same code about other objects may share.
+    pub fn common_cause(mut self, cause: impl Into<String>) -> Self {
+        self.common_cause = Some(cause.into());
         self
     }
 
@@ -154,34 +165,185 @@ fn planned_texts(entry: &CatalogueEntry, names: &Value) -> PlannedTexts {
 
 /// Drops duplicate findings, puts each explained finding under the finding that explains it, and sorts: data loss
 /// first, then failures, then notices, each by code and subject. Prints the commands for a reader with this access.
-pub(super) fn arrange(mut drafts: Vec<FindingDraft>, access: &KubectlAccess) -> Vec<Finding> {
-    drafts.sort_by_cached_key(|d| sort_key(&d.finding));
-    let mut seen = HashSet::new();
-    drafts.retain(|d| seen.insert((d.finding.code.clone(), d.finding.subject.clone())));
-
-    let mut kept: VecDeque<bool> =
-        drafts.iter().zip(parents(&drafts)).map(|(d, parent)| !d.only_as_consequence || parent.is_some()).collect();
-    drafts.retain(|_| kept.pop_front().unwrap_or_default());
-    let parents = parents(&drafts);
-    for (at, draft) in drafts.iter_mut().enumerate() {
-        if root(&parents, at) != at
-            && let Some(PlannedTexts { cause, data_loss, remedies }) = draft.texts_if_explained.take()
-        {
-            (draft.finding.cause, draft.finding.data_loss, draft.remedies) = (cause, data_loss, remedies);
-        }
+pub(super) fn arrange(drafts: Vec<FindingDraft>, access: &KubectlAccess) -> Vec<Finding> {
+    let DraftForest { mut drafts, children, roots } = DraftForest::new(drafts);
+    for draft in &mut drafts {
         draft.finding.remedies = draft.remedies.iter().map(|remedy| remedy.printed(access)).collect();
-    }
-    let roots: Vec<usize> = (0..drafts.len()).filter(|at| root(&parents, *at) == *at).collect();
-    let mut children = vec![Vec::new(); drafts.len()];
-    for (child, parent) in parents.iter().enumerate() {
-        if let Some(parent) = parent.filter(|_| root(&parents, child) != child) {
-            children[parent].push(child);
-        }
     }
     let mut findings: Vec<_> = drafts.into_iter().map(|draft| Some(draft.finding)).collect();
     let mut roots: Vec<Finding> = roots.into_iter().filter_map(|at| tree(&mut findings, &children, at)).collect();
     roots.sort_by_cached_key(sort_key);
     roots
+}
+
+/// Arranges the findings like [`arrange`], and puts those with one cause together.
+pub(super) fn arrange_by_cause(drafts: Vec<FindingDraft>, access: &KubectlAccess) -> Vec<Finding> {
+    let forest = DraftForest::new(drafts);
+    forest.by_cause(&forest.roots, access, CauseKey::of_root)
+}
+
+/// Drafts without duplicates, each below the draft that explains it.
+struct DraftForest {
+    drafts: Vec<FindingDraft>,
+    children: Vec<Vec<usize>>,
+    /// Drafts that no other one explains, sorted.
+    roots: Vec<usize>,
+}
+
+impl DraftForest {
+    fn new(mut drafts: Vec<FindingDraft>) -> Self {
+        drafts.sort_by_cached_key(|d| sort_key(&d.finding));
+        let mut seen = HashSet::new();
+        drafts.retain(|d| seen.insert((d.finding.code.clone(), d.finding.subject.clone())));
+
+        let mut kept: VecDeque<bool> = drafts
+            .iter()
+            .zip(parents(&drafts))
+            .map(|(draft, parent)| !draft.only_as_consequence || parent.is_some())
+            .collect();
+        drafts.retain(|_| kept.pop_front().unwrap_or_default());
+        let parents = parents(&drafts);
+        for (at, draft) in drafts.iter_mut().enumerate() {
+            if root(&parents, at) != at
+                && let Some(PlannedTexts { cause, data_loss, remedies }) = draft.texts_if_explained.take()
+            {
+                (draft.finding.cause, draft.finding.data_loss, draft.remedies) = (cause, data_loss, remedies);
+            }
+        }
+        let roots: Vec<usize> = (0..drafts.len()).filter(|at| root(&parents, *at) == *at).collect();
+        let mut children = vec![Vec::new(); drafts.len()];
+        for (child, parent) in parents.iter().enumerate() {
+            if let Some(parent) = parent.filter(|_| root(&parents, child) != child) {
+                children[parent].push(child);
+            }
+        }
+        Self { drafts, children, roots }
+    }
+
+    /// Puts siblings with the same key together, and the findings below them likewise.
+    fn by_cause<'a>(
+        &'a self,
+        siblings: &[usize],
+        access: &KubectlAccess,
+        key: fn(&'a FindingDraft) -> CauseKey<'a>,
+    ) -> Vec<Finding> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut places = HashMap::new();
+        for at in siblings {
+            let place = *places.entry(key(&self.drafts[*at])).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            groups[place].push(*at);
+        }
+        let mut findings: Vec<Finding> = groups.iter().map(|group| self.one_of(group, access)).collect();
+        findings.sort_by_cached_key(sort_key);
+        findings
+    }
+
+    /// Makes one finding of several with the same cause. They stand in the order of their subjects.
+    fn one_of(&self, group: &[usize], access: &KubectlAccess) -> Finding {
+        let drafts: Vec<&FindingDraft> = group.iter().map(|at| &self.drafts[*at]).collect();
+        let mut finding = drafts[0].finding.clone();
+        finding.other_subjects = drafts[1..].iter().map(|draft| draft.finding.subject.clone()).collect();
+        finding.since = drafts.iter().filter_map(|draft| draft.finding.since).min();
+        finding.data_loss = drafts.iter().find_map(|draft| draft.finding.data_loss.clone());
+        for draft in drafts[1..].iter().take(QUOTED_SUBJECTS - 1) {
+            let new = draft.finding.evidence.iter().filter(|evidence| !finding.evidence.contains(evidence));
+            let new: Vec<Evidence> = new.cloned().collect();
+            finding.evidence.extend(new);
+        }
+        finding.remedies = remedies_of_all(&drafts, access);
+        let mut children: Vec<usize> = group.iter().flat_map(|at| &self.children[*at]).copied().collect();
+        children.sort_unstable();
+        finding.consequences = self.by_cause(&children, access, CauseKey::of_consequence);
+        finding
+    }
+}
+
+/// Number of subjects of one cause whose evidence is quoted.
+const QUOTED_SUBJECTS: usize = 3;
+
+/// Findings with the same key have one cause.
+#[derive(PartialEq, Eq, Hash)]
+struct CauseKey<'a> {
+    code: &'a str,
+    is_failure: bool,
+    is_superseded: bool,
+    cause: CommonCause<'a>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum CommonCause<'a> {
+    /// Same cause as far as a rule knows it.
+    Named(&'a str),
+    /// Same object, on several members or in several stages.
+    Object { kind: &'a str, namespace: Option<&'a str>, name: &'a str },
+    /// Consequence of the same finding.
+    SameParent,
+}
+
+impl<'a> CauseKey<'a> {
+    fn of_root(draft: &'a FindingDraft) -> Self {
+        let Subject { kind, namespace, name, .. } = &draft.finding.subject;
+        let object = CommonCause::Object { kind, namespace: namespace.as_deref(), name };
+        Self::new(draft, draft.common_cause.as_deref().map_or(object, CommonCause::Named))
+    }
+
+    fn of_consequence(draft: &'a FindingDraft) -> Self {
+        Self::new(draft, CommonCause::SameParent)
+    }
+
+    fn new(draft: &'a FindingDraft, cause: CommonCause<'a>) -> Self {
+        let finding = &draft.finding;
+        Self {
+            code: &finding.code.0,
+            is_failure: finding.severity.is_failure(),
+            is_superseded: finding.superseded_by.is_some(),
+            cause,
+        }
+    }
+}
+
+/// Returns the remedies of the first finding, with commands for all of them: once where they are the same, in a loop where they
+/// differ in the member's name only, and one after the other otherwise.
+fn remedies_of_all(drafts: &[&FindingDraft], access: &KubectlAccess) -> Vec<Remedy> {
+    let first = drafts[0];
+    let names: Vec<&str> = drafts
+        .iter()
+        .map(|draft| draft.finding.subject.member.as_deref().unwrap_or(&draft.finding.subject.name))
+        .collect();
+    let remedies = first.remedies.iter().enumerate();
+    let merged = remedies.map(|(number, remedy)| {
+        let all: Vec<_> = drafts.iter().map(|draft| draft.remedies.get(number)).collect();
+        let is_alike =
+            |other: &Option<&PlannedRemedy>| other.is_some_and(|other| other.commands.len() == remedy.commands.len());
+        if drafts.len() == 1 || !all.iter().all(is_alike) {
+            return remedy.printed(access);
+        }
+        let mut commands = Vec::new();
+        for at in 0..remedy.commands.len() {
+            let each: Vec<(&str, &RemedyCommand)> = names
+                .iter()
+                .zip(&all)
+                .filter_map(|(name, other)| Some((*name, other.as_ref()?.commands.get(at)?)))
+                .collect();
+            commands.extend(commands_of_all(&each, access));
+        }
+        Remedy { commands, ..remedy.printed(access) }
+    });
+    merged.collect()
+}
+
+/// Number of commands that aren't worth a loop.
+const WRITTEN_OUT: usize = 2;
+
+fn commands_of_all(commands: &[(&str, &RemedyCommand)], access: &KubectlAccess) -> Vec<String> {
+    let mut lines: Vec<String> = commands.iter().map(|(_, command)| command.shell(access)).collect();
+    let mut seen = HashSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
+    let in_loop = if lines.len() > WRITTEN_OUT { repeated(commands, access) } else { None };
+    in_loop.map_or(lines, |line| vec![line])
 }
 
 /// Returns the index of the first finding that explains each of the drafts.
@@ -248,6 +410,7 @@ mod tests {
                 stage: None,
                 member: None,
             },
+            other_subjects: Vec::new(),
             cause: String::new(),
             since: None,
             superseded_by: None,
@@ -264,6 +427,7 @@ mod tests {
             affects: HashSet::new(),
             depends_on: HashSet::new(),
             only_as_consequence: false,
+            common_cause: None,
         }
     }
 
@@ -311,6 +475,31 @@ mod tests {
             shape(&arrange(vec![aside(), draft("A", "m").affects(member("m"))], &KubectlAccess::same_names())),
             "A/m(B/x)"
         );
+    }
+
+    #[test]
+    fn one_cause_on_several_subjects_is_one_finding() {
+        let on = |code: &str, name: &str, at: &str| {
+            let mut draft = draft(code, name);
+            draft.finding.subject.member = Some(at.to_owned());
+            draft
+        };
+        let below = |name: &str, at: &str| on("B", name, at).depends_on(member(at));
+        let silent = |name: &str| draft("M", name).affects(member(name)).common_cause("silent");
+        let drafts = vec![
+            on("A", "web", "m-1"),
+            on("A", "web", "m-2"),
+            on("A", "shop", "m-1"),
+            silent("m-3"),
+            silent("m-4"),
+            below("web", "m-3"),
+            below("shop", "m-4"),
+        ];
+        let findings = arrange_by_cause(drafts, &KubectlAccess::same_names());
+        assert_eq!(shape(&findings), "A/shop A/web M/m-3(B/shop)");
+        let numbers: Vec<_> = findings.iter().map(|finding| finding.subjects().count()).collect();
+        assert_eq!(numbers, [1, 2, 2]);
+        assert_eq!(findings[2].consequences[0].subjects().count(), 2);
     }
 
     #[test]

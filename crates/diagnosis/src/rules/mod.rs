@@ -41,7 +41,7 @@ pub use argocd::{WantedLog, hub_is_destination, wanted_logs};
 pub use availability::PATIENCE;
 pub use wanted_metadata::{WantedMetadata, wanted_metadata};
 
-use draft::{FindingDraft, arrange};
+use draft::{FindingDraft, arrange, arrange_by_cause};
 use fleet::FleetView;
 
 use crate::{Diagnosis, Finding, KubectlAccess, Snapshot};
@@ -70,10 +70,20 @@ pub fn diagnose_with(snapshot: &Snapshot, access: &KubectlAccess) -> Vec<Finding
 /// Diagnoses a snapshot like [`diagnose_with`], and returns the objects that aren't well yet besides the findings.
 #[must_use]
 pub fn examine(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosis {
-    FleetView::with(snapshot, |fleet| examine_fleet(fleet, access))
+    FleetView::with(snapshot, |fleet| examine_fleet(fleet, access, arrange))
 }
 
-fn examine_fleet(fleet: FleetView<'_>, access: &KubectlAccess) -> Diagnosis {
+/// Diagnoses a snapshot like [`examine`], and puts findings with one cause together: one finding with several subjects.
+#[must_use]
+pub fn examine_by_cause(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosis {
+    FleetView::with(snapshot, |fleet| examine_fleet(fleet, access, arrange_by_cause))
+}
+
+fn examine_fleet(
+    fleet: FleetView<'_>,
+    access: &KubectlAccess,
+    arrange: fn(Vec<FindingDraft>, &KubectlAccess) -> Vec<Finding>,
+) -> Diagnosis {
     let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 15] = [
         hub_agent::rule,
         deletion::rule,

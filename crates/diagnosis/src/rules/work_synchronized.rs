@@ -174,6 +174,7 @@ fn terminating_namespace(
     );
     Some(
         draft
+            .common_cause(namespace.name())
             .affects(placement.part_on(status.member))
             .affects(AffectedPart::MemberNamespace(status.member.to_owned())),
     )

@@ -49,7 +49,7 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
             stderr_line!("warning: {name} can't be read, its side of things is left out: {why}");
         }
     }
-    let mut found = diagnosis::examine(&snapshot, &access);
+    let mut found = diagnosis::examine_by_cause(&snapshot, &access);
     if let Some(wanted) = &wanted {
         wanted.check(args, &snapshot)?;
         found.findings.retain(|f| wanted.concerns(f));
@@ -226,7 +226,7 @@ impl RequestedObject {
     }
 
     fn concerns(&self, finding: &Finding) -> bool {
-        self.is_subject(&finding.subject)
+        finding.subjects().any(|subject| self.is_subject(subject))
             || self.is_evidence_of(finding)
             || finding.consequences.iter().any(|c| self.concerns(c))
     }

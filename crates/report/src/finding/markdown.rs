@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use diagnosis::{Evidence, Finding, Remedy, Severity};
 
 use super::diagnosis_report::DiagnosisReport;
+use super::subjects::subjects_text;
 use crate::text::clean;
 
 /// Returns the whole report. Texts of objects are escaped and can't become markup, links or HTML.
@@ -33,7 +34,7 @@ fn write_finding(text: &mut String, finding: &Finding, level: usize) {
     if let Some(loss) = &finding.data_loss {
         let _ = writeln!(text, "**Warning:** {}\n", plain(loss));
     }
-    let _ = writeln!(text, "{} on {}\n", plain(&finding.subject.to_string()), plain(&finding.subject.cluster));
+    let _ = writeln!(text, "{} on {}\n", plain(&subjects_text(finding)), plain(&finding.subject.cluster));
     let _ = writeln!(text, "{}", plain(&finding.cause));
     if !finding.evidence.is_empty() {
         text.push_str("\n**Evidence**\n\n");

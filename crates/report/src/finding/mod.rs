@@ -4,4 +4,5 @@ pub mod code_explanation;
 pub mod diagnosis_report;
 pub mod markdown;
 pub mod short_findings;
+pub mod subjects;
 pub mod text;

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use owo_colors::OwoColorize;
 use record::duration_text;
 
+use super::subjects::subjects_text;
 use crate::text::TextPage;
 use crate::text::style::{BOLD, ERROR, HINT, PLAIN, WARNING};
 
@@ -45,9 +46,9 @@ pub fn write(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
         page.blank();
     }
     write_title(page, &finding.code, finding.severity, &finding.title);
-    page.text(&format!("{} on {}{}", finding.subject, finding.subject.cluster, since(finding, now)));
+    page.text(&format!("{} on {}{}", subjects_text(finding), finding.subject.cluster, since(finding, now)));
     page.blank();
-    page.text(&finding.cause);
+    page.text(&cause(finding));
     write_successor(page, finding);
     write_remedies(page, &finding.remedies);
     if !finding.evidence.is_empty() {
@@ -74,19 +75,36 @@ fn write_short(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
     if let Some(loss) = &finding.data_loss {
         page.item("warning: ", WARNING, 2, loss);
     }
-    write_title(page, &finding.code, finding.severity, &format!("{}: {}", finding.title, finding.subject));
+    write_title(page, &finding.code, finding.severity, &format!("{}: {}", finding.title, subjects_text(finding)));
     page.indented(2, |page| {
-        page.text(&format!("{}{}", finding.cause, short_since(finding, now)));
+        page.text(&format!("{}{}", cause(finding), short_since(finding, now)));
         write_successor(page, finding);
         if let Some(remedy) = finding.remedies.first().filter(|_| finding.superseded_by.is_none()) {
             page.item("remedy: ", HINT, 2, &remedy.action);
             if let Some(loss) = &remedy.data_loss {
                 page.item("warning: ", WARNING, 2, loss);
             }
-            page.indented(2, |page| remedy.commands.iter().for_each(|command| page.unwrapped(command)));
+            page.indented(2, |page| write_commands(page, &remedy.commands, SHOWN_COMMANDS));
         }
         write_explained(page, finding);
     });
+}
+
+/// Number of commands of a remedy that the short form prints.
+const SHOWN_COMMANDS: usize = 4;
+
+/// Writes commands, at most this many.
+fn write_commands(page: &mut TextPage, commands: &[String], most: usize) {
+    commands.iter().take(most).for_each(|command| page.unwrapped(command));
+    if commands.len() > most {
+        page.text(&format!("({} more commands: --output json)", commands.len() - most));
+    }
+}
+
+/// Returns the cause. If there are several subjects, it is about the first of them.
+fn cause(finding: &Finding) -> String {
+    let others = if finding.other_subjects.is_empty() { "" } else { " The others fail for the same reason." };
+    format!("{}{others}", finding.cause)
 }
 
 /// Number of consequences that the short form names.
@@ -94,7 +112,8 @@ const NAMED_CONSEQUENCES: usize = 3;
 
 fn write_explained(page: &mut TextPage, finding: &Finding) {
     let below: Vec<&Finding> = finding.flatten().skip(1).collect();
-    let named = below.iter().take(NAMED_CONSEQUENCES).map(|finding| format!("{} {}", finding.code, finding.subject));
+    let named =
+        below.iter().take(NAMED_CONSEQUENCES).map(|finding| format!("{} {}", finding.code, subjects_text(finding)));
     let mut named: Vec<String> = named.collect();
     if below.len() > NAMED_CONSEQUENCES {
         named.push(format!("{} more", below.len() - NAMED_CONSEQUENCES));
