@@ -283,9 +283,10 @@ const LOOP_NAME: &str = "\"$name\"";
 /// Quotes a text for a shell. [`NAME`] becomes the loop's variable.
 fn quoted_with_name(text: &str) -> String {
     let quoted_part = |part: &str| if part.is_empty() { String::new() } else { quoted(part) };
-    match text.contains(NAME) {
-        true => text.split(NAME).map(quoted_part).collect::<Vec<_>>().join(LOOP_NAME),
-        false => quoted(text),
+    if text.contains(NAME) {
+        text.split(NAME).map(quoted_part).collect::<Vec<_>>().join(LOOP_NAME)
+    } else {
+        quoted(text)
     }
 }
 

@@ -317,8 +317,8 @@ fn remedies_of_all(drafts: &[&FindingDraft], access: &KubectlAccess) -> Vec<Reme
     let merged = remedies.map(|(number, remedy)| {
         let all: Vec<_> = drafts.iter().map(|draft| draft.remedies.get(number)).collect();
         let is_alike =
-            |other: &Option<&PlannedRemedy>| other.is_some_and(|other| other.commands.len() == remedy.commands.len());
-        if drafts.len() == 1 || !all.iter().all(is_alike) {
+            |other: Option<&PlannedRemedy>| other.is_some_and(|other| other.commands.len() == remedy.commands.len());
+        if drafts.len() == 1 || !all.iter().copied().all(is_alike) {
             return remedy.printed(access);
         }
         let mut commands = Vec::new();
