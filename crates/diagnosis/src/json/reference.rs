@@ -9,7 +9,7 @@ use serde_json::{Number, Value};
 
 use super::store::{JsonNode, JsonStore, NodeType};
 
-/// Reference to a JSON value, either of `serde_json` or in a [`JsonStore`]. The methods are those of [`Value`].
+/// Reference to a JSON value, either of `serde_json` or in the store of an object list. The methods are those of [`Value`].
 #[derive(Clone, Copy)]
 pub struct JsonRef<'a>(Place<'a>);
 
