@@ -235,19 +235,33 @@ impl RemedyCommand {
         }
     }
 
-    /// Returns the command line for a POSIX shell, for a reader with this access.
+    /// Returns the command line for a POSIX shell, for a reader with this access. A command that does what another one does is a
+    /// comment: Argo CD refuses a second operation while the first one runs, so that a person who pastes all lines must run one of
+    /// the two.
     #[must_use]
     pub fn shell(&self, access: &KubectlAccess) -> String {
+        self.commented(self.line(access))
+    }
+
+    fn line(&self, access: &KubectlAccess) -> String {
         match self {
             Self::Kubectl { cluster, kubectl, words, input } => {
                 let program =
                     cluster.as_deref().map_or_else(|| access.kubectl_outside_fleet(), |name| access.kubectl(name));
                 kubectl_line(&program, *kubectl, words, input.as_ref())
             }
-            Self::Argocd { argocd, words, repeats_kubectl } => {
-                let note = if *repeats_kubectl { "the same with the argocd CLI" } else { "needs the argocd CLI" };
-                format!("argocd {}{} # {note}", argocd.name(), joined_with_blanks(words))
+            Self::Argocd { argocd, words, .. } => format!("argocd {}{}", argocd.name(), joined_with_blanks(words)),
+        }
+    }
+
+    /// Makes a comment of a line if the command does what another one does.
+    fn commented(&self, line: String) -> String {
+        match self {
+            // The rest of a comment of two lines would be a command.
+            Self::Argocd { repeats_kubectl: true, .. } => {
+                format!("# or with the argocd CLI: {}", line.replace('\n', "\u{fffd}"))
             }
+            _ => line,
         }
     }
 }
@@ -271,10 +285,10 @@ pub fn repeated(commands: &[(&str, &RemedyCommand)], access: &KubectlAccess) -> 
             let program = is_name.then(|| access.kubectl_with(LOOP_NAME))?;
             kubectl_line(&program, *kubectl, words, input.as_ref())
         }
-        command => command.shell(access),
+        command => command.line(access),
     };
     let names = commands.iter().map(|(name, _)| quoted(name)).collect::<Vec<_>>().join(" ");
-    Some(format!("for name in {names}; do {command}; done"))
+    Some(first.commented(format!("for name in {names}; do {command}; done")))
 }
 
 /// Name of the loop's variable, as a word of a shell.
@@ -380,6 +394,22 @@ mod tests {
             line,
             r#"for name in m-1 m-2; do echo '{"metadata":{"name":"'"$name"'"}}' | kubectl --context hub create -f -; done"#
         );
+    }
+
+    #[test]
+    fn a_command_that_repeats_another_is_a_comment_of_one_line() {
+        let sync = |name: &str| RemedyCommand::Argocd {
+            argocd: ArgocdVerb::AppSync,
+            words: vec![format!("argocd/{name}").into()],
+            repeats_kubectl: true,
+        };
+        let access = KubectlAccess::same_names();
+        let (a, b) = (sync("m\n1"), sync("m-2"));
+        assert_eq!(a.shell(&access), "# or with the argocd CLI: argocd app sync 'argocd/m\u{fffd}1'");
+        let line = repeated(&[("m\n1", &a), ("m-2", &b)], &access).expect("a loop");
+        let expected =
+            "# or with the argocd CLI: for name in 'm\u{fffd}1' m-2; do argocd app sync argocd/\"$name\"; done";
+        assert_eq!(line, expected);
     }
 
     #[test]

@@ -89,7 +89,9 @@ fn a_shell_runs_the_commands_and_nothing_else() {
         let commands = commands(&diagnose_with(&fleet(name), &KubectlAccess::same_names()));
         assert!(commands.len() > 50, "{}", commands.len());
         let calls = calls(&commands);
-        assert_eq!(calls.len(), commands.len(), "{name}");
+        let comments = commands.iter().filter(|command| command.starts_with("# ")).count();
+        assert!(comments > 0, "{name}");
+        assert_eq!(calls.len(), commands.len() - comments, "{name}");
         assert!(commands.iter().all(|command| !command.contains('\u{1b}')), "{name}");
         let written = Value::from(name).to_string();
         let in_json = &written[1..written.len() - 1];
@@ -116,7 +118,7 @@ fn commands_name_the_contexts_and_the_kubeconfig_of_the_reader() {
 #[test]
 fn commands_for_unknown_contexts_are_refused_by_the_shell() {
     for command in commands(&diagnose_with(&fleet("member-1"), &KubectlAccess::unknown())) {
-        if command.starts_with("argocd ") {
+        if command.starts_with("argocd ") || command.starts_with("# ") {
             continue;
         }
         let script = format!("{STUBS}{command}");

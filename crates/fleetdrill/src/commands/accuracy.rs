@@ -41,7 +41,7 @@ pub(super) async fn accuracy(args: AccuracyArgs) -> Result<CommandExitCode, Comm
     let name = format!("accuracy-{id}");
     let progress = Arc::new(CommandProgress::stderr());
     let builder = FleetBuilder { components: FleetToolchain::open()?, progress: Arc::clone(&progress) as _ };
-    let needs = FleetNeeds { pods: true, ..FleetNeeds::default() };
+    let needs = FleetNeeds::of_suite(&suite, None);
     let (planned, probed) = tokio::select! {
         planned = plan(&args, &suite, &needs, name.clone(), &builder) => planned?,
         () = interrupts.next() => return Ok(CommandExitCode::Interrupted),

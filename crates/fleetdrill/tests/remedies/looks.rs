@@ -56,9 +56,9 @@ impl Look {
         found
     }
 
-    /// Objects whose names have a suffix and that are on their way.
-    pub fn on_their_way(&self, suffix: &str) -> Vec<&Subject> {
-        self.in_progress.iter().map(|state| &state.subject).filter(|subject| has_suffix(subject, suffix)).collect()
+    /// States on their way of objects whose names have a suffix.
+    pub fn on_their_way(&self, suffix: &str) -> Vec<&InProgress> {
+        self.in_progress.iter().filter(|state| has_suffix(&state.subject, suffix)).collect()
     }
 }
 

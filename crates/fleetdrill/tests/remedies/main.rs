@@ -3,7 +3,7 @@
 //!
 //! `remedies.yaml` has what a person decides. The test on a fleet is run where `FLEETDRILL_REMEDIES_AGE` says for how many seconds
 //! the faults last before (`make remedies`, and `make test-long` with ten minutes); `FLEETDRILL_REMEDIES_ONLY` names the codes
-//! to try, separated by commas.
+//! to try, separated by commas, and `FLEETDRILL_REMEDIES_KUBEFLEET` the version.
 
 #![expect(clippy::print_stdout, reason = "the table is the test's result, and trials take minutes")]
 
@@ -20,19 +20,22 @@ use std::time::Duration;
 use clusters::supervisor::SupervisorProgram;
 use fleet::Fleet;
 use fleetdrill::accuracy::{DrillCatalogue, FaultCase};
+use fleetdrill::component_version::ArgoCdRequest;
 use fleetdrill::components::FleetToolchain;
 use fleetdrill::fleet_source::{ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, FleetProgress};
 use fleetdrill::run::new_id;
 use fleetdrill::selection::ScenarioSelection;
 use fleetdrill::suite::Suite;
+use fleetdrill::train::solution::ShellSetup;
 use fleetdrill::train::step_runner;
+use fleetdrill::train::verify::shell_setup;
 use futures::future::join_all;
 use libtest_mimic::{Arguments, Failed, Trial as Test};
-use steps::World;
+use steps::{AssertedDiagnosis, World};
 use tokio::sync::{Semaphore, watch};
 
 use crate::outcome::{Outcome, RemedyResult};
-use crate::table::{CodeRow, RemedyTable};
+use crate::table::{CodeRow, RemedyRow, RemedyTable};
 use crate::trial::{Trial, TrialFleet};
 
 /// Seconds that faults last before their remedies are run.
@@ -41,11 +44,17 @@ const AGE: &str = "FLEETDRILL_REMEDIES_AGE";
 /// Codes to try.
 const ONLY: &str = "FLEETDRILL_REMEDIES_ONLY";
 
+/// Version of KubeFleet; the default one without it.
+const KUBEFLEET: &str = "FLEETDRILL_REMEDIES_KUBEFLEET";
+
 /// Number of trials that run steps or commands at the same time.
 const BUSY: usize = 8;
 
 /// Number of trials at the same time that have a member of their own.
 const WITH_MEMBERS: usize = 6;
+
+/// Beginning of the codes whose faults need Argo CD.
+const ARGOCD_FAMILIES: &str = "AR-";
 
 /// Members of the fleet.
 const MEMBERS: usize = 3;
@@ -71,8 +80,10 @@ fn the_table_has_valid_steps() -> Result<(), Failed> {
     let table = table::table();
     let texts = table.values().flat_map(|row| {
         let own = [Some(&row.more), row.fresh.as_ref()].into_iter().flatten();
-        let of_remedies =
-            row.remedies.iter().flat_map(|remedy| [&remedy.first, &remedy.then].into_iter().chain(&remedy.fresh));
+        let of_remedies = row
+            .remedies
+            .iter()
+            .flat_map(|remedy| [&remedy.first, &remedy.then].into_iter().chain(&remedy.more).chain(&remedy.fresh));
         own.chain(of_remedies).collect::<Vec<_>>()
     });
     for step in texts.flat_map(|text| table::steps(text)) {
@@ -113,13 +124,17 @@ async fn tried(age: Duration) -> Vec<RemedyResult> {
     let components = FleetToolchain::open().expect("the toolchain");
     let kubectl = components.kubectl(&|event| println!("{event}")).await.expect("kubectl");
     let builder = FleetBuilder { components, progress: Arc::new(Printed) };
-    let needs = FleetNeeds { pods: true, ..FleetNeeds::default() };
+    let table = table::table();
+    let needs_argocd = table.keys().any(|code| code.starts_with(ARGOCD_FAMILIES) && is_wanted(code));
+    let argocd = if needs_argocd { ArgoCdRequest::of_version(None) } else { ArgoCdRequest::No };
+    let needs = FleetNeeds { pods: true, argocd };
+    let version = std::env::var(KUBEFLEET).ok().filter(|version| !version.is_empty());
     let run = new_id();
     let plan = FleetPlan {
         name: format!("remedies-{run}"),
         members: MEMBERS,
         clusters: ClusterSource::Local,
-        kubefleet: builder.components.kubefleet(None).expect("a version"),
+        kubefleet: builder.components.kubefleet(version.as_deref()).expect("a version"),
     };
     let name = plan.name.clone();
     let probed = plan.check(&needs, &builder.components).await.expect("a plan").probe(&builder).await.expect("agents");
@@ -128,7 +143,9 @@ async fn tried(age: Duration) -> Vec<RemedyResult> {
     let program = SupervisorProgram(PathBuf::from(env!("CARGO_BIN_EXE_fleetdrill")));
     let options = built.components.clone().fleet_options(name, MEMBERS, program);
     let fleet = Fleet::create(options, Arc::new(|_| {})).await.expect("a fleet");
-    let results = on_fleet(&fleet, &run, &catalogue, kubectl.parent().expect("a directory"), dir.path(), age).await;
+    let mut shell = shell_setup(&fleet, &builder.components).await.expect("an environment");
+    shell.program_dirs.push(kubectl.parent().expect("a directory").to_owned());
+    let results = on_fleet(&fleet, &run, &table, &catalogue, shell, dir.path(), age).await;
     fleet.end().await.expect("the fleet ends");
     results
 }
@@ -136,17 +153,18 @@ async fn tried(age: Duration) -> Vec<RemedyResult> {
 async fn on_fleet(
     fleet: &Fleet,
     run: &str,
+    table: &RemedyTable,
     catalogue: &DrillCatalogue,
-    kubectl: &Path,
+    shell: ShellSetup,
     dir: &Path,
     age: Duration,
 ) -> Vec<RemedyResult> {
-    let (table, vocabulary) = (table::table(), World::vocabulary());
+    let vocabulary = World::vocabulary();
     let (sender, looks) = watch::channel(None);
     let trial_fleet = TrialFleet {
         fleet,
         run,
-        kubectl: kubectl.to_owned(),
+        shell,
         dir: dir.to_owned(),
         age,
         vocabulary: &vocabulary,
@@ -155,7 +173,7 @@ async fn on_fleet(
         looks,
     };
     trial_fleet.write_editor();
-    let (trials, mut results) = planned(&table, catalogue);
+    let (trials, mut results) = planned(table, catalogue);
     println!("{} trials", trials.len());
     let all = join_all(trials.iter().enumerate().map(|(number, trial)| trial_fleet.run(trial, number)));
     tokio::select! {
@@ -168,8 +186,6 @@ async fn on_fleet(
 
 /// Returns the trials, and the results of remedies that aren't run.
 fn planned<'a>(table: &'a RemedyTable, catalogue: &'a DrillCatalogue) -> (Vec<Trial<'a>>, Vec<RemedyResult>) {
-    let only = std::env::var(ONLY).unwrap_or_default();
-    let is_wanted = |code: &str| only.is_empty() || only.split(',').any(|wanted| wanted == code);
     let (mut trials, mut results) = (Vec::new(), Vec::new());
     for (code, row) in table.iter().filter(|(code, _)| is_wanted(code)) {
         let count = diagnosis::entry(code).map_or(0, diagnosis::CatalogueEntry::remedy_count);
@@ -184,37 +200,60 @@ fn planned<'a>(table: &'a RemedyTable, catalogue: &'a DrillCatalogue) -> (Vec<Tr
         }
         let rows = row.remedies.iter().enumerate();
         results.extend(rows.filter_map(|(n, remedy)| Some(not_run(n + 1, remedy.not_run.as_ref()?))));
-        match fault(code, row, catalogue) {
-            Some(fault) => trials.extend(of_code(code, row, fault)),
-            None => results.extend((1..=count).map(|number| RemedyResult {
-                code: code.clone(),
-                number,
-                outcome: Outcome::NotInduced { why: "no scenario has this fault".into() },
-            })),
+        for group in of_code(row) {
+            let (scenario, more) = induction(row, &group);
+            match fault(code, scenario, catalogue) {
+                Some(fault) => trials.push(Trial { code, row, fault, more, remedies: group }),
+                None => results.extend(group.into_iter().map(|n| RemedyResult {
+                    code: code.clone(),
+                    number: n + 1,
+                    outcome: match &row.not_on_version {
+                        Some(why) => Outcome::NotRun { why: why.clone() },
+                        None => Outcome::NotInduced { why: "no scenario has this fault".into() },
+                    },
+                })),
+            }
         }
     }
     (trials, results)
 }
 
-/// Returns a trial for each remedy that repairs; those that only read belong to the first.
-fn of_code<'a>(code: &'a str, row: &'a CodeRow, fault: &'a FaultCase) -> Vec<Trial<'a>> {
-    let numbers = |acts: bool| {
-        let rows = row.remedies.iter().enumerate();
-        rows.filter(move |(_, remedy)| remedy.not_run.is_none() && remedy.acts() == acts).map(|(n, _)| n)
-    };
-    let mut groups: Vec<Vec<usize>> = numbers(true).map(|n| vec![n]).collect();
-    let reads: Vec<usize> = numbers(false).collect();
-    match groups.first_mut() {
-        Some(first) => drop(first.splice(0..0, reads)),
-        None if reads.is_empty() => {}
-        None => groups.push(reads),
-    }
-    groups.into_iter().map(|remedies| Trial { code, row, fault, remedies }).collect()
+/// True if the remedies of a code are to be tried.
+fn is_wanted(code: &str) -> bool {
+    let only = std::env::var(ONLY).unwrap_or_default();
+    only.is_empty() || only.split(',').any(|wanted| wanted == code)
 }
 
-/// Returns the fault that a row names.
-fn fault<'a>(code: &str, row: &CodeRow, catalogue: &'a DrillCatalogue) -> Option<&'a FaultCase> {
-    let has_code = |fault: &&FaultCase| fault.diagnoses.iter().any(|asserted| asserted.code == code);
-    let mut faults = catalogue.faults.iter().filter(has_code);
-    faults.find(|fault| fault.place.name.starts_with(&row.scenario))
+/// Returns the indices of the remedies of each trial: one trial for each remedy that repairs. Those that only read belong to the
+/// first trial with the same fault.
+fn of_code(row: &CodeRow) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let run = || row.remedies.iter().enumerate().filter(|(_, remedy)| remedy.not_run.is_none());
+    groups.extend(run().filter(|(_, remedy)| remedy.acts()).map(|(n, _)| vec![n]));
+    for (n, _) in run().filter(|(_, remedy)| !remedy.acts()).collect::<Vec<_>>().into_iter().rev() {
+        match groups.iter_mut().find(|group| induction(row, group) == induction(row, &[n])) {
+            Some(group) => group.insert(0, n),
+            None => groups.push(vec![n]),
+        }
+    }
+    groups
+}
+
+/// Returns the beginning of the name of the scenario that induces the fault of some remedies, and the steps after it.
+fn induction<'a>(row: &'a CodeRow, remedies: &[usize]) -> (&'a str, &'a str) {
+    let remedy = remedies.first().map(|n| &row.remedies[*n]);
+    let own = |field: fn(&RemedyRow) -> &Option<String>| remedy.and_then(|remedy| field(remedy).as_deref());
+    (own(|remedy| &remedy.scenario).unwrap_or(&row.scenario), own(|remedy| &remedy.more).unwrap_or(&row.more))
+}
+
+/// Returns the fault with a code, or with the code as its cause, of the first scenario whose name begins like this.
+fn fault<'a>(code: &str, scenario: &str, catalogue: &'a DrillCatalogue) -> Option<&'a FaultCase> {
+    let asserts = |fault: &&FaultCase| fault.diagnoses.iter().any(|asserted| asserts_code(asserted, code));
+    let mut faults = catalogue.faults.iter().filter(asserts);
+    faults.find(|fault| fault.place.name.starts_with(scenario))
+}
+
+/// True if a diagnosis names a code, as what it is about or as its cause.
+fn asserts_code(asserted: &AssertedDiagnosis, code: &str) -> bool {
+    asserted.code == code || asserted.root() == Some(code)
 }

@@ -24,6 +24,8 @@ pub struct CodeRow {
     pub fresh: Option<String>,
     /// Reason why no remedy of the code is run.
     pub not_run: Option<String>,
+    /// Reason why no remedy of the code is run on a version of KubeFleet that has no scenario with the code.
+    pub not_on_version: Option<String>,
     /// Rows in the catalogue's order.
     #[serde(default)]
     pub remedies: Vec<RemedyRow>,
@@ -33,6 +35,10 @@ pub struct CodeRow {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemedyRow {
+    /// Beginning of the name of the scenario that induces the fault, where it isn't the row's of the code.
+    pub scenario: Option<String>,
+    /// Steps after the scenario's, which end in the fault, where they aren't the row's of the code.
+    pub more: Option<String>,
     /// Number of the remedy in the finding, from 1, where it isn't the number in the catalogue: a remedy that doesn't fit isn't
     /// printed.
     pub printed: Option<usize>,

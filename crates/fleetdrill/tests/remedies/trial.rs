@@ -8,6 +8,7 @@ use cucumber::step::Collection;
 use diagnosis::{Finding, Remedy};
 use fleet::Fleet;
 use fleetdrill::accuracy::FaultCase;
+use fleetdrill::train::solution::ShellSetup;
 use fleetdrill::train::step_runner;
 use gherkin::{Step, StepType};
 use steps::{AssertedDiagnosis, Deadline, ExpectedFinding, Recorder, ScenarioContext, ScenarioInfo, World};
@@ -50,8 +51,8 @@ pub struct TrialFleet<'a> {
     pub fleet: &'a Fleet,
     /// Id of the run.
     pub run: &'a str,
-    /// Directory of the toolchain's `kubectl`.
-    pub kubectl: PathBuf,
+    /// Environment of the commands.
+    pub shell: ShellSetup,
     /// Directory for files of the trials.
     pub dir: PathBuf,
     /// Time that a fault lasts before its remedy is run.
@@ -74,6 +75,8 @@ pub struct Trial<'a> {
     pub row: &'a CodeRow,
     /// The fault.
     pub fault: &'a FaultCase,
+    /// Steps after the fault's.
+    pub more: &'a str,
     /// Indices of the remedies.
     pub remedies: Vec<usize>,
 }
@@ -136,17 +139,18 @@ impl TrialFleet<'_> {
         world.enter(ScenarioContext::new(self.fleet.clone(), info, recorder.clone()).await);
         let induced = async {
             let mut steps = trial.fault.steps.clone();
-            steps.extend(table::steps(&trial.row.more));
+            steps.extend(table::steps(trial.more));
             // The fault begins with the first step that isn't a precondition; controllers' intervals grow from then on.
             let given = steps.iter().take_while(|step| step.ty == StepType::Given).count();
             self.steps(&mut world, &steps[..given], &recorder).await?;
             let since = Instant::now();
             self.steps(&mut world, &steps[given..], &recorder).await?;
-            let asserted = trial.fault.diagnoses.iter().find(|asserted| asserted.code == trial.code);
+            let asserted = trial.fault.diagnoses.iter().find(|asserted| crate::asserts_code(asserted, trial.code));
             let asserted = asserted.ok_or("the scenario doesn't have the code")?.clone();
             let expected = asserted.resolve(world.context()).map_err(|error| error.to_string())?;
             let limit = asserted.within.unwrap_or_default().max(DIAGNOSED);
-            looks::until(self.looks.clone(), Instant::now(), limit, |look| remedies(look, &suffix, &expected)).await?;
+            let printed = |look: &Look| remedies(look, &suffix, trial.code, &expected);
+            looks::until(self.looks.clone(), Instant::now(), limit, printed).await?;
             Ok::<_, String>((asserted, expected, since))
         };
         match induced.await {
@@ -187,11 +191,10 @@ impl TrialFleet<'_> {
             Some(busy) => busy,
             None => self.busy.acquire().await.expect("open"),
         };
-        self.steps(&mut induced.world, &table::steps(&row.first), &induced.recorder).await?;
-        // What is printed now is about the state before the person's own steps, as on a terminal.
-        let now = if row.first.is_empty() { Instant::now() } else { induced.since };
         let (suffix, expected) = (induced.suffix.clone(), induced.expected.clone());
-        let seen = looks::until(self.looks.clone(), now, DIAGNOSED, |look| remedies(look, &suffix, &expected));
+        let seen = looks::until(self.looks.clone(), Instant::now(), DIAGNOSED, |look| {
+            remedies(look, &suffix, trial.code, &expected)
+        });
         let is_notice = diagnosis::entry(trial.code).is_some_and(|entry| entry.severity == diagnosis::Severity::Notice);
         let well = |look: &Look| is_well(look, &suffix, &expected, row, is_notice);
         let (printed, _) = match seen.await {
@@ -204,6 +207,8 @@ impl TrialFleet<'_> {
         };
         let number = row.printed.unwrap_or(index + 1);
         let printed = printed.get(number - 1).ok_or_else(|| format!("the finding has no remedy {number}"))?;
+        // A person reads what is printed, and then does what it asks for.
+        self.steps(&mut induced.world, &table::steps(&row.first), &induced.recorder).await?;
         let lasted = induced.since.elapsed();
         let begun = Instant::now();
         self.paste(printed, row, induced).await?;
@@ -265,12 +270,14 @@ impl TrialFleet<'_> {
 
     async fn shell(&self, line: &str, edit: &str) -> Result<(), String> {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::env::join_paths([self.kubectl.clone()].into_iter().chain(std::env::split_paths(&inherited)));
+        let programs = self.shell.program_dirs.iter().cloned();
+        let path = std::env::join_paths(programs.chain(std::env::split_paths(&inherited)));
         let mut shell = Command::new("sh");
         shell
             .args(["-c", line])
             .env("PATH", path.expect("a PATH"))
-            .env("KUBECONFIG", self.fleet.kubeconfig_file())
+            .env("KUBECONFIG", &self.shell.kubeconfig)
+            .envs(self.shell.argocd_config.as_ref().map(|dir| ("ARGOCD_CONFIG_DIR", dir)))
             .env("KUBE_EDITOR", format!("sh {}", self.dir.join("editor").display()))
             .env("EDIT", edit)
             .stdin(Stdio::null())
@@ -288,9 +295,11 @@ fn suffix(run: &str, number: usize) -> String {
     format!("{run}{}{}", digit(number / 36), digit(number))
 }
 
-/// Returns the remedies that a look's finding prints.
-fn remedies(look: &Look, suffix: &str, expected: &ExpectedFinding) -> Result<Vec<Remedy>, String> {
-    let found = look.of(suffix).into_iter().find(|finding| expected.is(finding));
+/// Returns the remedies that a look prints for a code: of the expected finding, or of its root.
+fn remedies(look: &Look, suffix: &str, code: &str, expected: &ExpectedFinding) -> Result<Vec<Remedy>, String> {
+    let of_trial = look.of(suffix);
+    let is_expected = |finding: &&Finding| finding.flatten().any(|finding| expected.is(finding));
+    let found = of_trial.into_iter().filter(is_expected).find(|finding| finding.code.0 == code);
     found.map(|finding| finding.remedies.clone()).ok_or_else(|| format!("no {expected}, but {}", codes(look, suffix)))
 }
 
@@ -320,7 +329,10 @@ fn is_well(
     // A run that waits for an approval waits without an end.
     let waits = look.of(suffix).iter().any(|finding| finding.code.0 == "KF-UR-040");
     match look.on_their_way(suffix).first() {
-        Some(subject) if !waits && row.stays.is_empty() => Err(format!("{subject} is on its way")),
+        Some(state) if !waits && row.stays.is_empty() => {
+            let waits_for = state.waits_for.as_ref().map(|evidence| format!(": {} {}", evidence.path, evidence.value));
+            Err(format!("{} is on its way{}", state.subject, waits_for.unwrap_or_default()))
+        }
         _ => Ok(()),
     }
 }
@@ -331,10 +343,28 @@ fn promised(row: &RemedyRow, lasted: Duration) -> Duration {
     within + lasted.min(LONGEST_BACKOFF) * row.backoff
 }
 
-/// Returns the steps of the fresh change: the table's; without them, a change to the placement that the finding is about.
+/// Fresh change of an application: a commit with one more object.
+const FRESH_COMMIT: &str = r#"When repository "web" also has "fresh.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: fresh
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And "ConfigMap/fresh" is on "MEMBER"
+    And application "web" is Synced and Healthy"#;
+
+/// Returns the steps of the fresh change: the table's; without them, a commit of the application or a change to the placement
+/// that the finding is about.
 fn fresh_steps(trial: &Trial<'_>, row: &RemedyRow, asserted: &AssertedDiagnosis) -> String {
     if let Some(fresh) = row.fresh.as_ref().or(trial.row.fresh.as_ref()) {
         return fresh.clone();
+    }
+    if trial.code.starts_with(crate::ARGOCD_FAMILIES) {
+        let member = trial.row.members.as_deref().unwrap_or("member-1");
+        return FRESH_COMMIT.replace("MEMBER", member);
     }
     if trial.row.members.is_none() && !trial.code.starts_with("KF-UR") {
         let member = asserted.member.as_deref().unwrap_or("member-1");

@@ -128,9 +128,6 @@ fn obstacle(
     members: usize,
     can: impl Fn(ProviderAbility) -> bool,
 ) -> Option<String> {
-    if has_tag(feature, scenario, "argocd") {
-        return Some("Argo CD".into());
-    }
     if has_tag(feature, scenario, "upgrade") {
         return Some("KubeFleet is upgraded".into());
     }
