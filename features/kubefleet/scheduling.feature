@@ -23,6 +23,20 @@ Feature: A placement can't have all the members that it asks for
       | a cluster-scoped placement |
       | a namespaced placement     |
 
+  # A list without any name isn't scheduled at all (v0.1.2), so it is no remedy to remove the names.
+  @KF-SC-002
+  Scenario: A placement names only members that don't exist
+    Given a placement "web" selects by name "nowhere"
+    Then placement "web" reports
+      | condition | status | reason                      | message            |
+      | Scheduled | False  | SchedulingPolicyUnfulfilled | found 0 cluster(s) |
+    And the diagnosis of placement "web" is KF-SC-002
+      | object                | value            |
+      | MemberCluster/nowhere | (no such object) |
+    When placement "web" selects by name "member-1" instead
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
   # Nothing is scheduled while a selector is invalid, although the members are there.
   @KF-SC-003
   Scenario Outline: The placement's selectors name <what>

@@ -65,6 +65,7 @@ fn unfulfilled(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Cond
         "wanted": wanted.map_or_else(|| asked.clone().count().to_string(), |n| n.to_string()),
         "found": placement.clusters().count(),
         "unknown": unknown.join(", "),
+        "known": known.join(", "),
         "patch": narrowed,
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, None), &names, evidence).affects(placement.part());

@@ -31,7 +31,7 @@ use fleetdrill::train::step_runner;
 use fleetdrill::train::verify::shell_setup;
 use futures::future::join_all;
 use libtest_mimic::{Arguments, Failed, Trial as Test};
-use steps::{AssertedDiagnosis, World};
+use steps::World;
 use tokio::sync::{Semaphore, watch};
 
 use crate::outcome::{Outcome, RemedyResult};
@@ -246,14 +246,11 @@ fn induction<'a>(row: &'a CodeRow, remedies: &[usize]) -> (&'a str, &'a str) {
     (own(|remedy| &remedy.scenario).unwrap_or(&row.scenario), own(|remedy| &remedy.more).unwrap_or(&row.more))
 }
 
-/// Returns the fault with a code, or with the code as its cause, of the first scenario whose name begins like this.
+/// Returns the first fault with a code, or with the code as its cause where no fault has it, of the scenarios whose names begin like
+/// this.
 fn fault<'a>(code: &str, scenario: &str, catalogue: &'a DrillCatalogue) -> Option<&'a FaultCase> {
-    let asserts = |fault: &&FaultCase| fault.diagnoses.iter().any(|asserted| asserts_code(asserted, code));
-    let mut faults = catalogue.faults.iter().filter(asserts);
-    faults.find(|fault| fault.place.name.starts_with(scenario))
-}
-
-/// True if a diagnosis names a code, as what it is about or as its cause.
-fn asserts_code(asserted: &AssertedDiagnosis, code: &str) -> bool {
-    asserted.code == code || asserted.root() == Some(code)
+    let of_scenario = || catalogue.faults.iter().filter(|fault| fault.place.name.starts_with(scenario));
+    let has_code = |fault: &&FaultCase| fault.diagnoses.iter().any(|asserted| asserted.code == code);
+    let has_cause = |fault: &&FaultCase| fault.diagnoses.iter().any(|asserted| asserted.root() == Some(code));
+    of_scenario().find(has_code).or_else(|| of_scenario().find(has_cause))
 }

@@ -145,7 +145,9 @@ impl TrialFleet<'_> {
             self.steps(&mut world, &steps[..given], &recorder).await?;
             let since = Instant::now();
             self.steps(&mut world, &steps[given..], &recorder).await?;
-            let asserted = trial.fault.diagnoses.iter().find(|asserted| crate::asserts_code(asserted, trial.code));
+            let diagnoses = &trial.fault.diagnoses;
+            let with_code = diagnoses.iter().find(|asserted| asserted.code == trial.code);
+            let asserted = with_code.or_else(|| diagnoses.iter().find(|asserted| asserted.root() == Some(trial.code)));
             let asserted = asserted.ok_or("the scenario doesn't have the code")?.clone();
             let expected = asserted.resolve(world.context()).map_err(|error| error.to_string())?;
             let limit = asserted.within.unwrap_or_default().max(DIAGNOSED);
