@@ -20,6 +20,7 @@ RUNS ?= 20
 ARGS ?=
 AGE ?= 0
 ONLY ?=
+KUBEFLEET ?=
 NEEDS ?=
 DEBUG := target/debug/fleetdrill
 RELEASE := target/release/fleetdrill
@@ -77,10 +78,11 @@ exercises:
 	$(CARGO) build --locked
 	$(DEBUG) train verify
 
-# Pastes the commands of findings into a shell, AGE seconds after the fault; ONLY=KF-WS-001,KF-WS-007 for some codes.
+# Pastes the commands of findings into a shell, AGE seconds after the fault; ONLY=KF-WS-001,KF-WS-007 for some codes,
+# KUBEFLEET=v0.3.1 for another version than the default one.
 remedies: ## Run the printed commands of every failure code on a broken fleet, and check that it recovers (AGE=600 later)
 	@scripts/setup redis
-	FLEETDRILL_REMEDIES_AGE=$(AGE) FLEETDRILL_REMEDIES_ONLY=$(ONLY) \
+	FLEETDRILL_REMEDIES_AGE=$(AGE) FLEETDRILL_REMEDIES_ONLY=$(ONLY) FLEETDRILL_REMEDIES_KUBEFLEET=$(KUBEFLEET) \
 		$(CARGO) test --locked -p fleetdrill --test remedies -- --nocapture
 
 test-long: ## Run tests that take too long for every change: the suite RUNS times, once in real time, remedies of old faults
