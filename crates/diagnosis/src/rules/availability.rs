@@ -55,6 +55,7 @@ fn unavailable(
         "pod_look": image.describe,
         "image": image.name,
         "reason": image.reason,
+        "why": trail.reason,
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, trail.evidence);
     let draft = if has_image { draft.common_cause(image.name) } else { draft };
@@ -70,6 +71,8 @@ pub(super) struct FailureTrail {
     pub objects: Vec<String>,
     /// Pod whose image can't be pulled.
     pub image: Option<ImageFailure>,
+    /// Reason why the first workload isn't available, if its objects tell.
+    pub reason: Option<String>,
 }
 
 impl FailureTrail {
@@ -108,6 +111,7 @@ impl FailureTrail {
             let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(failed, field));
             let Some(object) = cluster.object(group, kind, namespace_of(failed), name) else { continue };
             let state = pods::workload_state(cluster, object);
+            self.reason = self.reason.take().or_else(|| state.reason());
             self.evidence.extend(state.evidence);
             self.image = self.image.take().or(state.image);
         }

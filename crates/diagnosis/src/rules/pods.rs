@@ -11,6 +11,9 @@ const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 /// Waiting reasons of a container whose image can't be pulled.
 const NO_IMAGE: [&str; 4] = ["InvalidImageName", "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull"];
 
+/// Condition of a workload that quotes the quota or the admission which refuses its Pods.
+const REPLICA_FAILURE: &str = "ReplicaFailure";
+
 /// Observed state of a workload and its Pods.
 #[derive(Default)]
 pub(super) struct WorkloadState {
@@ -24,6 +27,19 @@ pub(super) struct WorkloadState {
     pub failed_container: Option<String>,
     /// Last line of the first log among the evidence.
     pub last_log_line: Option<String>,
+    /// Reason why there is no Pod, or why a Pod has no node: what the API server or the scheduler says.
+    pub refusal: Option<String>,
+    /// Workload that is paused.
+    pub paused: Option<String>,
+}
+
+impl WorkloadState {
+    /// Returns the reason why the workload isn't available, if its objects tell.
+    pub fn reason(&self) -> Option<String> {
+        let paused = || self.paused.as_ref().map(|workload| format!("{workload} is paused"));
+        let waiting = || self.waiting_pod.as_ref().map(|pod| format!("{pod} can't start"));
+        self.refusal.clone().or_else(paused).or_else(waiting).or_else(|| self.failed_container.clone())
+    }
 }
 
 /// Pod whose image can't be pulled.
@@ -42,8 +58,16 @@ pub(super) fn workload_state(cluster: &ClusterSnapshot, workload: Object<'_>) ->
     let mut state = WorkloadState::default();
     for condition in workload.conditions().iter().filter(|c| is_failure(c)) {
         state.evidence.push(quote.condition(workload, condition));
+        if condition.type_ == REPLICA_FAILURE {
+            state.refusal.get_or_insert_with(|| condition.message.clone());
+        }
     }
     if workload.kind() == "Deployment" {
+        // A paused Deployment creates no Pods for its present template, and no condition is False.
+        if workload.at("/spec/paused").and_then(JsonRef::as_bool) == Some(true) {
+            state.evidence.push(quote.field(workload, "spec.paused"));
+            state.paused = Some(workload.path().to_string());
+        }
         state.evidence.push(quote.field(workload, "status.availableReplicas"));
     }
     for pod in pods_of(cluster, workload) {
@@ -56,7 +80,7 @@ pub(super) fn workload_state(cluster: &ClusterSnapshot, workload: Object<'_>) ->
 fn is_failure(condition: &Condition) -> bool {
     match condition.type_.as_str() {
         "Available" | "Progressing" => condition.status == "False",
-        "Failed" => condition.status == "True",
+        "Failed" | REPLICA_FAILURE => condition.status == "True",
         _ => false,
     }
 }
@@ -103,6 +127,7 @@ impl WorkloadState {
         let quote = EvidenceSource::from(&cluster.name);
         for condition in pod.conditions().iter().filter(|c| c.type_ == "PodScheduled" && c.status == "False") {
             self.evidence.push(quote.condition(pod, condition));
+            self.refusal.get_or_insert_with(|| format!("{} has no node: {}", pod.path(), condition.message));
         }
         for path in ["/status/initContainerStatuses", "/status/containerStatuses"] {
             for container in pod.list(path) {

@@ -102,3 +102,36 @@ fn a_pod_of_another_workload_says_nothing() {
     objects[1]["metadata"]["ownerReferences"][0]["name"] = "web-api-578cf755cd".into();
     assert_eq!(found(&hub_and_member(vec![unavailable(JUST_NOW)], "member-1", objects)), [""; 0]);
 }
+
+/// Returns the cause of KF-AV-003 where the objects on the member are changed like this.
+fn cause(change: impl Fn(&mut [Value])) -> String {
+    let mut objects = pods("ContainerCreating");
+    change(&mut objects);
+    let findings = diagnosis::diagnose(&hub_and_member(vec![unavailable(LONG_AGO)], "member-1", objects));
+    assert_eq!(findings[0].code.0, "KF-AV-003");
+    findings[0].cause.clone()
+}
+
+#[test]
+fn the_cause_has_what_the_member_says_about_the_workload() {
+    let known = "Deployment apps/web of placement web has been unavailable on member-1 for more than 5 min";
+    assert_eq!(cause(|_| ()), format!("{known}."));
+
+    let quota = json!({"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
+        "message": "pods \"web-578cf755cd-\" is forbidden: exceeded quota: small"});
+    let refused = cause(|objects| objects[0]["status"]["conditions"].as_array_mut().unwrap().push(quota.clone()));
+    assert_eq!(refused, format!("{known}: pods \"web-578cf755cd-\" is forbidden: exceeded quota: small."));
+
+    let paused = cause(|objects| objects[0]["spec"] = json!({"paused": true}));
+    assert_eq!(paused, format!("{known}: Deployment/apps/web is paused."));
+
+    let no_node = json!([{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+        "message": "0/3 nodes are available: 3 Insufficient cpu"}]);
+    let unscheduled = cause(|objects| objects[1]["status"]["conditions"] = no_node.clone());
+    let pod = "Pod/apps/web-578cf755cd-rz2f4";
+    assert_eq!(unscheduled, format!("{known}: {pod} has no node: 0/3 nodes are available: 3 Insufficient cpu."));
+
+    let crashing = json!([{"name": "nginx", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
+    let waiting = cause(|objects| objects[1]["status"]["containerStatuses"] = crashing.clone());
+    assert_eq!(waiting, format!("{known}: {pod} (CrashLoopBackOff) can't start."));
+}
