@@ -48,7 +48,7 @@ const ONLY: &str = "FLEETDRILL_REMEDIES_ONLY";
 const KUBEFLEET: &str = "FLEETDRILL_REMEDIES_KUBEFLEET";
 
 /// Number of trials that run steps or commands at the same time.
-const BUSY: usize = 8;
+const BUSY: usize = 6;
 
 /// Number of trials at the same time that have a member of their own.
 const WITH_MEMBERS: usize = 6;

@@ -60,6 +60,8 @@ pub struct RemedyRow {
     /// Steps that the text asks for after the commands.
     #[serde(default)]
     pub then: String,
+    /// Steps in place of `then` where the faults are old, as the text says.
+    pub then_if_old: Option<String>,
     /// Steps of a fresh change; empty if nothing is left that could change.
     pub fresh: Option<String>,
     /// Seconds that the text promises for a recovery, without a controller's backoff.

@@ -217,7 +217,8 @@ impl TrialFleet<'_> {
         if row.looks_only {
             return Ok(Outcome::Reads);
         }
-        self.steps(&mut induced.world, &table::steps(&row.then), &induced.recorder).await?;
+        let then = row.then_if_old.as_ref().filter(|_| !self.age.is_zero()).unwrap_or(&row.then);
+        self.steps(&mut induced.world, &table::steps(then), &induced.recorder).await?;
         drop(busy);
         let promised = promised(row, lasted);
         let limit = promised + PATIENCE;
