@@ -67,7 +67,7 @@ mod wording;
 pub mod workload;
 mod world;
 
-pub use context::{DeferredCrds, SavedScenario, ScenarioContext, ScenarioInfo, WaitNotice};
+pub use context::{DeferredCrds, OwnFleetNotice, SavedScenario, ScenarioContext, ScenarioInfo, WaitNotice};
 pub use deadline::Deadline;
 pub use error::StepError;
 pub use expected_finding::{AssertedDiagnosis, ExpectedFinding};

@@ -186,6 +186,9 @@ pub struct UpgradeArgs {
     /// JSON report of an earlier upgrade; the differences in it are accepted
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+    /// Don't diagnose the whole fleet once a second meanwhile; a failure that no fault accounts for is no difference then
+    #[arg(long)]
+    pub no_continuous_diagnosis: bool,
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: OutputFormat,

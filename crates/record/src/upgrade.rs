@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 
-use crate::{RunRecord, ScenarioRecord};
+use crate::{ContinuousDiagnosis, RunRecord, ScenarioRecord};
 
 /// In which order a fleet is upgraded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, EnumIter, EnumString)]
@@ -132,6 +132,9 @@ pub struct VersionChangeRecord {
     /// Scenarios in flight, in the features' order. Their entries show in which phase something happened (`upgraded`)
     /// and what was lost (`lost`). The entries after the last phase are the remedy.
     pub scenarios: Vec<ScenarioRecord>,
+    /// Result of the continuous diagnosis; `None` if it was off.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub continuous_diagnosis: Option<ContinuousDiagnosis>,
 }
 
 /// Record of a phase of an upgrade.

@@ -58,6 +58,10 @@ impl std::fmt::Debug for WaitNotice {
     }
 }
 
+/// Callback that is told of a fleet which a scenario has started for itself.
+#[derive(Clone)]
+pub struct OwnFleetNotice(pub Arc<dyn Fn(&Fleet) + Send + Sync>);
+
 /// Interval at which progress is told.
 const TELL: Duration = Duration::from_secs(5);
 
@@ -73,6 +77,7 @@ pub struct ScenarioContext {
     info: ScenarioInfo,
     /// True if the fleet is this scenario's own.
     owns_fleet: bool,
+    own_fleet_notice: Option<OwnFleetNotice>,
     /// Time of the last remedy.
     remedied_at: Mutex<Option<Instant>>,
     /// Place of the scenario in the upgrade that goes on under it.
@@ -119,12 +124,20 @@ impl ScenarioContext {
             attempts,
             remedied_at: Mutex::default(),
             owns_fleet: false,
+            own_fleet_notice: None,
             place: info.upgrade.clone().map(UpgradeParticipant::new),
             beside: JoinSet::new(),
             fleet,
             recorder,
             info,
         }
+    }
+
+    /// Sets who is told when the scenario has started a fleet for itself.
+    #[must_use]
+    pub fn telling_own_fleet(mut self, notice: OwnFleetNotice) -> Self {
+        self.own_fleet_notice = Some(notice);
+        self
     }
 
     /// The hub.
@@ -196,6 +209,9 @@ impl ScenarioContext {
         self.owns_fleet = true;
         self.ledger.names = ScenarioNames::new(&self.info.suffix, self.fleet.members().await.into_keys());
         self.observer = observer(&self.fleet, &self.recorder, &self.attempts);
+        if let Some(notice) = &self.own_fleet_notice {
+            (notice.0)(&self.fleet);
+        }
         Ok(())
     }
 

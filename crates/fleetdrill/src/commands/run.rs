@@ -25,6 +25,7 @@ use super::Interrupts;
 use crate::cli::{KeepPolicy, RunArgs};
 use crate::component_version::ComponentVersion;
 use crate::components::FleetToolchain;
+use crate::continuous_diagnosis::DiagnosedFleet;
 use crate::continuous_diagnosis::accounted_codes::AssertedConsequences;
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
@@ -37,7 +38,6 @@ use crate::run::{
     ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, left_out, new_id, not_started, order,
     out_of_reach, sort,
 };
-use crate::selection::ScenarioSelection;
 use crate::suite::Suite;
 
 /// Default log filter. kube's own errors about closed connections are left out, because faults cause them.
@@ -155,13 +155,16 @@ fn engine(args: &RunArgs, fleet: &Fleet, id: &str) -> Result<ScenarioRunner, Com
     })
 }
 
-/// Parameters of the continuous diagnosis. What is a consequence of what is told by all built-in features, and by those that run.
+/// Parameters of the continuous diagnosis.
 fn diagnosed(args: &RunArgs, fleet: &Fleet) -> Result<DiagnosedRun, CommandError> {
-    let mut all = Suite::load(&ScenarioSelection::default())?;
-    all.features.extend(Suite::load(&args.scenarios.selection(None))?.features);
     Ok(DiagnosedRun {
-        made_fleet: args.fleet.is_none() && !fleet.is_borrowed(),
-        asserted: AssertedConsequences::new(&all),
+        fleet: if args.fleet.is_none() && !fleet.is_borrowed() {
+            DiagnosedFleet::OfRun
+        } else {
+            DiagnosedFleet::OfOthers
+        },
+        asserted: AssertedConsequences::of_all_features(&Suite::load(&args.scenarios.selection(None))?)?,
+        versions_change: false,
     })
 }
 

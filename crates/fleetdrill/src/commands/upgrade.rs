@@ -27,11 +27,13 @@ use crate::cli::{UpgradeArgs, UpgradePart};
 use crate::command_progress::CommandProgress;
 use crate::component_version::{ComponentVersion, KUBEFLEET};
 use crate::components::FleetToolchain;
+use crate::continuous_diagnosis::DiagnosedFleet;
+use crate::continuous_diagnosis::accounted_codes::AssertedConsequences;
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::fleet_source::{BuiltFleet, ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, NewFleet};
 use crate::output::data;
-use crate::run::{ConcurrencyLimits, ScenarioLocation, ScenarioRunner, left_out, new_id, order, sort};
+use crate::run::{ConcurrencyLimits, DiagnosedRun, ScenarioLocation, ScenarioRunner, left_out, new_id, order, sort};
 use crate::suite::Suite;
 use crate::upgrade::fleet_upgrade;
 use crate::upgrade::in_flight_scenarios::in_flight;
@@ -256,7 +258,15 @@ impl<'a> UpgradeRun<'a> {
             Some(error) => return Err(error.into()),
             None => None,
         };
-        Ok(VersionChangeRecord { id: run.id, from, to: to.version.clone(), phases, error, scenarios: run.scenarios })
+        Ok(VersionChangeRecord {
+            id: run.id,
+            from,
+            to: to.version.clone(),
+            phases,
+            error,
+            scenarios: run.scenarios,
+            continuous_diagnosis: run.continuous_diagnosis,
+        })
     }
 
     /// Runs scenarios on the fleet; during an upgrade all at the same time.
@@ -287,10 +297,11 @@ impl<'a> UpgradeRun<'a> {
             keep_failed: false,
             fleet_stays: true,
             upgrade,
-            diagnosed: None,
+            diagnosed: self.diagnosed()?,
         };
         let ended = engine.run(&suite, reporters, std::future::pending()).await;
         record.scenarios.extend(ended.scenarios);
+        record.continuous_diagnosis = ended.continuous_diagnosis;
         sort(&mut record.scenarios, &order);
         record.seconds = started.elapsed().as_secs_f64();
         if let Some(reporters) = ended.reporters {
@@ -299,6 +310,18 @@ impl<'a> UpgradeRun<'a> {
             }
         }
         Ok((record, ended.broken))
+    }
+
+    /// Parameters of the continuous diagnosis; none if it is off.
+    fn diagnosed(&self) -> Result<Option<DiagnosedRun>, CommandError> {
+        if self.args.no_continuous_diagnosis {
+            return Ok(None);
+        }
+        Ok(Some(DiagnosedRun {
+            fleet: DiagnosedFleet::OfRun,
+            asserted: AssertedConsequences::of_all_features(&self.suite)?,
+            versions_change: true,
+        }))
     }
 
     /// Returns the record of a run that has no scenarios yet, with KubeFleet in this version.

@@ -6,6 +6,8 @@ use gherkin::{Feature, Scenario};
 use steps::{AssertedDiagnosis, ProviderAbility, needs};
 
 use crate::abilities;
+use crate::error::CommandError;
+use crate::selection::ScenarioSelection;
 use crate::suite::{self, Suite};
 
 /// Family of the codes about members as a whole, whose agents are silent or have lost their rights.
@@ -17,6 +19,16 @@ const MEMBER_FAMILY: &str = "KF-MC-";
 pub struct AssertedConsequences(BTreeMap<String, BTreeSet<String>>);
 
 impl AssertedConsequences {
+    /// Reads the steps of all built-in features, and those of a suite.
+    ///
+    /// # Errors
+    /// Returns an error if a built-in feature can't be read.
+    pub fn of_all_features(suite: &Suite) -> Result<Self, CommandError> {
+        let mut all = Suite::load(&ScenarioSelection::default())?;
+        all.features.extend(suite.features.iter().cloned());
+        Ok(Self::new(&all))
+    }
+
     /// Reads the steps of a suite.
     #[must_use]
     pub fn new(suite: &Suite) -> Self {
@@ -91,6 +103,8 @@ pub struct ScenarioFaults {
     pub has_own_clusters: bool,
     /// True if the scenario has the tag `@healthy`: nothing that it does may be taken for a failure.
     pub is_healthy: bool,
+    /// True if the fleet's version changes: what a fault is called on another version is a difference, and no false alarm.
+    pub versions_change: bool,
 }
 
 impl ScenarioFaults {
@@ -110,14 +124,22 @@ impl ScenarioFaults {
             codes: codes.with(asserted),
             has_own_clusters: abilities::makes_clusters(feature, scenario),
             is_healthy: suite::is_healthy(feature, scenario),
+            versions_change: false,
         }
+    }
+
+    /// Returns what the scenario accounts for while the fleet's version changes: every code as soon as it has induced something.
+    #[must_use]
+    pub fn while_versions_change(self) -> Self {
+        Self { versions_change: true, ..self }
     }
 
     /// True if the scenario accounts for a root with this code about its objects. A scenario that names no code and isn't healthy
     /// accounts for every code as soon as it has induced something: no step says what the diagnosis makes of that.
     #[must_use]
     pub fn account_for(&self, code: &str, has_induced: bool) -> bool {
-        self.codes.has(code) || (!self.is_healthy && self.codes.causes.is_empty() && has_induced)
+        let names_no_code = self.codes.causes.is_empty() || self.versions_change;
+        self.codes.has(code) || (!self.is_healthy && names_no_code && has_induced)
     }
 
     /// True if the scenario accounts for a root with this code about objects of no scenario, such as the shared members.
@@ -168,6 +190,14 @@ mod tests {
         assert!(!faults.account_for("KF-RO-002", false));
         assert!(faults.account_for("KF-RO-002", true));
         assert!(!faults.account_for_shared("KF-RO-002"));
+    }
+
+    #[test]
+    fn while_versions_change_a_fault_may_be_called_otherwise() {
+        let faults = faults("  @KF-WS-001\n  Scenario: s\n    Given a placement \"web\" selects \"member-1\"\n");
+        let faults = faults.while_versions_change();
+        assert!(faults.account_for("KF-RO-002", true));
+        assert!(!faults.account_for("KF-RO-002", false));
     }
 
     #[test]

@@ -9,12 +9,22 @@ use super::owners::Suffixes;
 use super::running_scenarios::RunningScenarios;
 use super::sightings::Sightings;
 
+/// Fleet that is diagnosed, by who uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiagnosedFleet {
+    /// Fleet that the run has made for its scenarios, so that nobody else has broken anything on it.
+    OfRun,
+    /// Fleet that somebody else has made.
+    OfOthers,
+    /// Fleet that the scenario with this suffix has started for itself.
+    OfScenario(String),
+}
+
 /// Judge of a run.
 pub struct FalseAlarmJudge {
     suffixes: Suffixes,
     scenarios: RunningScenarios,
-    /// True if the run has made the fleet, so that nobody else has broken anything on it.
-    made_fleet: bool,
+    fleet: DiagnosedFleet,
     seen: Sightings<SeenAlarm>,
 }
 
@@ -36,8 +46,8 @@ enum Verdict {
 impl FalseAlarmJudge {
     /// Judge of a run with these scenarios.
     #[must_use]
-    pub fn new(suffixes: Suffixes, scenarios: RunningScenarios, made_fleet: bool) -> Self {
-        Self { suffixes, scenarios, made_fleet, seen: Sightings::default() }
+    pub fn new(suffixes: Suffixes, scenarios: RunningScenarios, fleet: DiagnosedFleet) -> Self {
+        Self { suffixes, scenarios, fleet, seen: Sightings::default() }
     }
 
     /// Judges the findings of a look whose snapshot was taken at this time. Returns the indexes of new false alarms.
@@ -66,12 +76,15 @@ impl FalseAlarmJudge {
     }
 
     fn verdict(&self, finding: &Finding) -> Verdict {
-        let owners = self.suffixes.of(finding);
+        let owners = match &self.fleet {
+            DiagnosedFleet::OfScenario(suffix) => [suffix.clone()].into(),
+            DiagnosedFleet::OfRun | DiagnosedFleet::OfOthers => self.suffixes.of(finding),
+        };
         let running = self.scenarios.lock();
         let code = &finding.code.0;
         if owners.is_empty() {
-            let accounted =
-                !self.made_fleet || running.values().any(|scenario| scenario.faults.account_for_shared(code));
+            let accounted = self.fleet == DiagnosedFleet::OfOthers
+                || running.values().any(|scenario| scenario.faults.account_for_shared(code));
             return if accounted { Verdict::Accounted } else { Verdict::FalseAlarm(None) };
         }
         let mut owner = None;
@@ -136,7 +149,7 @@ mod tests {
         let scenarios = RunningScenarios::default();
         let causes = ["KF-MC-001".to_owned()].into();
         let codes = AccountedCodes { causes, disturbs_members: true, ..AccountedCodes::default() };
-        let faults = ScenarioFaults { codes, has_own_clusters: true, is_healthy: false };
+        let faults = ScenarioFaults { codes, has_own_clusters: true, ..ScenarioFaults::default() };
         for (line, suffix, faults) in [(3, "abcd0", faults), (9, "abcd1", ScenarioFaults::default())] {
             let name = ScenarioName { file: "f.feature".into(), line, scenario: suffix.to_owned() };
             scenarios.begin(suffix.to_owned(), RunningScenario { name, faults, recorder: Recorder::default() });
@@ -145,7 +158,7 @@ mod tests {
     }
 
     fn judge(scenarios: &RunningScenarios) -> FalseAlarmJudge {
-        FalseAlarmJudge::new(Suffixes::new("abcd"), scenarios.clone(), true)
+        FalseAlarmJudge::new(Suffixes::new("abcd"), scenarios.clone(), DiagnosedFleet::OfRun)
     }
 
     fn root(code: &str, name: &str) -> Finding {
@@ -220,12 +233,29 @@ mod tests {
     #[test]
     fn objects_of_no_scenario_are_judged_on_a_fleet_that_the_run_has_made() {
         let scenarios = scenarios();
-        for (made_fleet, alarms) in [(true, 1), (false, 0)] {
-            let mut judge = FalseAlarmJudge::new(Suffixes::new("abcd"), scenarios.clone(), made_fleet);
+        for (fleet, alarms) in [(DiagnosedFleet::OfRun, 1), (DiagnosedFleet::OfOthers, 0)] {
+            let mut judge = FalseAlarmJudge::new(Suffixes::new("abcd"), scenarios.clone(), fleet);
             for second in 1..4 {
                 judge.look(at(second), &[root("KF-MC-001", "member-1")]);
             }
             assert_eq!(judge.end().false_alarms.len(), alarms, "who stops agents has a member of its own");
+        }
+    }
+
+    #[test]
+    fn everything_on_a_fleet_of_its_own_is_about_its_scenario() {
+        let scenarios = scenarios();
+        for (suffix, alarms) in [("abcd0", 1), ("abcd1", 2)] {
+            let fleet = DiagnosedFleet::OfScenario(suffix.to_owned());
+            let mut judge = FalseAlarmJudge::new(Suffixes::new("abcd"), scenarios.clone(), fleet);
+            for second in 1..4 {
+                judge.look(at(second), &[root("KF-MC-001", "member-1"), root("KF-RO-002", "web")]);
+            }
+            let ended = judge.end();
+            assert_eq!(ended.false_alarms.len(), alarms, "{suffix}: only abcd0 accounts for KF-MC-001");
+            assert!(
+                ended.false_alarms.iter().all(|alarm| alarm.scenario.as_ref().is_some_and(|s| s.scenario == suffix))
+            );
         }
     }
 }

@@ -45,25 +45,42 @@ impl Look {
     }
 }
 
+/// Snapshot that isn't diagnosed yet.
+struct TakenSnapshot {
+    begun: Instant,
+    at: Instant,
+    snapshot: Arc<Snapshot>,
+}
+
 /// Looks at a fleet until it doesn't answer for a minute, and returns the error. Each look replaces the one before in the
-/// channel.
+/// channel. A snapshot is diagnosed while the next one is taken.
 pub async fn look(fleet: &Fleet, looks: &watch::Sender<Option<Arc<Look>>>) -> FleetError {
     let mut ticks = tokio::time::interval(PERIOD);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut answered = Instant::now();
+    let mut taken: Option<TakenSnapshot> = None;
     loop {
-        ticks.tick().await;
-        let begun = Instant::now();
-        match fleet.snapshot().await {
+        let take = async {
+            ticks.tick().await;
+            (Instant::now(), fleet.snapshot().await)
+        };
+        let ((begun, snapshot), ()) = tokio::join!(take, send_diagnosed(taken.take(), looks));
+        match snapshot {
             Ok(snapshot) => {
                 answered = Instant::now();
-                if let Some(findings) = diagnose(&snapshot).await {
-                    looks.send_replace(Some(Arc::new(Look { begun, at: answered, snapshot, findings })));
-                }
+                taken = Some(TakenSnapshot { begun, at: answered, snapshot });
             }
             Err(error) if answered.elapsed() > PATIENCE => return error,
             Err(error) => tracing::debug!(%error, "a snapshot failed"),
         }
+    }
+}
+
+/// Diagnoses a snapshot, if there is one, and sends the look.
+async fn send_diagnosed(taken: Option<TakenSnapshot>, looks: &watch::Sender<Option<Arc<Look>>>) {
+    let Some(TakenSnapshot { begun, at, snapshot }) = taken else { return };
+    if let Some(findings) = diagnose(&snapshot).await {
+        looks.send_replace(Some(Arc::new(Look { begun, at, snapshot, findings })));
     }
 }
 

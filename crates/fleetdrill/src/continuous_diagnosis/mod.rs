@@ -5,7 +5,7 @@
 //! 3. [`accounted_codes`] has the failure codes that a scenario accounts for.
 //! 4. [`sightings`] counts in how many looks a finding was.
 //! 5. [`false_alarms`] judges findings of a run: failures that no fault of a running scenario accounts for. `watch` runs it
-//!    beside the scenarios.
+//!    beside the scenarios, on the run's fleet and on each fleet that a scenario has for itself.
 //!
 //! `accuracy` judges drills by 1 to 4. The judges, and all but `looks` and `watch`, need no cluster.
 
@@ -17,4 +17,5 @@ pub mod running_scenarios;
 pub mod sightings;
 mod watch;
 
-pub(crate) use watch::FalseAlarmWatch;
+pub(crate) use false_alarms::DiagnosedFleet;
+pub(crate) use watch::RunDiagnosis;

@@ -14,17 +14,17 @@ use record::{ContinuousDiagnosis, Outcome, RecordEntry, RecordedEvent, ScenarioN
 use report::run::Reporters;
 use steps::Recorder;
 use steps::shared_upgrade::Upgrade;
-use steps::{DeferredCrds, ScenarioContext, ScenarioInfo, WaitNotice, World};
+use steps::{DeferredCrds, OwnFleetNotice, ScenarioContext, ScenarioInfo, WaitNotice, World};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::bundles::BundleSaver;
 use super::concurrency::{ConcurrencyLimiter, ConcurrencyLimits};
 use super::cucumber_writer::{CucumberWriter, ScenarioLocation, SharedScenarioTracker, key};
-use crate::continuous_diagnosis::FalseAlarmWatch;
 use crate::continuous_diagnosis::accounted_codes::{AssertedConsequences, ScenarioFaults};
 use crate::continuous_diagnosis::owners::Suffixes;
 use crate::continuous_diagnosis::running_scenarios::{RunningScenario, RunningScenarios};
+use crate::continuous_diagnosis::{DiagnosedFleet, RunDiagnosis};
 use crate::guides::{self, KnownResults, Product};
 use crate::suite::{self, Suite};
 
@@ -60,10 +60,12 @@ pub struct ScenarioRunner {
 
 /// Parameters of a run's continuous diagnosis.
 pub struct DiagnosedRun {
-    /// True if the run has made the fleet, so that nobody else has broken anything on it.
-    pub made_fleet: bool,
+    /// Who uses the fleet of the run.
+    pub fleet: DiagnosedFleet,
     /// Consequences that features assert.
     pub asserted: AssertedConsequences,
+    /// True if the scenarios run before, during and after a change of the fleet's version.
+    pub versions_change: bool,
 }
 
 /// End of a run.
@@ -97,7 +99,7 @@ impl ScenarioRunner {
         let bundles = BundleSaver::new(&self.bundles);
         let running = RunningScenarios::default();
         let diagnosed = self.diagnosed.as_ref().map(|diagnosed| {
-            FalseAlarmWatch::start(&self.fleet, &self.run, running.clone(), diagnosed.made_fleet, &bundles)
+            RunDiagnosis::start(&self.fleet, &self.run, running.clone(), diagnosed.fleet.clone(), &bundles)
         });
         let mut exits = self.fleet.first_exit();
         let broken = async {
@@ -108,7 +110,7 @@ impl ScenarioRunner {
         };
         let mut cut = RunAbortCauses::default();
         tokio::select! {
-            () = self.cucumber(suite, &tracker, &cleanups, &bundles, &running) => {}
+            () = self.cucumber(suite, &tracker, &cleanups, &bundles, &running, diagnosed.clone()) => {}
             exit = broken => {
                 let what = exit.as_ref().map(|e| format!("{} ended ({})", e.name, e.status)).unwrap_or_default();
                 let reason = format!("the fleet broke: {what}");
@@ -165,6 +167,7 @@ impl ScenarioRunner {
         cleanups: &Arc<tokio::sync::Mutex<JoinSet<DeferredCrds>>>,
         bundles: &BundleSaver,
         running: &RunningScenarios,
+        continuous_diagnosis: Option<RunDiagnosis>,
     ) {
         let mut pace = tokio::time::interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -186,7 +189,9 @@ impl ScenarioRunner {
             turns,
             bundles: bundles.clone(),
             running: running.clone(),
+            continuous_diagnosis,
             asserted: self.diagnosed.as_ref().map(|diagnosed| diagnosed.asserted.clone()).unwrap_or_default(),
+            versions_change: self.diagnosed.as_ref().is_some_and(|diagnosed| diagnosed.versions_change),
             cleanups: Arc::clone(cleanups),
             keep_failed: self.keep_failed,
             fleet_stays: self.fleet_stays,
@@ -230,7 +235,9 @@ struct Hooks {
     bundles: BundleSaver,
     /// Scenarios that the continuous diagnosis judges.
     running: RunningScenarios,
+    continuous_diagnosis: Option<RunDiagnosis>,
     asserted: AssertedConsequences,
+    versions_change: bool,
     cleanups: Arc<tokio::sync::Mutex<JoinSet<DeferredCrds>>>,
     keep_failed: bool,
     fleet_stays: bool,
@@ -250,17 +257,24 @@ impl Hooks {
         let tracker = self.tracker.clone();
         let progress = WaitNotice(Arc::new(move |text: &str| tracker.lock().step_waits(&at, text)));
         let (deadline, recorder) = (self.tracker.begins(feature, scenario), self.tracker.recorder(feature, scenario));
-        self.running.begin(
-            suffix.clone(),
-            RunningScenario {
-                name: name(feature, scenario),
-                faults: ScenarioFaults::new(feature, scenario, &self.asserted),
-                recorder: recorder.clone(),
-            },
-        );
+        let faults = ScenarioFaults::new(feature, scenario, &self.asserted);
+        let faults = if self.versions_change { faults.while_versions_change() } else { faults };
+        let name = name(feature, scenario);
+        self.running.begin(suffix.clone(), RunningScenario { name, faults, recorder: recorder.clone() });
         let (run, real_time, upgrade) = (self.run.clone(), self.real_time, self.upgrade.clone());
+        let own_fleet_notice = self.own_fleet_notice(suffix.clone());
         let info = ScenarioInfo { run, suffix, real_time, deadline, progress, upgrade };
-        world.enter(ScenarioContext::new(self.fleet.clone(), info, recorder).await);
+        let context = ScenarioContext::new(self.fleet.clone(), info, recorder).await;
+        world.enter(match own_fleet_notice {
+            Some(notice) => context.telling_own_fleet(notice),
+            None => context,
+        });
+    }
+
+    /// Returns the callback that starts the continuous diagnosis of a scenario's own fleet; none if it is off.
+    fn own_fleet_notice(&self, suffix: String) -> Option<OwnFleetNotice> {
+        let diagnosis = self.continuous_diagnosis.clone()?;
+        Some(OwnFleetNotice(Arc::new(move |fleet| diagnosis.add_own_fleet(&suffix, fleet))))
     }
 
     /// Saves the bundle of a failed scenario and cleans up after the scenario, unless its objects are kept.
@@ -274,6 +288,9 @@ impl Hooks {
         let recorder = self.tracker.recorder(feature, scenario);
         let suffix = self.suffix(&key(feature, scenario));
         self.running.end(&suffix);
+        if let Some(diagnosis) = &self.continuous_diagnosis {
+            diagnosis.end_own_fleet(&suffix).await;
+        }
         let mut failed = !matches!(ended, ScenarioFinished::StepPassed);
         // Measured results are about one version; during an upgrade there are two.
         if !failed && self.upgrade.is_none() {

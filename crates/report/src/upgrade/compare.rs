@@ -96,6 +96,11 @@ pub(super) struct FindingKey {
 }
 
 impl FindingKey {
+    /// Identity of a finding.
+    pub(super) fn of(finding: &Finding) -> Self {
+        Self { code: finding.code.clone(), subject_kind: finding.subject.kind.clone() }
+    }
+
     /// A difference in whether the finding is made; the texts are its title.
     pub(super) fn found(&self, was: Option<&str>, is: Option<&str>) -> DifferenceDraft {
         let about = format!("{} of a {}", self.code, self.subject_kind);
@@ -107,11 +112,7 @@ impl FindingKey {
 
 /// Titles of findings.
 pub(super) fn titles<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<FindingKey, String> {
-    let titles = findings.into_iter().map(|finding| {
-        let key = FindingKey { code: finding.code.clone(), subject_kind: finding.subject.kind.clone() };
-        (key, finding.title.clone())
-    });
-    titles.collect()
+    findings.into_iter().map(|finding| (FindingKey::of(finding), finding.title.clone())).collect()
 }
 
 fn findings(before: &ScenarioObservations<'_>, after: &ScenarioObservations<'_>) -> Vec<DifferenceDraft> {

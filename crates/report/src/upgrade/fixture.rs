@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 use record::Capabilities;
 use record::UpgradeOrder;
 use record::{
-    ConditionPlace, ConditionState, Loss, LossKind, ObjectPath, Outcome, RecordEntry, RecordedEvent, RunRecord,
-    ScenarioRecord, Transition, UpgradePhase,
+    ConditionPlace, ConditionState, ContinuousDiagnosis, FalseAlarm, Loss, LossKind, ObjectPath, Outcome, RecordEntry,
+    RecordedEvent, RunRecord, ScenarioName, ScenarioRecord, Transition, UpgradePhase,
 };
 use serde_json::json;
 
@@ -108,6 +108,7 @@ fn forth() -> VersionChangeRecord {
         phases: vec![phase(UpgradePhase::Skew, 38), phase(UpgradePhase::After, 58)],
         error: None,
         scenarios: vec![scenario(STUCK, Outcome::Passed, upgrade(lost("member-1"))), unrepaired],
+        continuous_diagnosis: Some(ContinuousDiagnosis { snapshots: 40, false_alarms: vec![false_alarm(id)] }),
         ..passage(id, "v1.0.0", "v2.0.0")
     }
 }
@@ -120,6 +121,7 @@ fn passage(id: &str, from: &str, to: &str) -> VersionChangeRecord {
         phases: Vec::new(),
         error: None,
         scenarios: Vec::new(),
+        continuous_diagnosis: None,
     }
 }
 
@@ -135,6 +137,18 @@ fn stuck(id: &str, status: &str, reason: &str, message: &str, seconds: f64) -> V
         at(21, step("And", "the diagnosis is KF-UR-008")),
         at(22, RecordedEvent::Diagnosed { findings: vec![finding(id)] }),
     ]
+}
+
+/// Returns a failure that the diagnosis names for three seconds in healthy traffic.
+fn false_alarm(id: &str) -> FalseAlarm {
+    FalseAlarm {
+        finding: finding(id),
+        scenario: Some(ScenarioName { file: FILE.to_owned(), line: 1, scenario: HEALTHY.to_owned() }),
+        first_seen: time(41),
+        last_seen: time(44),
+        snapshots: 3,
+        bundle: Some(format!("report/bundles/run-{id}-false-alarm-1.tar.gz").into()),
+    }
 }
 
 fn approved(id: &str) -> Vec<RecordEntry> {

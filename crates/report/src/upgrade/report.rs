@@ -12,6 +12,7 @@ use super::compare::{self, ScenarioKey, by_name};
 use super::difference::{
     Difference, DifferenceDraft, DifferenceKind, DifferencePeriod, OutcomeBefore, UpgradeVerdict, merged,
 };
+use super::false_alarms;
 use super::in_flight_differences::{self, ObservationsWithoutUpgrade};
 use super::scenario_observations::ScenarioObservations;
 
@@ -191,7 +192,9 @@ fn of_order(record: &UpgradeRecord, order: &UpgradeOrderRecord) -> Vec<Differenc
     let mut all = Vec::new();
     let before = stories(&record.before.scenarios, &record.before.id);
     let after = order.after.as_ref().map(|after| stories(&after.scenarios, &after.id)).unwrap_or_default();
+    let mut alarms = Vec::new();
     if let Some(after) = &order.after {
+        alarms.push((after.continuous_diagnosis.as_ref(), DifferencePeriod::After));
         let found = compare::runs(&record.before, after);
         all.extend(
             found
@@ -203,6 +206,7 @@ fn of_order(record: &UpgradeRecord, order: &UpgradeOrderRecord) -> Vec<Differenc
         [(Some(&order.forth), DifferencePeriod::Forth), (order.back.as_ref(), DifferencePeriod::Back)]
     {
         let Some(passage) = passage else { continue };
+        alarms.push((passage.continuous_diagnosis.as_ref(), when));
         all.extend(failed(passage).map(|found| found.seen(None, when, order.order)));
         for (which, scenario) in by_name(&passage.scenarios) {
             let story = ScenarioObservations::of(scenario, &passage.id);
@@ -211,6 +215,12 @@ fn of_order(record: &UpgradeRecord, order: &UpgradeOrderRecord) -> Vec<Differenc
             let seen = found.into_iter().map(|f| f.seen(Some((&scenario.file, &scenario.scenario)), when, order.order));
             all.extend(seen);
         }
+    }
+    for (diagnosed, when) in alarms {
+        let found = false_alarms::differences(record.before.continuous_diagnosis.as_ref(), diagnosed);
+        all.extend(found.into_iter().map(|(about, found)| {
+            found.seen(about.map(|name| (name.file.as_str(), name.scenario.as_str())), when, order.order)
+        }));
     }
     all
 }
