@@ -42,8 +42,9 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     // the error at once.
     let message = application.operation_field("message");
     let failed_operation = application.operation_state() == OperationState::Failed && OF_OPERATION.is_match(message);
+    // A sync compares once more when it goes on, e.g. before its next wave: then it has results, and none of them failed.
     if !failed_operation
-        || application.results().next().is_some()
+        || application.results().any(|result| result.has_failed())
         || (application.is_synced_and_healthy() && application.is_behind())
     {
         return None;
@@ -65,7 +66,10 @@ fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: 
     let outside = OUTSIDE.is_match(message);
     // Each component that passes the repo-server's error on puts its own words and `desc = ` in front.
     let why = message.rsplit("desc = ").next().unwrap_or(message);
-    let names = json!({"why": for_sentence(why), "cached": cached, "outside": outside, "gone": gone});
+    let applied = gone && application.results().next().is_some();
+    let names = json!({
+        "why": for_sentence(why), "cached": cached, "outside": outside, "gone": gone, "applied": applied,
+    });
     // An error that only an earlier operation has is no longer being reported.
     let code = if cached && outside && !gone { RuleCode::AR_SF_010 } else { RuleCode::AR_SF_001 };
     application.draft(code, &names, evidence)

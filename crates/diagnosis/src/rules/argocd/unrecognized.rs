@@ -25,17 +25,18 @@ pub(super) fn failed_resources(application: ApplicationView<'_>, results: &[Reso
     let message = for_sentence(results.first().map_or("", |r| r.message()));
     let names = json!({
         "objects": object_names(results), "message": message, "project": project(application), "terminated": false,
+        "applied": true,
     });
     application.draft(RuleCode::AR_SF_013, &names, evidence)
 }
 
-/// AR-SF-013: an operation ended without a result for any resource, or somebody terminated it. A terminated operation
+/// AR-SF-013: an operation ended although no resource failed, or somebody terminated it. A terminated operation
 /// isn't a failure.
 pub(super) fn failed_operation(application: ApplicationView<'_>) -> FindingDraft {
     let terminated = is_terminated(application);
     let names = json!({
         "objects": "", "message": for_sentence(application.operation_field("message")), "project": project(application),
-        "terminated": terminated,
+        "terminated": terminated, "applied": application.results().next().is_some(),
     });
     let draft = application.draft(RuleCode::AR_SF_013, &names, vec![application.quote_operation()]);
     if terminated { draft.into_notice() } else { draft }

@@ -77,6 +77,21 @@ fn a_sync_tells_before_the_condition_does() {
 }
 
 #[test]
+fn a_sync_that_goes_on_compares_once_more() {
+    let error = "ComparisonError: Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: \
+                 code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial tcp \
+                 127.0.0.1:40575: connect: connection refused\"";
+    let applied = json!([{
+        "group": "apps", "kind": "Deployment", "name": "web", "namespace": "web", "version": "v1",
+        "status": "Synced", "hookPhase": "Running", "message": "deployment.apps/web created",
+    }]);
+    let snapshot = alone(operated(application("web"), operation("Error", error, applied)));
+    assert_eq!(found(&snapshot), ["AR-SF-001 Application/argocd/web"]);
+    let cause = cause(&snapshot);
+    assert!(cause.contains("could not be generated, and the sync ended before it was complete"), "{cause}");
+}
+
+#[test]
 fn a_comparison_that_fails_otherwise_is_quoted() {
     let text = "application destination spec for web is invalid: there are no clusters with this name: member-9";
     for type_ in ["InvalidSpecError", "ComparisonError", "UnknownError"] {
