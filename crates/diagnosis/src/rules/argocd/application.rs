@@ -36,7 +36,7 @@ pub(super) enum OperationState {
 pub(super) struct ApplicationCondition<'a> {
     pub type_: &'a str,
     pub message: &'a str,
-    at: Option<Timestamp>,
+    pub at: Option<Timestamp>,
 }
 
 /// Result of the last operation for one resource.

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::application::{ApplicationView, ResourceResult};
+use super::generation::names_existing_project;
 use super::names::{for_sentence, object_names};
 use crate::Evidence;
 use crate::rules::code::RuleCode;
@@ -14,7 +15,10 @@ pub(super) fn failed_comparison(
     message: &str,
     evidence: Vec<Evidence>,
 ) -> FindingDraft {
-    let names = json!({"message": for_sentence(message), "project": project(application)});
+    let names = json!({
+        "message": for_sentence(message), "project": project(application),
+        "project_exists": names_existing_project(application, message),
+    });
     application.draft(RuleCode::AR_SF_012, &names, evidence)
 }
 

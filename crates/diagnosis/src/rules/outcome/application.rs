@@ -10,7 +10,7 @@ use crate::{APPLICATION, Evidence, Object};
 
 /// Time that an error of comparing or of the spec may last: a repository or a destination that doesn't answer for a
 /// moment.
-const ERROR_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+pub(crate) const ERROR_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 pub(super) fn states(fleet: FleetView<'_>) -> Vec<UnwellState<'_>> {
     let applications = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind);

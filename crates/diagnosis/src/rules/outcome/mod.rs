@@ -8,6 +8,8 @@ mod application;
 mod placement;
 mod run;
 
+pub(super) use application::ERROR_LIMIT;
+
 use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};

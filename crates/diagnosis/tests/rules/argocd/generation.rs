@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
-use super::shapes::{OLD, alone, application, cause, commands, evidence, operated, operation, saying};
-use crate::shapes::{found, with};
+use super::shapes::{OLD, alone, application, cause, commands, evidence, object, operated, operation, saying};
+use crate::shapes::{BEFORE, found, hub, with};
 
 const LOAD: &str =
     "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = ";
@@ -89,6 +89,27 @@ fn a_sync_that_goes_on_compares_once_more() {
     assert_eq!(found(&snapshot), ["AR-SF-001 Application/argocd/web"]);
     let cause = cause(&snapshot);
     assert!(cause.contains("could not be generated, and the sync ended before it was complete"), "{cause}");
+}
+
+#[test]
+fn a_project_that_argo_cd_does_not_know_yet_has_a_minute() {
+    let text = "Application referencing project default which does not exist";
+    let web = |since: &str| {
+        let web = saying(application("web"), "InvalidSpecError", text);
+        with(web, "/status/conditions/0/lastTransitionTime", since)
+    };
+    let project = object("argoproj.io/v1alpha1", "AppProject", Some("argocd"), "default");
+    let found_with = |web: Value, project: Option<&Value>| {
+        let snapshot = hub(std::iter::once(web).chain(project.cloned()).collect());
+        (found(&snapshot), snapshot)
+    };
+    let young = "2026-01-08T11:59:55Z";
+    assert_eq!(found_with(web(young), Some(&project)).0, [""; 0]);
+    assert_eq!(found_with(web(young), None).0, ["AR-SF-012 Application/argocd/web"], "nobody has made it");
+    let (old, snapshot) = found_with(web(BEFORE), Some(&project));
+    assert_eq!(old, ["AR-SF-012 Application/argocd/web"]);
+    assert!(cause(&snapshot).ends_with("That project exists by now."), "{}", cause(&snapshot));
+    assert!(commands(&snapshot)[0].contains("argocd.argoproj.io/refresh=hard"), "{:?}", commands(&snapshot));
 }
 
 #[test]
