@@ -92,6 +92,12 @@ impl FindingDraft {
         self
     }
 
+    /// Raises the severity to a failure, for codes that stand for both failures and notices.
+    pub fn into_failure(mut self) -> Self {
+        self.finding.severity = Severity::Failure;
+        self
+    }
+
     /// Sets texts, filled in with `names`, that replace the finding's own if another finding explains this one.
     pub fn with_texts_if_explained(mut self, names: &Value) -> Self {
         self.texts_if_explained = entry(&self.finding.code.0).map(|entry| planned_texts(entry, names));

@@ -4,8 +4,9 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::code::RuleCode;
-use super::draft::FindingDraft;
+use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, PlacementView, UpdateRunView};
+use super::hub_agent::REACTION_LIMIT;
 use super::kubectl;
 
 /// Time for which a run may stay initialized without progress. v0.1.2 ignores `spec.state`, but reports a run as
@@ -13,7 +14,9 @@ use super::kubectl;
 const INITIALIZED_LIMIT: SignedDuration = SignedDuration::from_secs(2);
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
-    let runs = fleet.runs().filter_map(|run| left_at_initialize(fleet, run).or_else(|| stopped(fleet, run)));
+    let runs = fleet.runs().filter_map(|run| {
+        left_at_initialize(fleet, run).or_else(|| begun_without_state(fleet, run)).or_else(|| stopped(fleet, run))
+    });
     runs.chain(fleet.placements().filter_map(|p| without_run(fleet, p))).collect()
 }
 
@@ -28,7 +31,38 @@ fn left_at_initialize(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> Option<Fi
     }
     let quote = fleet.quote();
     let evidence = vec![quote.field(run.object, "spec.state"), quote.condition(run.object, &initialized)];
-    Some(FindingDraft::new(RuleCode::KF_UR_050, run.subject(fleet, None, None), &names(run), evidence))
+    Some(FindingDraft::new(RuleCode::KF_UR_050, run.subject(fleet, None, None), &names(run, false), evidence))
+}
+
+/// KF-UR-050: a version that ignores `spec.state` has begun the run, and the hub has been upgraded to one that doesn't. The
+/// run's `spec.state` is Initialize by default, and nothing happens when its stage is approved. Seen in an upgrade from v0.1.2 to
+/// v0.3.1.
+fn begun_without_state(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> Option<FindingDraft> {
+    let progressing = run.condition("Progressing")?;
+    if run.is_finished() || run.object.str("/spec/state") != Some("Initialize") {
+        return None;
+    }
+    let of_run = fleet.requests().filter(|(scope, request)| {
+        *scope == run.scope
+            && request.namespace() == run.object.namespace()
+            && request.str("/spec/parentStageRollout") == Some(run.object.name())
+    });
+    let (request, approved) = of_run.into_iter().find_map(|(_, request)| {
+        let approved = request.condition("Approved").filter(|c| c.status == "True")?;
+        let is_valid = approved.observed_generation == request.generation();
+        let is_accepted = request.condition("ApprovalAccepted").is_some_and(|c| c.status == "True");
+        let is_late = approved.last_transition_time.is_some_and(|at| fleet.age(at) > REACTION_LIMIT);
+        (is_valid && !is_accepted && is_late).then_some((request, approved))
+    })?;
+    let quote = fleet.quote();
+    let evidence = vec![
+        quote.field(run.object, "spec.state"),
+        quote.condition(run.object, &progressing),
+        quote.condition(request, &approved),
+        quote.text(request, "status.conditions[ApprovalAccepted]", "(absent)".to_owned(), None),
+    ];
+    let draft = FindingDraft::new(RuleCode::KF_UR_050, run.subject(fleet, None, None), &names(run, true), evidence);
+    Some(draft.into_failure().depends_on(AffectedPart::HubAgent))
 }
 
 /// KF-UR-051: somebody has stopped the run.
@@ -36,11 +70,13 @@ fn stopped(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> Option<FindingDraft>
     let stopped = run.condition("Progressing").filter(|c| c.status == "False" && c.reason == "UpdateRunStopped")?;
     let quote = fleet.quote();
     let evidence = vec![quote.field(run.object, "spec.state"), quote.condition(run.object, &stopped)];
-    Some(FindingDraft::new(RuleCode::KF_UR_051, run.subject(fleet, None, None), &names(run), evidence))
+    Some(FindingDraft::new(RuleCode::KF_UR_051, run.subject(fleet, None, None), &names(run, false), evidence))
 }
 
-fn names(run: UpdateRunView<'_>) -> serde_json::Value {
+/// Names of a run; `begun` if it has rolled out something.
+fn names(run: UpdateRunView<'_>, begun: bool) -> serde_json::Value {
     json!({
+        "begun": begun,
         "run": run.object.name(),
         "run_ref": run.reference(),
         "placement": run.placement_name(),

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::shapes::{condition, external, green, hub, in_both_scopes, placement, run, with};
+use crate::shapes::{condition, external, green, hub, in_both_scopes, placement, request, run, with};
 
 fn initialized(state: &str, more: Option<Value>) -> Value {
     let mut conditions = vec![condition("Initialized", "True", "UpdateRunInitializedSuccessfully", "")];
@@ -50,6 +50,24 @@ fn a_run_that_ignores_its_state_or_just_began_is_not() {
     let fresh =
         with(initialized("Initialize", None), "/status/conditions/0/lastTransitionTime", "2026-01-08T11:59:59Z");
     in_both_scopes(&[external(green("web", &["member-1"])), fresh], &[]);
+}
+
+#[test]
+fn a_run_that_a_version_without_states_has_begun_is_frozen_at_its_next_approval() {
+    let waiting = condition("Progressing", "False", "UpdateRunWaiting", "waiting for after-stage tasks in stage one");
+    let run = initialized("Initialize", Some(waiting));
+    let with_request = |run: &Value, conditions: Value| {
+        vec![external(green("web", &["member-1"])), run.clone(), request("r-after-one", "r", "one", conditions)]
+    };
+    let approved = condition("Approved", "True", "Approved", "");
+    let frozen = with_request(&run, json!([approved]));
+    in_both_scopes(&frozen, &["KF-UR-050 {c}StagedUpdateRun/{ns}r"]);
+    assert!(diagnosis::diagnose(&hub(frozen))[0].is_failure());
+    let accepted = condition("ApprovalAccepted", "True", "ApprovalAccepted", "");
+    in_both_scopes(&with_request(&run, json!([approved, accepted])), &[]);
+    let young = with(approved.clone(), "/lastTransitionTime", "2026-01-08T11:59:45Z");
+    in_both_scopes(&with_request(&run, json!([young])), &[]);
+    in_both_scopes(&with_request(&with(run, "/spec/state", "Run"), json!([approved])), &[]);
 }
 
 #[test]
