@@ -59,6 +59,7 @@ pub struct ScenarioRunner {
 }
 
 /// Parameters of a run's continuous diagnosis.
+#[derive(Clone, Debug)]
 pub struct DiagnosedRun {
     /// Who uses the fleet of the run.
     pub fleet: DiagnosedFleet,
@@ -66,6 +67,13 @@ pub struct DiagnosedRun {
     pub asserted: AssertedConsequences,
     /// True if the scenarios run before, during and after a change of the fleet's version.
     pub versions_change: bool,
+}
+
+impl DiagnosedRun {
+    fn faults(&self, feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> ScenarioFaults {
+        let faults = ScenarioFaults::new(feature, scenario, &self.asserted);
+        if self.versions_change { faults.while_versions_change() } else { faults }
+    }
 }
 
 /// End of a run.
@@ -190,8 +198,7 @@ impl ScenarioRunner {
             bundles: bundles.clone(),
             running: running.clone(),
             continuous_diagnosis,
-            asserted: self.diagnosed.as_ref().map(|diagnosed| diagnosed.asserted.clone()).unwrap_or_default(),
-            versions_change: self.diagnosed.as_ref().is_some_and(|diagnosed| diagnosed.versions_change),
+            diagnosed: self.diagnosed.clone(),
             cleanups: Arc::clone(cleanups),
             keep_failed: self.keep_failed,
             fleet_stays: self.fleet_stays,
@@ -236,8 +243,7 @@ struct Hooks {
     /// Scenarios that the continuous diagnosis judges.
     running: RunningScenarios,
     continuous_diagnosis: Option<RunDiagnosis>,
-    asserted: AssertedConsequences,
-    versions_change: bool,
+    diagnosed: Option<DiagnosedRun>,
     cleanups: Arc<tokio::sync::Mutex<JoinSet<DeferredCrds>>>,
     keep_failed: bool,
     fleet_stays: bool,
@@ -257,8 +263,7 @@ impl Hooks {
         let tracker = self.tracker.clone();
         let progress = WaitNotice(Arc::new(move |text: &str| tracker.lock().step_waits(&at, text)));
         let (deadline, recorder) = (self.tracker.begins(feature, scenario), self.tracker.recorder(feature, scenario));
-        let faults = ScenarioFaults::new(feature, scenario, &self.asserted);
-        let faults = if self.versions_change { faults.while_versions_change() } else { faults };
+        let faults = self.diagnosed.as_ref().map(|diagnosed| diagnosed.faults(feature, scenario)).unwrap_or_default();
         let name = name(feature, scenario);
         self.running.begin(suffix.clone(), RunningScenario { name, faults, recorder: recorder.clone() });
         let (run, real_time, upgrade) = (self.run.clone(), self.real_time, self.upgrade.clone());

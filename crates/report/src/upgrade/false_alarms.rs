@@ -27,11 +27,8 @@ fn difference(alarm: &FalseAlarm) -> DifferenceDraft {
     let mut draft = FindingKey::of(&alarm.finding).found(None, Some(&alarm.finding.title));
     draft.about.push_str(", which no fault accounts for");
     let seconds = alarm.last_seen.duration_since(alarm.first_seen).as_secs();
-    if let Some(is) = &mut draft.is {
-        is.push_str(&format!(" ({}), for {seconds} s", alarm.finding.subject));
-        if let Some(bundle) = &alarm.bundle {
-            is.push_str(&format!("; fleetdrill diagnose --from {}", bundle.display()));
-        }
-    }
+    let bundle = alarm.bundle.as_ref().map(|bundle| format!("; fleetdrill diagnose --from {}", bundle.display()));
+    let bundle = bundle.unwrap_or_default();
+    draft.is = draft.is.map(|is| format!("{is} ({}), for {seconds} s{bundle}", alarm.finding.subject));
     draft.keyed("no fault accounts for it")
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::json;
 
-use super::application::{ApplicationView, OperationState};
+use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::names::for_sentence;
 use super::{rbac, unrecognized};
 use crate::rules::code::RuleCode;
@@ -52,7 +52,7 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let failed_operation = application.operation_state() == OperationState::Failed && OF_OPERATION.is_match(message);
     // A sync compares once more when it goes on, e.g. before its next wave: then it has results, and none of them failed.
     if !failed_operation
-        || application.results().any(|result| result.has_failed())
+        || application.results().any(ResourceResult::has_failed)
         || (application.is_synced_and_healthy() && application.is_behind())
     {
         return None;
