@@ -27,7 +27,7 @@ Feature: Argo CD's bad days
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @pods
+  @pods @passes:AR-SF-006
   @guide:argocd-sync-failed/wave/make-healthy
   Scenario: Redis is killed while a sync runs
     Given a fleet of its own with 1 member and Argo CD
@@ -103,7 +103,7 @@ Feature: Argo CD's bad days
     And the diagnosis finds nothing
 
   # The controller retries for some seconds (four attempts, v3.2.11): the sync survives only a short outage.
-  @pods
+  @pods @passes:AR-SF-006
   Scenario: The repo-server is killed while a sync runs
     Given a fleet of its own with 1 member and Argo CD
     And member "member-1" has pods
@@ -184,7 +184,7 @@ Feature: Argo CD's bad days
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @pods
+  @pods @passes:AR-SF-006
   Scenario: The application-controller is killed while a sync runs
     Given a fleet of its own with 1 member and Argo CD
     And member "member-1" has pods
