@@ -15,6 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
+use crate::retry;
+
 /// Time limit for a credential plugin.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -106,7 +108,7 @@ fn limit(exec: Option<&ExecConfig>, has_terminal: bool) -> Duration {
 }
 
 async fn client_within(config: Config, exec: Option<ExecConfig>, limit: Duration) -> Result<Client, CredentialError> {
-    let Some(exec) = exec else { return Client::try_from(config).map_err(|error| CredentialError::of(error, None)) };
+    let Some(exec) = exec else { return retry::client(config).map_err(|error| CredentialError::of(error, None)) };
     let program = exec.command.clone().unwrap_or_default();
     let (made, client) = oneshot::channel();
     let (began, thread) = oneshot::channel();
@@ -116,7 +118,7 @@ async fn client_within(config: Config, exec: Option<ExecConfig>, limit: Duration
         let _entered = runtime.enter();
         // Send the thread's directory in /proc, if there is one. An error means that the caller has given up waiting.
         let _ = began.send(std::fs::read_link("/proc/thread-self").ok());
-        let _ = made.send(Client::try_from(config));
+        let _ = made.send(retry::client(config));
     });
     if let Err(source) = spawned {
         return Err(CredentialError::NotStarted { program, install_hint: None, source });

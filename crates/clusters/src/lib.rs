@@ -26,6 +26,7 @@ pub mod pki;
 mod pods;
 pub mod provider;
 pub mod provider_spec;
+pub mod retry;
 pub mod state_dir;
 pub mod stderr;
 pub mod supervisor;

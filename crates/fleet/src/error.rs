@@ -6,6 +6,7 @@ use record::FailedWait;
 use thiserror::Error;
 
 use crate::existing_error::ExistingFleetError;
+use crate::pages::ListError;
 
 /// An error of this crate.
 #[derive(Debug, Error)]
@@ -23,6 +24,17 @@ pub enum FleetError {
         /// Cause.
         #[source]
         source: Box<kube::Error>,
+    },
+    /// A list isn't whole, for another reason than a refusal.
+    #[error("failed to list {resource} on {cluster}")]
+    List {
+        /// `hub` or a member's name.
+        cluster: String,
+        /// Plural name of the kind.
+        resource: String,
+        /// Cause.
+        #[source]
+        source: ListError,
     },
     /// The hub didn't return lists that a diagnosis needs.
     #[error("failed to list on the hub what a diagnosis can't do without: {}", resources.join(", "))]

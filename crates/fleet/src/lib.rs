@@ -6,7 +6,7 @@
 //!
 //! [`observe`] watches objects and records the transitions of their conditions; waits are built on it. [`argocd`] is
 //! the other product that can run on a fleet, and [`webhook`] is an admission webhook for the fleet's API servers.
-//! [`snapshot`] takes the objects that the diagnosis reads, and [`bundle`] saves them together with events and logs for
+//! [`pages`] lists a kind page by page. [`snapshot`] takes the objects that the diagnosis reads, and [`bundle`] saves them together with events and logs for
 //! people; both remove secrets with [`redact`]. [`existing`] finds and checks fleets that exist already.
 //! [`faults`] has the faults that scenarios induce.
 //!
@@ -33,6 +33,7 @@ pub mod labels;
 mod member;
 pub mod objects;
 pub mod observe;
+pub mod pages;
 pub mod placed_resources;
 mod port;
 pub mod redact;
