@@ -19,6 +19,7 @@ pub struct ObjectList {
     store: JsonStore,
     objects: Vec<JsonNode>,
     index: OnceLock<ObjectIndex>,
+    by_namespace: OnceLock<HashMap<JsonNode, Vec<u32>, foldhash::fast::RandomState>>,
 }
 
 /// Positions of the objects, by group and kind.
@@ -39,6 +40,7 @@ impl ObjectList {
     /// Adds objects.
     pub fn extend(&mut self, objects: impl IntoIterator<Item = Value>) {
         self.index = OnceLock::new();
+        self.by_namespace = OnceLock::new();
         for object in objects {
             let node = self.store.insert(&object);
             self.objects.push(node);
@@ -68,6 +70,13 @@ impl ObjectList {
         positions.iter().map(|position| self.at(*position))
     }
 
+    /// Returns all objects in a namespace, in the order in which they were read.
+    pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = Object<'_>> {
+        let by_namespace = self.by_namespace.get_or_init(|| self.build_namespaces());
+        let positions = self.store.find_text(namespace).and_then(|node| by_namespace.get(&node));
+        positions.map_or(&[][..], Vec::as_slice).iter().map(|position| self.at(*position))
+    }
+
     /// Returns an object by group, kind, namespace (`None` for cluster-scoped kinds) and name.
     #[must_use]
     pub fn find(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'_>> {
@@ -86,6 +95,15 @@ impl ObjectList {
     fn kind(&self, group: &str, kind: &str) -> Option<&KindIndex> {
         let index = self.index.get_or_init(|| self.build_index());
         index.get(&(group.to_owned(), kind.to_owned()))
+    }
+
+    fn build_namespaces(&self) -> HashMap<JsonNode, Vec<u32>, foldhash::fast::RandomState> {
+        let mut by_namespace = HashMap::default();
+        for (position, object) in (0..).zip(self.iter()) {
+            let node = object.namespace().and_then(|namespace| self.store.find_text(namespace));
+            by_namespace.entry(node.unwrap_or(JsonNode::NULL)).or_insert_with(Vec::new).push(position);
+        }
+        by_namespace
     }
 
     /// Builds the index. Of two objects with the same name, the first counts.
@@ -137,6 +155,9 @@ impl<'de> Deserialize<'de> for ObjectList {
     }
 }
 
+/// Byte between two JSON texts of a sequence (RFC 7464). JSON itself can't contain it.
+pub const RECORD_SEPARATOR: u8 = 0x1E;
+
 /// Reader of objects that come in pieces of JSON text.
 #[derive(Debug)]
 pub struct ObjectListReader {
@@ -156,7 +177,7 @@ pub enum ReadObjectsError {
     NotJson {
         /// Position of the object, from 1.
         object: usize,
-        /// Cause. Its line and column are those of the piece.
+        /// Cause. Its line and column are those of the object.
         source: serde_json::Error,
     },
 }
@@ -168,21 +189,30 @@ impl ObjectListReader {
         Self { list: ObjectList::default(), open: Vec::new(), values_left: most_values }
     }
 
-    /// Reads complete objects, which stand one after the other with white space between them.
+    /// Reads complete objects with a [`RECORD_SEPARATOR`] between them.
     ///
     /// # Errors
     /// Returns an error if the text isn't JSON, or has more values than may be read.
     pub fn read(&mut self, text: &[u8]) -> Result<(), ReadObjectsError> {
-        let mut deserializer = serde_json::Deserializer::from_slice(text);
-        while deserializer.end().is_err() {
-            let Self { list: ObjectList { store, objects, .. }, open, values_left } = self;
-            match (StoredJson { store, open, values_left }).deserialize(&mut deserializer) {
-                Ok(object) => objects.push(object),
-                Err(error) if error.is_data() && *values_left == 0 => return Err(ReadObjectsError::TooManyValues),
-                Err(source) => return Err(ReadObjectsError::NotJson { object: objects.len() + 1, source }),
+        for object in text.split(|byte| *byte == RECORD_SEPARATOR) {
+            if object.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match self.read_object(object) {
+                Ok(object) => self.list.objects.push(object),
+                Err(error) if error.is_data() && self.values_left == 0 => return Err(ReadObjectsError::TooManyValues),
+                Err(source) => return Err(ReadObjectsError::NotJson { object: self.len() + 1, source }),
             }
         }
         Ok(())
+    }
+
+    fn read_object(&mut self, text: &[u8]) -> Result<JsonNode, serde_json::Error> {
+        let Self { list: ObjectList { store, .. }, open, values_left } = self;
+        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        let object = (StoredJson { store, open, values_left }).deserialize(&mut deserializer)?;
+        deserializer.end()?;
+        Ok(object)
     }
 
     /// Number of objects that were read.
@@ -247,17 +277,19 @@ mod tests {
         let namespaces: Vec<_> = objects.of_kind("", "Pod").filter_map(|pod| pod.namespace()).collect();
         assert_eq!(namespaces, ["x", "y"]);
         assert_eq!(objects.of_kind("apps", "Pod").count(), 0);
+        assert_eq!(objects.in_namespace("y").map(|pod| pod.name()).collect::<Vec<_>>(), ["a"]);
+        assert_eq!(objects.in_namespace("z").count(), 0);
     }
 
     #[test]
     fn a_reader_reads_pieces_and_names_the_object_that_is_no_json() {
         let mut reader = ObjectListReader::new(8);
-        reader.read(b"{\"a\": 1}\n[true]\n").expect("JSON");
+        reader.read(b"{\"a\": 1}\x1e[true]\x1e").expect("JSON");
         reader.read(b" ").expect("nothing");
         assert_eq!((reader.len(), reader.values_left()), (2, 3));
         assert_eq!(
-            reader.read(b"{} {\"a\" 1}").expect_err("no colon").to_string(),
-            "object 4: expected `:` at line 1 column 9"
+            reader.read(b"{}\x1e {\"a\" 1}").expect_err("no colon").to_string(),
+            "object 4: expected `:` at line 1 column 7"
         );
         assert!(matches!(reader.read(b"[1, 2, 3]"), Err(ReadObjectsError::TooManyValues)));
     }

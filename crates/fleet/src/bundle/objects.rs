@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use diagnosis::RECORD_SEPARATOR;
 use memchr::memchr2;
 
 /// Bytes of whole objects that make a piece.
@@ -21,7 +22,7 @@ pub(super) enum SplitError {
     NoList,
 }
 
-/// Splits a JSON list into pieces of complete elements, which a line break separates. Elements aren't checked otherwise: whoever parses
+/// Splits a JSON list into pieces of complete elements, with a [`RECORD_SEPARATOR`] after each. Elements aren't checked otherwise: whoever parses
 /// a piece finds what is no JSON. Stops when `send` returns false.
 pub(super) fn split(mut file: impl Read, mut send: impl FnMut(Vec<u8>) -> bool) -> Result<(), SplitError> {
     let mut chunk = vec![0; CHUNK];
@@ -138,7 +139,7 @@ impl ListSplitter {
 
     fn complete_element(&mut self, end: &[u8]) {
         self.pending.extend_from_slice(end);
-        self.pending.push(b'\n');
+        self.pending.push(RECORD_SEPARATOR);
         self.complete = self.pending.len();
     }
 }
@@ -180,14 +181,14 @@ mod tests {
             ] "#;
         for at_once in 1..text.len() {
             let pieces = pieces(text, at_once).expect("a list");
-            let lines: Vec<_> = pieces.lines().map(str::trim).collect();
+            let lines: Vec<_> = pieces.split_terminator('\u{1e}').map(str::trim).collect();
             assert_eq!(
                 lines,
                 [r#"{"a": [1, 2], "b": "]},\"\\"}"#, r#"{"c": {}}"#, "3", ""][..lines.len()],
                 "{at_once}"
             );
         }
-        assert_eq!(pieces("[]", 9).expect("a list").trim(), "");
+        assert_eq!(pieces("[]", 9).expect("a list").trim_end_matches('\u{1e}'), "");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::BenchError;
 /// Time of all objects, in the past of [`TAKEN_AT`].
 const SINCE: &str = "2026-01-08T10:00:00Z";
 const TAKEN_AT: &str = "2026-01-08T12:00:00Z";
+const LAST_HEARTBEAT: &str = "2026-01-08T11:59:50Z";
 const PLACEMENT_API: &str = "placement.kubernetes-fleet.io/v1beta1";
 const CLUSTER_API: &str = "cluster.kubernetes-fleet.io/v1beta1";
 
@@ -157,11 +158,17 @@ fn metadata(name: &str, namespace: Option<&str>, labels: &Value) -> Value {
     metadata
 }
 
+/// Changes the time of the last write in an object's metadata.
+fn written_at(time: &str, mut metadata: Value) -> Value {
+    metadata["managedFields"][0]["time"] = time.into();
+    metadata
+}
+
 /// Returns what the hub has of a member: its `MemberCluster`, its heartbeats, its namespace and its rights.
 fn member_objects(name: &str) -> Vec<Value> {
     let namespace = format!("fleet-member-{name}");
     let account = format!("{name}-account");
-    let agents = json!([{"type": "MemberAgent", "lastReceivedHeartbeat": "2026-01-08T11:59:50Z"}]);
+    let agents = json!([{"type": "MemberAgent", "lastReceivedHeartbeat": LAST_HEARTBEAT}]);
     let rbac = "rbac.authorization.k8s.io/v1";
     vec![
         json!({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": metadata(name, None, &json!({})),
@@ -169,7 +176,8 @@ fn member_objects(name: &str) -> Vec<Value> {
                 "identity": {"kind": "ServiceAccount", "namespace": "fleet-system", "name": account}},
             "status": {"agentStatus": agents, "conditions": [met("ReadyToJoin"), met("Joined"), met("Healthy")]}}),
         json!({"apiVersion": CLUSTER_API, "kind": "InternalMemberCluster",
-            "metadata": metadata(name, Some(&namespace), &json!({})), "status": {"agentStatus": agents}}),
+            "metadata": written_at(LAST_HEARTBEAT, metadata(name, Some(&namespace), &json!({}))),
+            "status": {"agentStatus": agents}}),
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(&namespace, None, &json!({}))}),
         json!({"apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": metadata(&account, Some("fleet-system"), &json!({}))}),
