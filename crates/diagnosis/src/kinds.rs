@@ -103,6 +103,21 @@ pub const HUB_KINDS: &[GroupKind] = &[
     APPLICATION,
 ];
 
+/// Kinds of the hub whose objects say if a placement, a run, a member or an application isn't well. A live hub is asked for them first, and
+/// for others as [`crate::unanswered_queries`] tells.
+pub const FIRST_HUB_KINDS: &[GroupKind] = &[
+    CLUSTER_RESOURCE_PLACEMENT,
+    RESOURCE_PLACEMENT,
+    CLUSTER_RUN,
+    RUN,
+    CLUSTER_APPROVAL_REQUEST,
+    APPROVAL_REQUEST,
+    MEMBER_CLUSTER,
+    INTERNAL_MEMBER_CLUSTER,
+    NAMESPACE,
+    APPLICATION,
+];
+
 /// Kinds to read from a member, in all namespaces.
 pub const MEMBER_KINDS: &[GroupKind] = &[DEPLOYMENT, STATEFUL_SET, DAEMON_SET, POD, SERVICE, NAMESPACE, APPLIED_WORK];
 

@@ -16,6 +16,8 @@ pub mod kinds;
 pub mod kubefleet;
 mod object;
 mod object_list;
+mod object_query;
+mod read_record;
 mod rules;
 mod snapshot;
 mod template;
@@ -28,12 +30,14 @@ pub use code::is_meant_as_code;
 pub use hidden::codes_that_need;
 pub use in_progress::{Diagnosis, InProgress};
 pub use json::{JsonElements, JsonFields, JsonList, JsonRef};
-pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
+pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, FIRST_HUB_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
 pub use object::{Condition, Object, conditions};
-pub use object_list::{ObjectList, ObjectListReader, ReadObjectsError};
+pub use object_list::{ObjectList, ObjectListReader, RECORD_SEPARATOR, ReadObjectsError};
+pub use object_query::{ObjectQuery, ObjectSelection};
+pub use read_record::ReadRecord;
 pub use record::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity, Subject};
 pub use rules::{
-    PATIENCE, WantedLog, WantedMetadata, diagnose, diagnose_with, examine, examine_by_cause, hub_is_destination,
-    wanted_logs, wanted_metadata,
+    ClusterQueries, PATIENCE, WantedLog, WantedMetadata, diagnose, diagnose_with, examine, examine_by_cause,
+    hub_is_destination, unanswered_queries, wanted_logs, wanted_metadata,
 };
 pub use snapshot::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Object, ObjectList};
+use crate::kinds::{APP_PROJECT, DESTINATION_KINDS, HUB_KINDS, MEMBER_KINDS};
+use crate::{GroupKind, Object, ObjectList, ObjectQuery, ObjectSelection, ReadRecord};
 
 /// Role of a cluster in the fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +41,9 @@ pub struct ClusterSnapshot {
     /// Kinds whose objects couldn't be read, although objects of other kinds could.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unread: Vec<UnreadKind>,
+    /// Part of the cluster that was read. By default, everything was.
+    #[serde(skip)]
+    pub read: ReadRecord,
 }
 
 /// Kind whose objects couldn't be read from a cluster.
@@ -127,7 +131,21 @@ impl ClusterSnapshot {
         self.unreachable.is_none() && !self.unread.iter().any(UnreadKind::may_have_objects)
     }
 
-    /// Returns all objects in the order in which they were read.
+    /// True if objects of a kind could be listed. Of a snapshot of everything, an empty list counts as one that wasn't allowed.
+    pub(crate) fn could_list(&self, kind: GroupKind, resource: &str) -> bool {
+        if self.read.is_everything() {
+            return self.objects.of_kind(kind.group, kind.kind).next().is_some();
+        }
+        !self.is_unread(kind.group, resource)
+    }
+
+    /// True if objects of a resource couldn't be read.
+    pub(crate) fn is_unread(&self, group: &str, resource: &str) -> bool {
+        let mut unread = self.unread.iter().filter(|unread| unread.may_have_objects());
+        unread.any(|unread| unread.group == group && unread.resource == resource)
+    }
+
+    /// Returns all objects that were read, in the order in which they were read.
     pub fn objects(&self) -> impl Iterator<Item = Object<'_>> {
         self.objects.iter()
     }
@@ -135,12 +153,45 @@ impl ClusterSnapshot {
     /// Returns all objects of a kind in a group (`""` is the core group). The group is needed because several groups
     /// have kinds of the same name.
     pub fn of_kind(&self, group: &str, kind: &str) -> impl Iterator<Item = Object<'_>> {
+        self.ask(group, kind, || ObjectSelection::All);
         self.objects.of_kind(group, kind)
+    }
+
+    /// Returns all objects of a kind in a namespace.
+    pub fn in_namespace(&self, group: &str, kind: &str, namespace: &str) -> impl Iterator<Item = Object<'_>> {
+        self.ask(group, kind, || ObjectSelection::InNamespace(namespace.to_owned()));
+        self.objects.in_namespace(namespace).filter(move |object| object.kind() == kind && object.group() == group)
     }
 
     /// Returns an object by group, kind, namespace (`None` for cluster-scoped kinds) and name.
     #[must_use]
     pub fn object(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'_>> {
-        self.objects.find(group, kind, namespace, name)
+        let object = self.objects.find(group, kind, namespace, name);
+        if object.is_none() {
+            self.ask(group, kind, || ObjectSelection::Named {
+                namespace: namespace.map(str::to_owned),
+                name: name.to_owned(),
+            });
+        }
+        object
+    }
+
+    /// Records that a rule needs objects of a kind, if fleetdrill reads the kind from such a cluster.
+    pub(crate) fn ask(&self, group: &str, kind: &str, selection: impl FnOnce() -> ObjectSelection) {
+        if self.read.is_everything() || self.unreachable.is_some() {
+            return;
+        }
+        if let Some(kind) = self.readable_kinds().find(|known| known.group == group && known.kind == kind) {
+            self.read.ask(|| ObjectQuery { kind, selection: selection() });
+        }
+    }
+
+    /// Returns the kinds that fleetdrill reads from a cluster of this role, if somebody needs them.
+    fn readable_kinds(&self) -> impl Iterator<Item = GroupKind> {
+        let of_hub: &[GroupKind] = match self.role {
+            SnapshotRole::Hub => HUB_KINDS,
+            SnapshotRole::Member => &[],
+        };
+        of_hub.iter().chain(MEMBER_KINDS).chain(DESTINATION_KINDS).copied().chain([APP_PROJECT])
     }
 }

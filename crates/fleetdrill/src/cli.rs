@@ -347,6 +347,12 @@ pub struct DiagnoseArgs {
         default_value_t = SizeLimit::DEFAULT_MEBIBYTES
     )]
     pub from_limit: u64,
+    /// Read everything from all clusters, as `collect` does, instead of what the diagnosis needs
+    #[arg(long, conflicts_with = "from")]
+    pub read_all: bool,
+    /// Time that each cluster has for all its answers, in seconds; what hasn't come by then is named as not read
+    #[arg(long, value_name = "SECONDS", default_value_t = fleet::snapshot::DEFAULT_LIMIT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: DiagnoseFormat,

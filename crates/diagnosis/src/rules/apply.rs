@@ -18,7 +18,7 @@ use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
 use crate::kinds::{APPLIED_WORK, NAMESPACE};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Condition, Evidence, JsonRef, MEMBER_KINDS};
+use crate::{ClusterSnapshot, Condition, Evidence, JsonRef, MEMBER_KINDS, Object, ObjectSelection};
 
 /// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or
 /// definition may be created a moment later, by the same placement even.
@@ -195,11 +195,19 @@ fn namespaced_kinds() -> Vec<&'static str> {
 /// with their workloads.
 fn namespace_contents(fleet: FleetView<'_>, member: &str, namespace: &str) -> Value {
     let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.unreachable.is_none());
-    let objects = cluster.into_iter().flat_map(ClusterSnapshot::objects);
-    let there = objects.filter(|o| o.namespace() == Some(namespace) && o.kind() != "Pod");
+    let objects = cluster.into_iter().flat_map(|cluster| contents(cluster, namespace));
+    let there = objects.filter(|o| o.kind() != "Pod");
     let mut names: Vec<String> = there.map(|o| format!("{} {}", o.kind(), o.name())).collect();
     names.sort();
     json!({"namespace": namespace, "is_read": cluster.is_some(), "objects": names.join(", ")})
+}
+
+/// Returns the objects in a namespace of a member, of the kinds that are read from members.
+fn contents<'a>(cluster: &'a ClusterSnapshot, namespace: &str) -> Vec<Object<'a>> {
+    for kind in MEMBER_KINDS.iter().filter(|kind| namespaced_kinds().contains(&kind.kind)) {
+        cluster.ask(kind.group, kind.kind, || ObjectSelection::InNamespace(namespace.to_owned()));
+    }
+    cluster.objects.in_namespace(namespace).collect()
 }
 
 /// Returns evidence of an object's drift, one item for each field that differs.

@@ -13,12 +13,12 @@ use crate::{Condition, HUB, Object};
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for (scope, request) in fleet.requests() {
-        let run = fleet.runs().find(|run| {
-            run.scope == scope
-                && run.object.namespace() == request.namespace()
-                && request.str("/spec/parentStageRollout") == Some(run.object.name())
-        });
-        let Some(run) = run.filter(|run| !run.is_finished()) else { continue };
+        let name = request.str("/spec/parentStageRollout").unwrap_or_default();
+        let run = fleet
+            .placement_object(scope.run(), request.namespace(), name)
+            .map(|object| UpdateRunView { scope, object });
+        let run = run.filter(|run| run.object.deleted_at().is_none() && !run.is_finished());
+        let Some(run) = run else { continue };
         let stage = run.stages().find(|s| request.str("/spec/targetStage") == Some(s.name));
         let stage = stage.filter(|s| !s.has_recorded_approval(request.name()));
         let Some((stage, waiting)) = stage.and_then(|s| Some((s, stage_wait(run, s)?))) else { continue };

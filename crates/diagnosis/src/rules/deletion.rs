@@ -17,8 +17,7 @@ use crate::{ClusterSnapshot, Evidence, JsonRef, Object};
 pub(super) const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
-    let works = fleet.hub.of_kind(PLACEMENT_GROUP, "Work").filter(|work| work.deleted_at().is_some());
-    works.filter_map(|work| held_work(fleet, work)).collect()
+    fleet.deleted_works().into_iter().filter_map(|work| held_work(fleet, work)).collect()
 }
 
 /// KF-DL-001: a Work is being deleted, and an object that it has placed on the member can't be deleted.
@@ -111,8 +110,7 @@ fn finalizers(object: Object<'_>) -> Vec<&str> {
 /// Returns the objects in a terminating namespace of the hub that have finalizers and aren't Works, for the templates.
 /// Works have a finalizer of KubeFleet; others are somebody else's.
 pub(super) fn foreign_holders<'a>(fleet: FleetView<'a>, namespace: &'a str) -> Vec<Object<'a>> {
-    let inside = fleet.hub.objects().filter(move |object| object.namespace() == Some(namespace));
-    inside.filter(|object| object.kind() != "Work" && is_held(*object)).collect()
+    fleet.hub.objects.in_namespace(namespace).filter(|object| object.kind() != "Work" && is_held(*object)).collect()
 }
 
 /// Returns objects with their finalizers, for the templates.

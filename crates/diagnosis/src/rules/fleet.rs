@@ -6,14 +6,18 @@ use record::ConditionPlace;
 
 use super::draft::AffectedPart;
 use super::evidence_source::EvidenceSource;
-use super::index::{FleetIndex, PlacementKey, ResourceKey};
+use super::index::{FleetIndex, PlacementKey, ResourceKey, parent};
 use super::kubectl;
 use super::scope::KindScope;
+use crate::kinds::{NAMESPACE, WORK};
 use crate::kubefleet::{
-    IS_LATEST_SNAPSHOT, PARENT_PLACEMENT, PARENT_PLACEMENT_NAMESPACE, PLACEMENT_GROUP, RESOURCE_INDEX, member_namespace,
+    IS_LATEST_SNAPSHOT, MEMBER_NAMESPACE_PREFIX, PARENT_PLACEMENT, PARENT_PLACEMENT_NAMESPACE, PLACEMENT_GROUP,
+    RESOURCE_INDEX, member_namespace,
 };
 use crate::object::conditions_of_type;
-use crate::{ClusterSnapshot, Condition, Evidence, JsonList, JsonRef, Object, Snapshot, Subject, conditions};
+use crate::{
+    ClusterSnapshot, Condition, Evidence, JsonList, JsonRef, Object, ObjectSelection, Snapshot, Subject, conditions,
+};
 
 /// Snapshot whose hub could be read.
 #[derive(Clone, Copy)]
@@ -125,6 +129,38 @@ impl<'a> FleetView<'a> {
         self.index.works(member)
     }
 
+    /// Returns the bindings that are being deleted.
+    pub fn deleted_bindings(self) -> Vec<Object<'a>> {
+        let of_scope = |scope: KindScope| {
+            let expected = || self.placements_of(scope).map(|placement| placement.clusters().count()).sum();
+            self.hub.ask(PLACEMENT_GROUP, scope.binding(), || ObjectSelection::Deleting { expected: expected() });
+            self.hub.objects.of_kind(PLACEMENT_GROUP, scope.binding()).filter(|binding| binding.deleted_at().is_some())
+        };
+        KindScope::BOTH.into_iter().flat_map(of_scope).collect()
+    }
+
+    /// Returns the Works that are being deleted. Of a hub that is read as the rules need it, these are Works of bindings that are
+    /// being deleted, and Works in namespaces that are.
+    pub fn deleted_works(self) -> Vec<Object<'a>> {
+        if !self.hub.read.is_everything() {
+            for binding in self.deleted_bindings() {
+                if let (Some(placement), Some(member)) = (parent(binding), binding.str("/spec/targetCluster")) {
+                    self.index.works_of(placement, member);
+                }
+            }
+            let namespaces = self.hub.of_kind("", NAMESPACE.kind).filter(|namespace| namespace.deleted_at().is_some());
+            for member in namespaces.filter_map(|namespace| namespace.name().strip_prefix(MEMBER_NAMESPACE_PREFIX)) {
+                self.index.works(member);
+            }
+        }
+        self.hub.objects.of_kind(PLACEMENT_GROUP, WORK.kind).filter(|work| work.deleted_at().is_some()).collect()
+    }
+
+    fn placements_of(self, scope: KindScope) -> impl Iterator<Item = PlacementView<'a>> {
+        let objects = self.hub.of_kind(PLACEMENT_GROUP, scope.placement());
+        objects.map(move |object| PlacementView { scope, object })
+    }
+
     /// Returns the runs of a placement that aren't being deleted.
     fn runs_of(self, scope: KindScope, placement: PlacementKey<'_>) -> impl Iterator<Item = UpdateRunView<'a>> {
         let runs = self.index.runs(placement).into_iter().map(move |object| UpdateRunView { scope, object });
@@ -209,7 +245,7 @@ impl<'a> PlacementView<'a> {
     }
 
     /// Returns namespace and name.
-    fn key(self) -> PlacementKey<'a> {
+    pub fn key(self) -> PlacementKey<'a> {
         (self.object.namespace(), self.object.name())
     }
 
@@ -327,6 +363,15 @@ impl<'a> UpdateRunView<'a> {
         self.stages().flat_map(|s| s.clusters().collect::<Vec<_>>()).find(|c| c.member == member)
     }
 
+    /// Returns the time of the last change of a condition of a stage or of one of its clusters.
+    pub fn last_change(self) -> Option<Timestamp> {
+        let of_stages = self.stages().flat_map(|stage| {
+            let of_clusters = stage.clusters().flat_map(|cluster| cluster.conditions()).collect::<Vec<_>>();
+            stage.conditions().into_iter().chain(of_clusters)
+        });
+        of_stages.filter_map(|condition| condition.last_transition_time).max()
+    }
+
     /// True if the run has succeeded, has failed, or couldn't be initialized.
     pub fn is_finished(self) -> bool {
         let failed_to_begin = self.condition("Initialized").is_some_and(|c| c.status == "False");
@@ -349,7 +394,7 @@ impl<'a> UpdateRunView<'a> {
     }
 
     /// Returns namespace and name of the run's placement.
-    fn placement_key(self) -> PlacementKey<'a> {
+    pub fn placement_key(self) -> PlacementKey<'a> {
         (self.object.namespace(), self.placement_name())
     }
 
@@ -362,6 +407,12 @@ impl<'a> UpdateRunView<'a> {
     /// Returns the name of the run's strategy, which is in the same namespace.
     pub fn strategy_name(self) -> &'a str {
         self.object.str("/spec/stagedRolloutStrategyName").unwrap_or_default()
+    }
+
+    /// Returns the run's approval requests that aren't being deleted.
+    pub fn requests(self, fleet: FleetView<'a>) -> impl Iterator<Item = Object<'a>> {
+        let requests = fleet.index.requests(self.scope, (self.object.namespace(), self.object.name()));
+        requests.into_iter().filter(|request| request.deleted_at().is_none())
     }
 
     /// Returns the run's strategy, if it exists.

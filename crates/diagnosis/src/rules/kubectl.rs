@@ -101,9 +101,8 @@ fn unused_run_name(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> String {
     let name = run.object.name();
     let stem: String = name.chars().take(58).collect();
     let mut names = (2..u32::MAX).map(|i| format!("{stem}-{i}"));
-    let unused = names.find(|name| {
-        !fleet.runs().any(|r| r.object.namespace() == run.object.namespace() && r.object.name() == name.as_str())
-    });
+    let unused =
+        names.find(|name| fleet.placement_object(run.scope.run(), run.object.namespace(), name.as_str()).is_none());
     unused.unwrap_or_default()
 }
 

@@ -11,6 +11,7 @@ use super::fleet::{FleetView, MemberPlacement, PlacementView, subject};
 use super::heartbeat::{Heartbeat, period_seconds};
 use super::hub_agent::REACTION_LIMIT;
 use super::{kubectl, outcome};
+use crate::kinds::{ROLE, ROLE_BINDING, SERVICE_ACCOUNT};
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
 use crate::{Evidence, JsonRef, Object};
@@ -68,6 +69,10 @@ fn waiting_placement(
     status: MemberPlacement<'_>,
 ) -> Option<FindingDraft> {
     let applying = status.condition("Applied").filter(|c| c.status != "True" && status.failed().is_empty())?;
+    let age = fleet.age(applying.last_transition_time?);
+    if age < APPLY_LIMIT {
+        return None;
+    }
     let works = placement.works(fleet, status.member);
     let waiting: Vec<_> = works.iter().filter(|w| w.current_condition("Applied").is_none()).collect();
     // `ApplyInProgress` alone says that the agent hasn't answered. Another reason may stand for a Work that it has
@@ -75,11 +80,10 @@ fn waiting_placement(
     if applying.reason != "ApplyInProgress" && waiting.is_empty() {
         return None;
     }
-    let age = fleet.age(applying.last_transition_time?);
     let member = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, status.member);
     let lost = member.and_then(|m| Heartbeat::of(fleet, m)).is_some_and(|heartbeat| heartbeat.is_overdue());
     let long = age > PATIENCE && !waiting.is_empty();
-    if age < APPLY_LIMIT || !(lost || long) {
+    if !(lost || long) {
         return None;
     }
     let quote = fleet.quote();
@@ -111,12 +115,14 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
 
     let rbac = "rbac.authorization.k8s.io";
     // An object counts as missing only if objects of its kind could be read.
-    let roles_read = ["Role", "RoleBinding"].iter().any(|k| fleet.hub.of_kind(rbac, k).next().is_some());
-    let bound = fleet.hub.of_kind(rbac, "RoleBinding").any(|b| {
-        b.namespace() == Some(namespace.as_str())
-            && b.list("/subjects").iter().any(|s| s.get("name").and_then(JsonRef::as_str) == Some(account_name))
-    });
-    let accounts_read = fleet.hub.of_kind("", "ServiceAccount").next().is_some();
+    let roles_read = [(ROLE, "roles"), (ROLE_BINDING, "rolebindings")]
+        .into_iter()
+        .any(|(kind, resource)| fleet.hub.could_list(kind, resource));
+    let bound = fleet
+        .hub
+        .in_namespace(rbac, ROLE_BINDING.kind, &namespace)
+        .any(|b| b.list("/subjects").iter().any(|s| s.get("name").and_then(JsonRef::as_str) == Some(account_name)));
+    let accounts_read = fleet.hub.could_list(SERVICE_ACCOUNT, "serviceaccounts");
     let account_gone = account_kind == "ServiceAccount"
         && accounts_read
         && fleet.hub.object("", "ServiceAccount", Some(account_namespace), account_name).is_none();

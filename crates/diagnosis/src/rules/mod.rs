@@ -44,7 +44,7 @@ pub use wanted_metadata::{WantedMetadata, wanted_metadata};
 use draft::{FindingDraft, arrange, arrange_by_cause};
 use fleet::FleetView;
 
-use crate::{Diagnosis, Finding, KubectlAccess, Snapshot};
+use crate::{Diagnosis, Finding, InProgress, KubectlAccess, ObjectQuery, Snapshot};
 
 /// Diagnoses a snapshot: names each failure and its cause.
 ///
@@ -79,11 +79,30 @@ pub fn examine_by_cause(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosi
     FleetView::with(snapshot, |fleet| examine_fleet(fleet, access, arrange_by_cause))
 }
 
+/// Queries of one cluster: its name, and what the rules need to know of it.
+pub type ClusterQueries = (String, Vec<ObjectQuery>);
+
+/// Returns what the rules need to know of each cluster beyond what was read of it; nothing if everything was read that they need.
+#[must_use]
+pub fn unanswered_queries(snapshot: &Snapshot) -> Vec<ClusterQueries> {
+    // Somebody else may have looked for objects in the snapshot.
+    let take = || snapshot.clusters.iter().map(|cluster| (cluster.name.clone(), cluster.read.take_unanswered()));
+    take().for_each(drop);
+    FleetView::with(snapshot, |fleet| drop(drafts(fleet)));
+    take().filter(|(_, queries)| !queries.is_empty()).collect()
+}
+
 fn examine_fleet(
     fleet: FleetView<'_>,
     access: &KubectlAccess,
     arrange: fn(Vec<FindingDraft>, &KubectlAccess) -> Vec<Finding>,
 ) -> Diagnosis {
+    let (drafts, in_progress) = drafts(fleet);
+    Diagnosis { findings: arrange(drafts, access), in_progress }
+}
+
+/// Runs all rules, and returns their findings and the states that are in progress.
+fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
     let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 15] = [
         hub_agent::rule,
         deletion::rule,
@@ -103,5 +122,5 @@ fn examine_fleet(
     ];
     let mut drafts: Vec<FindingDraft> = rules.into_iter().flat_map(|rule| rule(fleet)).collect();
     let in_progress = outcome::judge(fleet, &mut drafts);
-    Diagnosis { findings: arrange(drafts, access), in_progress }
+    (drafts, in_progress)
 }

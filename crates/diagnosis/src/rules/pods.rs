@@ -87,7 +87,10 @@ fn is_failure(condition: &Condition) -> bool {
 
 /// Returns a workload's Pods sorted by name. A Pod that is a workload itself counts as its own Pod.
 pub(super) fn pods_of<'a>(cluster: &'a ClusterSnapshot, workload: Object<'_>) -> Vec<Object<'a>> {
-    let mut pods: Vec<_> = cluster.of_kind("", "Pod").filter(|pod| belongs(*pod, workload)).collect();
+    let mut pods: Vec<_> = cluster
+        .in_namespace("", "Pod", workload.namespace().unwrap_or_default())
+        .filter(|pod| belongs(*pod, workload))
+        .collect();
     pods.sort_by_key(Object::name);
     pods
 }

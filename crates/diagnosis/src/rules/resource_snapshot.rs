@@ -87,9 +87,14 @@ fn nothing_placed(
     if selects_nothing || fleet.age(available.last_transition_time?) < SETTLE_LIMIT {
         return None;
     }
+    // A member that a run has never served shows by that list alone. Any other Work that is missing is found where all Works were
+    // read.
+    if !fleet.hub.read.is_everything() && !(placement.is_external() && selected.is_empty()) {
+        return None;
+    }
     // Works that weren't read can't be missed, a namespace that is gone has a finding of its own, and a new one gets its
     // Works within seconds.
-    let works_unread = fleet.hub.unread.iter().any(|kind| kind.group == PLACEMENT_GROUP && kind.resource == "works");
+    let works_unread = fleet.hub.is_unread(PLACEMENT_GROUP, "works");
     let namespace = fleet.member_namespace(status.member).filter(|namespace| namespace.deleted_at().is_none())?;
     let is_new = namespace.created_at().is_some_and(|created| fleet.age(created) < SETTLE_LIMIT);
     if works_unread || is_new || !placement.works(fleet, status.member).is_empty() {

@@ -1,7 +1,7 @@
 //! Names of `KubeFleet`'s kinds, each of which exists twice: for the whole cluster and for one namespace.
 
 /// Scope of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum KindScope {
     Cluster,
     Namespaced,
@@ -9,6 +9,11 @@ pub(super) enum KindScope {
 
 impl KindScope {
     pub const BOTH: [KindScope; 2] = [KindScope::Cluster, KindScope::Namespaced];
+
+    /// Returns the scope of a placement with this namespace.
+    pub fn of_namespace(namespace: Option<&str>) -> Self {
+        namespace.map_or(Self::Cluster, |_| Self::Namespaced)
+    }
 
     pub fn placement(self) -> &'static str {
         self.choose("ClusterResourcePlacement", "ResourcePlacement")

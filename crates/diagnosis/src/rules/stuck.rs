@@ -7,6 +7,7 @@ use super::availability::{FailureTrail, PATIENCE};
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, PlacementView, StageCluster, UpdateRunView};
+use super::index::PlacementKey;
 use super::kubectl;
 use super::preemption::{PreemptedCluster, run_in_message};
 use crate::{Condition, Evidence};
@@ -20,11 +21,20 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 
 /// True if an update run is stuck waiting for a placement's resources on a member.
 pub(super) fn is_stuck_on(fleet: FleetView<'_>, placement: PlacementView<'_>, member: &str) -> bool {
-    fleet
-        .runs()
-        .filter(|run| !run.is_finished())
-        .filter(|run| run.placement(fleet).is_some_and(|p| p.full_name() == placement.full_name()))
-        .any(|run| overdue_clusters(fleet, run).iter().any(|c| c.member == member))
+    let overdue = fleet.index.overdue.get_or_init(|| {
+        let runs = fleet.runs().filter(|run| !run.is_finished());
+        let overdue = runs.flat_map(|run| {
+            overdue_clusters(fleet, run)
+                .into_iter()
+                .map(move |cluster| overdue_key(run.placement_key(), cluster.member))
+        });
+        overdue.collect()
+    });
+    !overdue.is_empty() && overdue.contains(&overdue_key(placement.key(), member))
+}
+
+fn overdue_key((namespace, placement): PlacementKey<'_>, member: &str) -> [String; 3] {
+    [namespace.unwrap_or_default(), placement, member].map(str::to_owned)
 }
 
 fn stuck_clusters(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> Vec<FindingDraft> {
@@ -66,7 +76,8 @@ fn is_overdue(fleet: FleetView<'_>, cluster: StageCluster<'_>) -> bool {
 /// unavailable resource there for an error and returns before it writes the record, at each reconcile (v0.1.2).
 fn unrecorded_starts<'a>(fleet: FleetView<'a>, run: UpdateRunView<'a>) -> Vec<StageCluster<'a>> {
     let Some(progressing) = run.condition("Progressing").filter(|c| c.status == "True") else { return Vec::new() };
-    if progressing.last_transition_time.is_none_or(|since| fleet.now().duration_since(since) < RECORD_LIMIT) {
+    let last = progressing.last_transition_time.max(run.last_change());
+    if last.is_none_or(|since| fleet.age(since) < RECORD_LIMIT) {
         return Vec::new();
     }
     run.stages()

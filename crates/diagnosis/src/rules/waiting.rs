@@ -42,12 +42,7 @@ fn begun_without_state(fleet: FleetView<'_>, run: UpdateRunView<'_>) -> Option<F
     if run.is_finished() || run.object.str("/spec/state") != Some("Initialize") {
         return None;
     }
-    let of_run = fleet.requests().filter(|(scope, request)| {
-        *scope == run.scope
-            && request.namespace() == run.object.namespace()
-            && request.str("/spec/parentStageRollout") == Some(run.object.name())
-    });
-    let (request, approved) = of_run.into_iter().find_map(|(_, request)| {
+    let (request, approved) = run.requests(fleet).find_map(|request| {
         let approved = request.condition("Approved").filter(|c| c.status == "True")?;
         let is_valid = approved.observed_generation == request.generation();
         let is_accepted = request.condition("ApprovalAccepted").is_some_and(|c| c.status == "True");

@@ -39,7 +39,7 @@ pub fn wanted_metadata(snapshot: &Snapshot) -> Vec<WantedMetadata> {
     let Some(hub) = snapshot.hub() else { return Vec::new() };
     let mut wanted = BTreeSet::new();
     for cluster in snapshot.clusters.iter().filter(|cluster| cluster.unreachable.is_none()) {
-        for namespace in cluster.of_kind("", "Namespace").filter(|namespace| namespace.deleted_at().is_some()) {
+        for namespace in cluster.objects.of_kind("", "Namespace").filter(|namespace| namespace.deleted_at().is_some()) {
             wanted.extend(contents(cluster, namespace));
         }
         if cluster.role == SnapshotRole::Member {
@@ -67,18 +67,18 @@ fn contents(cluster: &ClusterSnapshot, namespace: Object<'_>) -> Vec<WantedMetad
 
 /// Returns the objects of a member that Works have placed which are being deleted.
 fn placed(hub: &ClusterSnapshot, member: &ClusterSnapshot) -> Vec<WantedMetadata> {
-    let works = hub.of_kind(PLACEMENT_GROUP, "Work").filter(|work| {
+    let works = hub.objects.of_kind(PLACEMENT_GROUP, "Work").filter(|work| {
         let of_member = work.namespace().and_then(|namespace| namespace.strip_prefix(MEMBER_NAMESPACE_PREFIX));
         work.deleted_at().is_some() && of_member == Some(member.name.as_str())
     });
-    let applied = works.filter_map(|work| member.object(PLACEMENT_GROUP, "AppliedWork", None, work.name()));
+    let applied = works.filter_map(|work| member.objects.find(PLACEMENT_GROUP, "AppliedWork", None, work.name()));
     applied
         .flat_map(|applied| applied.list("/status/appliedResources"))
         .filter_map(|placed| {
             let [group, version, kind, resource, namespace, name] =
                 ["group", "version", "kind", "resource", "namespace", "name"].map(|field| text_field(placed, field));
             let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
-            let is_read = member.object(group, kind, namespace, name).is_some();
+            let is_read = member.objects.find(group, kind, namespace, name).is_some();
             (!is_read && !resource.is_empty() && !name.is_empty()).then(|| WantedMetadata {
                 cluster: member.name.clone(),
                 group: group.to_owned(),

@@ -1,7 +1,7 @@
 use diagnosis::{KubectlAccess, Snapshot, WantedMetadata, examine, wanted_metadata};
 use serde_json::{Value, json};
 
-use crate::shapes::{condition, deleted, found, green, hub, hub_and_member, member_namespace, with, work};
+use crate::shapes::{binding, condition, deleted, found, green, hub_and_member, member_namespace, with, work};
 
 const NOW_ISH: &str = "2026-01-08T11:59:40Z";
 
@@ -52,10 +52,18 @@ fn fleet(work: Value, on_member: Vec<Value>) -> Snapshot {
     hub_and_member(vec![member_namespace("member-1"), work], "member-1", on_member)
 }
 
+/// Fleet with the binding of the Work, which waits for it.
+fn dropped(work: Value, on_member: Vec<Value>) -> Snapshot {
+    let binding = deleted(binding("web", "member-1", "web-0-snapshot", json!([])));
+    let mut snapshot = fleet(work, on_member);
+    snapshot.clusters[0].objects.extend([with(binding, "/metadata/deletionTimestamp", NOW_ISH)]);
+    snapshot
+}
+
 #[test]
 fn a_finalizer_on_a_placed_object_is_found() {
     let on_member = vec![applied_work(), namespace(remaining()), settings(json!(["example.com/protect"]))];
-    let snapshot = fleet(with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z"), on_member);
+    let snapshot = dropped(with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z"), on_member);
     assert_eq!(found(&snapshot), ["KF-DL-001 Work/fleet-member-member-1/web-work (member-1)"]);
     let finding = diagnosis::diagnose(&snapshot).remove(0);
     assert!(finding.cause.contains("ConfigMap/web-app/settings has the finalizer example.com/protect"));
@@ -78,10 +86,12 @@ fn an_object_of_that_name_without_a_holder_explains_nothing() {
     let old = || with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
     // Neither is the object being deleted, nor does the namespace say that something is left in it.
     let alive = with(settings(json!(["example.com/protect"])), "/metadata/deletionTimestamp", Value::Null);
-    assert_eq!(found(&fleet(old(), vec![applied_work(), alive])), unexplained);
-    assert_eq!(found(&fleet(old(), vec![applied_work(), namespace(json!([]))])), unexplained);
+    assert_eq!(found(&dropped(old(), vec![applied_work(), alive])), unexplained);
+    assert_eq!(found(&dropped(old(), vec![applied_work(), namespace(json!([]))])), unexplained);
     // Nothing was read from the member.
-    assert_eq!(found(&hub(vec![member_namespace("member-1"), old()])), unexplained);
+    let mut unread = dropped(old(), Vec::new());
+    unread.clusters.truncate(1);
+    assert_eq!(found(&unread), unexplained);
 }
 
 #[test]
@@ -135,5 +145,5 @@ fn a_work_whose_objects_are_gone_waits_for_the_member_agent_s_next_attempt() {
     assert_eq!(diagnosis.in_progress[0].usual_seconds, 16 * 60);
     let older = with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:43:00Z");
     let unexplained = ["KF-XX-001 Work/fleet-member-member-1/web-work (member-1)"];
-    assert_eq!(found(&fleet(older, Vec::new())), unexplained);
+    assert_eq!(found(&dropped(older, Vec::new())), unexplained);
 }

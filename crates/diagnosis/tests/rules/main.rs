@@ -17,6 +17,7 @@ mod initialization;
 mod member;
 mod outcome;
 mod output;
+mod reading;
 mod resource_snapshot;
 mod robustness;
 mod rollout;

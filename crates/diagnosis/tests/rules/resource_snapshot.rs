@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use crate::shapes::{
-    NOW, at, binding, condition, external, found, green, hub, in_both_scopes, member_namespace, resource_snapshot,
-    with, work,
+    NOW, at, binding, condition, external, found, found_without_reading_check, green, hub, in_both_scopes,
+    member_namespace, resource_snapshot, with, work,
 };
 
 /// Placement that isn't overridden on member-1, as v0.1.2 reports it when the resource snapshot is gone.
@@ -53,7 +53,8 @@ fn available() -> Value {
 fn a_member_that_has_got_nothing_is_found() {
     let pinned = || binding("web", "member-1", "web-0-snapshot", json!([]));
     let nothing = vec![available(), pinned(), resource_snapshot("web", 1), member_namespace("member-1")];
-    in_both_scopes(&nothing, &["KF-WS-011 {c}ResourcePlacement/{ns}web (member-1)"]);
+    let found_in_everything = found_without_reading_check(&hub(nothing.clone()));
+    assert_eq!(found_in_everything, ["KF-WS-011 ClusterResourcePlacement/web (member-1)"]);
     // v0.1.2 lists no resources while members have different snapshots.
     let mut unlisted = nothing.clone();
     unlisted[0] = with(available(), "/status/selectedResources", Value::Null);

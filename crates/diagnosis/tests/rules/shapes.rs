@@ -1,5 +1,6 @@
 //! Objects as the controllers write them, reduced to what the rules read, and the fleet around them.
 
+use crate::reading;
 use diagnosis::{Finding, Snapshot, diagnose};
 use serde_json::{Value, json};
 
@@ -239,6 +240,12 @@ pub fn hub(objects: Vec<Value>) -> Snapshot {
 
 /// Returns all findings as `CODE subject`, roots first and consequences indented.
 pub fn found(snapshot: &Snapshot) -> Vec<String> {
+    reading::check(snapshot);
+    found_without_reading_check(snapshot)
+}
+
+/// Returns the findings as [`found()`] does, of a snapshot in which a rule sees more than it would ask for.
+pub fn found_without_reading_check(snapshot: &Snapshot) -> Vec<String> {
     fn lines(findings: &[Finding], depth: usize, all: &mut Vec<String>) {
         for finding in findings {
             all.push(format!("{}{} {}", "  ".repeat(depth), finding.code, finding.subject));

@@ -152,6 +152,7 @@ fn unreachable(name: &str, role: SnapshotRole, limit: Duration) -> ClusterSnapsh
         logs: Vec::new(),
         unreachable: Some(no_answer(limit)),
         unread: Vec::new(),
+        read: diagnosis::ReadRecord::default(),
     }
 }
 

@@ -28,6 +28,7 @@ fn bundle() -> Bundle {
         logs: Vec::new(),
         unreachable: unreachable.map(Into::into),
         unread: Vec::new(),
+        read: diagnosis::ReadRecord::default(),
     };
     let text = format!("got {JWT}\nmigration 0042 failed\n");
     let log = PodLog { namespace: "web".into(), pod: "migrate-x7k2p".into(), container: "migrate".into(), text };

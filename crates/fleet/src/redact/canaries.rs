@@ -321,6 +321,7 @@ fn cluster(name: &str, role: SnapshotRole, objects: Vec<Value>) -> ClusterSnapsh
         logs: Vec::new(),
         unreachable: None,
         unread: Vec::new(),
+        read: diagnosis::ReadRecord::default(),
     }
 }
 

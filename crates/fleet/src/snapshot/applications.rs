@@ -29,6 +29,16 @@ pub(super) async fn add(
         }
     });
     join_all(additions).await;
+    add_logs(snapshot, hub, members, redactor).await;
+}
+
+/// Adds to a snapshot the logs of containers that failed.
+pub(super) async fn add_logs(
+    snapshot: &mut Snapshot,
+    hub: &ClusterAccess,
+    members: &BTreeMap<String, ClusterAccess>,
+    redactor: &Redactor,
+) {
     let wanted = diagnosis::wanted_logs(snapshot);
     let wanted = &wanted;
     let logs = snapshot.clusters.iter_mut().map(|cluster| async move {

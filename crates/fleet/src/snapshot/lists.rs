@@ -3,7 +3,7 @@
 //! Secrets are taken out of the objects as they come ([`Redactor`]), so that no finding can quote one, and a diagnosis
 //! of a bundle says the same as a live one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use diagnosis::{UnreadKind, UnreadReason};
 use futures::future::join_all;
@@ -86,14 +86,38 @@ pub(super) async fn lists(
     redactor: &Redactor,
 ) -> ListResults {
     let asked = join_all(kinds.map(|kind| async move { (kind, list(cluster, client, kind, redactor).await) }));
-    let mut lists = ListResults::default();
-    let mut refused = Vec::new();
+    let (mut objects, mut failed, mut not_served) = (Vec::new(), Vec::new(), Vec::new());
     for (kind, list) in asked.await {
         match list {
-            Ok(Some(list)) => lists.objects.extend(list),
-            Ok(None) => lists.not_served.push(kind),
-            Err(error) if error.status().is_some_and(|status| status.code == 403) => refused.push((kind, error)),
-            Err(error) => lists.missing.push((kind, error)),
+            Ok(Some(list)) => objects.extend(list),
+            Ok(None) => not_served.push(kind),
+            Err(error) => failed.push((kind, error)),
+        }
+    }
+    ListResults { objects, ..without(client, failed, not_served).await }
+}
+
+/// Returns what a snapshot says of kinds that couldn't be read.
+pub(super) async fn unread_kinds(client: &Client, mut failed: Vec<(ResourceKind, FleetError)>) -> Vec<UnreadKind> {
+    let mut seen = HashSet::new();
+    failed.retain(|(kind, _)| seen.insert(*kind));
+    without(client, failed, Vec::new()).await.unread()
+}
+
+/// Returns the results of lists that have failed, with the kinds that the API server doesn't serve told from the others.
+async fn without(
+    client: &Client,
+    failed: Vec<(ResourceKind, FleetError)>,
+    not_served: Vec<ResourceKind>,
+) -> ListResults {
+    let mut lists = ListResults { not_served, ..ListResults::default() };
+    let mut refused = Vec::new();
+    for (kind, error) in failed {
+        match error.status().map(|status| status.code) {
+            // The API server answers 404 without a reason if it doesn't know the group.
+            Some(404) => lists.not_served.push(kind),
+            Some(403) => refused.push((kind, error)),
+            _ => lists.missing.push((kind, error)),
         }
     }
     let served = served(client, refused.iter().map(|(kind, _)| *kind)).await;

@@ -5,12 +5,14 @@
 //! secret, and a diagnosis of a bundle finds the same as a live one.
 
 mod applications;
+mod as_needed;
 mod clock;
 mod lists;
 mod logs;
 mod metadata;
 mod take;
 
+pub use as_needed::{DEFAULT_LIMIT, Focus, ReadCounter, ReadOptions, take_as_needed};
 pub use lists::ClusterAccess;
 pub(crate) use lists::list;
 pub(crate) use take::is_needed;

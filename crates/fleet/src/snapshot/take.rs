@@ -73,7 +73,7 @@ pub async fn take_what_can_be_had(
 }
 
 /// Adds the time of each cluster. It is asked for last, so that nothing in the snapshot is later.
-async fn add_times(snapshot: &mut Snapshot, hub: &ClusterAccess, members: &BTreeMap<String, ClusterAccess>) {
+pub(super) async fn add_times(snapshot: &mut Snapshot, hub: &ClusterAccess, members: &BTreeMap<String, ClusterAccess>) {
     let times = snapshot.clusters.iter_mut().map(|cluster| async move {
         if let Some(asked) = applications::asked(cluster, hub, members) {
             cluster.time = clock::time(&asked.client).await;
@@ -83,7 +83,7 @@ async fn add_times(snapshot: &mut Snapshot, hub: &ClusterAccess, members: &BTree
 }
 
 /// Removes secrets from the errors of requests. An error may quote a URL, or the answer of a proxy or a webhook.
-fn remove_from_errors(snapshot: &mut Snapshot, redactor: &Redactor) {
+pub(super) fn remove_from_errors(snapshot: &mut Snapshot, redactor: &Redactor) {
     for cluster in &mut snapshot.clusters {
         let unread = cluster.unread.iter_mut().map(|unread| &mut unread.message);
         for message in cluster.unreachable.iter_mut().chain(unread) {
@@ -122,6 +122,7 @@ fn cluster(
         logs: Vec::new(),
         unreachable,
         unread,
+        read: diagnosis::ReadRecord::default(),
     };
     (snapshot, lists.missing)
 }

@@ -30,7 +30,9 @@ pub(super) async fn collect(args: &CollectArgs) -> Result<CommandExitCode, Comma
         reached.hub.check().await?;
     }
     let source = reached.source();
-    let (bundle, identities) = futures::join!(Bundle::collect(&source, LIMIT), reached.identities());
+    let contexts = reached.contexts();
+    let identities = reached.identities(contexts.keys().map(String::as_str));
+    let (bundle, identities) = futures::join!(Bundle::collect(&source, LIMIT), identities);
     reached.check_identities(&identities, &bundle.snapshot)?;
     let path = args.bundle.clone().unwrap_or_else(|| bundle.default_name());
     progress.say(&format!("writing {}", path.display()));

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::Path;
+use std::time::Duration;
 
 use clusters::stderr_line;
 use diagnosis::{Finding, KubectlAccess, Severity, Snapshot};
 use fleet::bundle::{LoadedBundle, SizeLimit};
 use fleet::kinds::{self, ResourceKind};
 use fleet::redact::Redactor;
+use fleet::snapshot::{Focus, ReadCounter, ReadOptions, take_as_needed};
 use record::{ObjectPath, Subject};
 use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource};
 use report::finding::markdown;
@@ -41,7 +43,7 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
         args.object.as_deref().map(|object| RequestedObject::parse(object, args.namespace.as_deref())).transpose()?;
     let DiagnosisInput { fleet, source, contexts, access, snapshot } = match &args.from {
         Some(path) => saved(path, SizeLimit::of_mebibytes(args.from_limit))?,
-        None => live(args, &redactor).await?,
+        None => live(args, wanted.as_ref(), &redactor).await?,
     };
     for cluster in &snapshot.clusters {
         if let Some(why) = &cluster.unreachable {
@@ -106,16 +108,29 @@ fn is_failure(severity: Severity, fail_on: &[FailOn]) -> bool {
     }
 }
 
-async fn live(args: &DiagnoseArgs, redactor: &Redactor) -> Result<DiagnosisInput, CommandError> {
+async fn live(
+    args: &DiagnoseArgs,
+    wanted: Option<&RequestedObject>,
+    redactor: &Redactor,
+) -> Result<DiagnosisInput, CommandError> {
     let reached = ReadableFleet::reach(&args.target, RequiredState::Whole).await?;
     let progress = CommandProgress::stderr();
     progress.wait_for("reading the fleet");
     reached.hub.check().await?;
     let (hub, members) = (reached.hub.asked(), reached.members());
-    let taking = fleet::snapshot::take_with(&hub, &members, redactor);
-    let (snapshot, identities) = futures::join!(taking, reached.identities());
+    let snapshot = if args.read_all {
+        fleet::snapshot::take_with(&hub, &members, redactor).await?
+    } else {
+        let counter = ReadCounter::new(Duration::from_secs(args.timeout));
+        let focus = wanted.map(RequestedObject::focus);
+        let options = ReadOptions { redactor, focus: focus.as_ref(), counter: &counter };
+        let snapshot = with_count(&progress, &counter, take_as_needed(&hub, &members, &options)).await?;
+        tracing::info!(requests = counter.requests(), objects = counter.objects(), "read");
+        snapshot
+    };
+    let read = snapshot.clusters.iter().filter(|cluster| !cluster.read.is_nothing());
+    let identities = reached.identities(read.map(|cluster| cluster.name.as_str())).await;
     progress.finish();
-    let snapshot = snapshot?;
     reached.check_identities(&identities, &snapshot)?;
     Ok(DiagnosisInput {
         fleet: reached.name().to_owned(),
@@ -124,6 +139,20 @@ async fn live(args: &DiagnoseArgs, redactor: &Redactor) -> Result<DiagnosisInput
         access: reached.access(),
         snapshot,
     })
+}
+
+/// Time between two changes of the progress line.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Shows how much was read, until the read ends.
+async fn with_count<T>(progress: &CommandProgress, counter: &ReadCounter, read: impl Future<Output = T>) -> T {
+    let mut read = std::pin::pin!(read);
+    loop {
+        match tokio::time::timeout(PROGRESS_INTERVAL, &mut read).await {
+            Ok(result) => return result,
+            Err(_) => progress.wait_for(&format!("reading the fleet: {} objects", counter.objects())),
+        }
+    }
 }
 
 /// Reads a bundle and prints its origin to stderr. Its texts are cleaned, because they come from somebody else.
@@ -192,6 +221,11 @@ impl RequestedObject {
         };
         let namespace = within.or(namespace).map(ToOwned::to_owned);
         Ok(Self { kind, namespace, name: name.to_owned() })
+    }
+
+    /// Returns the object as the snapshot's reader needs it.
+    fn focus(&self) -> Focus {
+        Focus { kind: self.kind, namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
     /// Checks that the object is on the hub.
@@ -317,6 +351,7 @@ mod tests {
             logs: Vec::new(),
             unreachable: None,
             unread: Vec::new(),
+            read: diagnosis::ReadRecord::default(),
         };
         Snapshot { taken_at: "2026-01-08T12:00:00Z".parse().expect("a time"), clusters: vec![hub] }
     }

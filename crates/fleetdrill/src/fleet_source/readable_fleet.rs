@@ -125,12 +125,16 @@ impl ReadableFleet {
         }
     }
 
-    /// Asks the clusters of contexts what they are; nothing of a fleet that is up here.
-    pub(crate) async fn identities(&self) -> BTreeMap<String, ClusterIdentity> {
+    /// Asks clusters of contexts what they are; nothing of a fleet that is up here.
+    pub(crate) async fn identities(&self, clusters: impl Iterator<Item = &str>) -> BTreeMap<String, ClusterIdentity> {
         if self.running().is_some() {
             return BTreeMap::new();
         }
-        cluster_identity::ask(std::iter::once((HUB.to_owned(), self.hub.asked())).chain(self.members())).await
+        let access = |name: &str| match name {
+            HUB => Some(self.hub.asked()),
+            name => self.members.get(name).map(ReadableCluster::asked),
+        };
+        cluster_identity::ask(clusters.filter_map(|name| Some((name.to_owned(), access(name)?)))).await
     }
 
     /// Checks that the contexts lead to the clusters that they were given for.

@@ -38,6 +38,7 @@ fn bundle() -> Bundle {
         logs: Vec::new(),
         unreachable: None,
         unread: Vec::new(),
+        read: diagnosis::ReadRecord::default(),
     };
     Bundle {
         fleet: "prod".into(),

@@ -61,6 +61,8 @@ struct ClusterReport<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'a str>,
     read: bool,
+    /// False if the diagnosis needed nothing of the cluster.
+    needed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     objects: usize,
@@ -86,17 +88,21 @@ struct ObjectCounts {
     members: usize,
     /// Number of members that could be reached.
     members_read: usize,
+    /// Number of members that the diagnosis didn't need anything of.
+    members_not_needed: usize,
 }
 
 impl ObjectCounts {
     fn of(snapshot: &Snapshot) -> Self {
-        let members = snapshot.clusters.iter().filter(|cluster| cluster.role == SnapshotRole::Member);
+        let of_members = snapshot.clusters.iter().filter(|cluster| cluster.role == SnapshotRole::Member);
+        let (not_needed, members): (Vec<_>, Vec<_>) = of_members.partition(|member| is_not_needed(member));
         Self {
             placements: count_on_hub(snapshot, &[kinds::CLUSTER_RESOURCE_PLACEMENT, kinds::RESOURCE_PLACEMENT]),
             runs: count_on_hub(snapshot, &[kinds::CLUSTER_RUN, kinds::RUN]),
             applications: count_on_hub(snapshot, &[kinds::APPLICATION]),
             members: count_on_hub(snapshot, &[kinds::MEMBER_CLUSTER]),
-            members_read: members.filter(|member| member.unreachable.is_none()).count(),
+            members_read: members.iter().filter(|member| member.unreachable.is_none()).count(),
+            members_not_needed: not_needed.len(),
         }
     }
 }
@@ -107,15 +113,24 @@ fn count_on_hub(snapshot: &Snapshot, kinds: &[kinds::GroupKind]) -> usize {
     hub.map_or(0, |hub| kinds.iter().map(|kind| hub.of_kind(kind.group, kind.kind).count()).sum())
 }
 
+/// True if the diagnosis needed nothing of a cluster.
+fn is_not_needed(cluster: &ClusterSnapshot) -> bool {
+    cluster.read.is_nothing() && cluster.unreachable.is_none()
+}
+
 /// Number and noun: `1 run`, `2 runs`.
 fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 impl std::fmt::Display for ObjectCounts {
-    /// Formats the counts as `2 members (1 read), 3 placements, 1 run`.
+    /// Formats the counts as `9 members (1 read, 2 not needed), 3 placements, 1 run`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} read)", counted(self.members, "member"), self.members_read)?;
+        write!(f, "{} ({} read", counted(self.members, "member"), self.members_read)?;
+        if self.members_not_needed > 0 {
+            write!(f, ", {} not needed", self.members_not_needed)?;
+        }
+        write!(f, ")")?;
         write!(f, ", {}, {}", counted(self.placements, "placement"), counted(self.runs, "run"))?;
         if self.applications > 0 {
             write!(f, ", {}", counted(self.applications, "application"))?;
@@ -253,7 +268,8 @@ impl<'a> ClusterReport<'a> {
             role: cluster.role,
             context: contexts.get(&cluster.name).map(String::as_str),
             server: cluster.server.as_deref(),
-            read: cluster.unreachable.is_none(),
+            read: cluster.unreachable.is_none() && !cluster.read.is_nothing(),
+            needed: !is_not_needed(cluster),
             reason: cluster.unreachable.as_deref(),
             objects: cluster.objects.len(),
             unread: cluster.unread.iter().map(UnreadReport::of).collect(),
@@ -338,6 +354,7 @@ pub(crate) mod tests {
                 logs: Vec::new(),
                 unreachable: unreachable.map(ToOwned::to_owned),
                 unread,
+                read: diagnosis::ReadRecord::default(),
             };
         let unread = vec![
             unread("", "serviceaccounts", UnreadReason::Forbidden, "serviceaccounts is forbidden"),

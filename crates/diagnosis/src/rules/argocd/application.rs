@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::destination::{ApplicationClusters, Destination};
+use super::destination::{self, ApplicationClusters, Destination};
 use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
@@ -43,6 +43,16 @@ pub(super) struct ApplicationCondition<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ResourceResult<'a>(JsonRef<'a>);
 
+/// True if a rule may have something to say about an Application.
+fn is_unwell(application: Object<'_>) -> bool {
+    let is = |pointer: &str, value: &str| application.str(pointer) == Some(value);
+    let is_well = is("/status/sync/status", "Synced")
+        && is("/status/health/status", "Healthy")
+        && application.str("/status/operationState/phase").is_none_or(|phase| phase == "Succeeded")
+        && application.list("/status/conditions").is_empty();
+    !is_well
+}
+
 impl<'a> ApplicationView<'a> {
     /// Returns all Applications on the hub.
     pub fn all(fleet: FleetView<'a>) -> impl Iterator<Item = Self> {
@@ -50,6 +60,7 @@ impl<'a> ApplicationView<'a> {
             fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).filter(|o| o.deleted_at().is_none()).collect();
         // Reading the owners of all objects isn't needed for a hub without Applications.
         let clusters = (!objects.is_empty()).then(|| ApplicationClusters::read(fleet));
+        objects.iter().filter(|object| is_unwell(**object)).for_each(|object| destination::ask(fleet, *object));
         objects.into_iter().map(move |object| {
             let cluster = clusters.as_ref().and_then(|clusters| clusters.cluster(fleet, object));
             Self { fleet, object, cluster }

@@ -8,7 +8,10 @@ use serde_json::Value;
 use crate::command::{CommandWord, KubectlVerb, RemedyCommand};
 use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::FleetView;
-use crate::{APPLICATION, ClusterSnapshot, JsonRef, Object, Snapshot, SnapshotRole};
+use crate::{
+    APP_PROJECT, APPLICATION, ClusterSnapshot, DESTINATION_KINDS, JsonRef, MEMBER_KINDS, Object, ObjectSelection,
+    Snapshot, SnapshotRole,
+};
 
 /// Argo CD's name for the cluster that it runs on.
 const IN_CLUSTER: &str = "in-cluster";
@@ -93,6 +96,18 @@ fn destination_field<'a>(application: Object<'a>, field: &str) -> &'a str {
 pub fn hub_is_destination(snapshot: &Snapshot) -> bool {
     let Some(hub) = snapshot.hub() else { return false };
     hub.of_kind(APPLICATION.group, APPLICATION.kind).any(|application| deploys_to_hub(application, hub))
+}
+
+/// Records that rules need the objects of an Application's destination: of all clusters, if the Application names none of them.
+pub(super) fn ask(fleet: FleetView<'_>, application: Object<'_>) {
+    let named = named_cluster(fleet, application);
+    let clusters = fleet.snapshot.clusters.iter();
+    for cluster in clusters.filter(|cluster| named.is_none_or(|named| named.name == cluster.name)) {
+        for kind in MEMBER_KINDS.iter().chain(DESTINATION_KINDS) {
+            cluster.ask(kind.group, kind.kind, || ObjectSelection::All);
+        }
+    }
+    fleet.hub.ask(APP_PROJECT.group, APP_PROJECT.kind, || ObjectSelection::All);
 }
 
 /// Returns the cluster that an Application names in its spec.

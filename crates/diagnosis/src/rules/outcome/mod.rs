@@ -229,8 +229,7 @@ fn unhealthy<'a>(fleet: FleetView<'a>, member: Object<'a>) -> Option<UnwellState
 
 /// Returns the bindings and Works whose deletion hasn't ended.
 fn bindings_and_works(fleet: FleetView<'_>) -> impl Iterator<Item = UnwellState<'_>> {
-    let kinds = ["ClusterResourceBinding", "ResourceBinding", "Work"];
-    let objects = kinds.into_iter().flat_map(move |kind| fleet.hub.of_kind(PLACEMENT_GROUP, kind));
+    let objects = fleet.deleted_bindings().into_iter().chain(fleet.deleted_works());
     objects.filter_map(move |object| {
         let state = UnwellState::deletion(fleet, object)?;
         let member = match object.kind() {
