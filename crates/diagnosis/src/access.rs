@@ -70,11 +70,11 @@ impl KubectlAccess {
         self.kubectl_with(&context_variable("destination"))
     }
 
-    /// True if a cluster's context has the cluster's name.
-    pub(crate) fn has_same_name(&self, cluster: &str) -> bool {
+    /// Returns the name of a cluster's context, if it is known.
+    pub(crate) fn known_context<'a>(&'a self, cluster: &'a str) -> Option<&'a str> {
         match &self.contexts {
-            ContextNames::SameNames => true,
-            ContextNames::Named(contexts) => contexts.get(cluster).is_some_and(|context| context == cluster),
+            ContextNames::SameNames => Some(cluster),
+            ContextNames::Named(contexts) => contexts.get(cluster).map(String::as_str),
         }
     }
 

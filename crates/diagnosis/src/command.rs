@@ -271,7 +271,7 @@ const NAME: char = '\0';
 
 /// Returns one shell command that runs the commands, each of which belongs to a name, if they differ in nothing but the names.
 ///
-/// `None` if they differ in more, or if the reader's contexts don't have the clusters' names.
+/// `None` if they differ in more, or if the reader's contexts aren't known or can't stand for the names.
 #[must_use]
 pub fn repeated(commands: &[(&str, &RemedyCommand)], access: &KubectlAccess) -> Option<String> {
     let (first_name, first) = commands.first()?;
@@ -279,15 +279,21 @@ pub fn repeated(commands: &[(&str, &RemedyCommand)], access: &KubectlAccess) -> 
     if !commands.iter().all(|(name, command)| command.with_placeholder(name) == template) {
         return None;
     }
-    let command = match &template {
+    let names: Vec<&str> = commands.iter().map(|(name, _)| *name).collect();
+    let (names, command) = match &template {
         RemedyCommand::Kubectl { cluster: Some(cluster), kubectl, words, input } if cluster.contains(NAME) => {
-            let is_name = cluster.chars().eq([NAME]) && commands.iter().all(|(name, _)| access.has_same_name(name));
-            let program = is_name.then(|| access.kubectl_with(LOOP_NAME))?;
-            kubectl_line(&program, *kubectl, words, input.as_ref())
+            // A loop can run over the contexts only if the command needs the name for nothing else.
+            let contexts = names.iter().map(|name| access.known_context(name)).collect::<Option<Vec<_>>>()?;
+            let line = |program: &str| kubectl_line(program, *kubectl, words, input.as_ref());
+            let needs_name = line("kubectl").contains(LOOP_NAME);
+            if !cluster.chars().eq([NAME]) || (needs_name && contexts != names) {
+                return None;
+            }
+            (contexts, line(&access.kubectl_with(LOOP_NAME)))
         }
-        command => command.line(access),
+        command => (names, command.line(access)),
     };
-    let names = commands.iter().map(|(name, _)| quoted(name)).collect::<Vec<_>>().join(" ");
+    let names = names.into_iter().map(quoted).collect::<Vec<_>>().join(" ");
     Some(first.commented(format!("for name in {names}; do {command}; done")))
 }
 
@@ -394,6 +400,19 @@ mod tests {
             line,
             r#"for name in m-1 m-2; do echo '{"metadata":{"name":"'"$name"'"}}' | kubectl --context hub create -f -; done"#
         );
+    }
+
+    #[test]
+    fn a_loop_runs_over_contexts_where_the_command_needs_no_name() {
+        let on = |name: &str, word: &str| RemedyCommand::kubectl(name, KubectlVerb::Get, [word.to_owned()]);
+        let contexts = [("m-1".to_owned(), "aks 1".to_owned()), ("m-2".to_owned(), "aks-2".to_owned())];
+        let access = KubectlAccess::named(None, contexts.into());
+        let (a, b) = (on("m-1", "pods"), on("m-2", "pods"));
+        let expected = "for name in 'aks 1' aks-2; do kubectl --context \"$name\" get pods; done";
+        assert_eq!(repeated(&[("m-1", &a), ("m-2", &b)], &access).as_deref(), Some(expected));
+        assert_eq!(repeated(&[("m-1", &a), ("m-2", &b)], &KubectlAccess::unknown()), None);
+        let (a, b) = (on("m-1", "pods/m-1"), on("m-2", "pods/m-2"));
+        assert_eq!(repeated(&[("m-1", &a), ("m-2", &b)], &access), None);
     }
 
     #[test]

@@ -1,8 +1,33 @@
 //! Failure codes that a diagnosis can't find without the objects of some kinds.
 
+const OF_PLACEMENTS: &[&str] = &[
+    "KF-AP-001 to KF-AP-009",
+    "KF-AV-001 to KF-AV-003",
+    "KF-OV-001",
+    "KF-RO-001 to KF-RO-003",
+    "KF-SC-001 to KF-SC-003",
+    "KF-WS-001 to KF-WS-011",
+];
+const OF_RUNS: &[&str] = &["KF-RO-001", "KF-UR-001 to KF-UR-051"];
+const OF_REQUESTS: &[&str] = &["KF-UR-004", "KF-UR-040", "KF-UR-050"];
+const OF_BINDINGS: &[&str] = &["KF-DL-001", "KF-RO-003", "KF-UR-003", "KF-UR-005", "KF-UR-007", "KF-UR-008"];
+const OF_SNAPSHOTS: &[&str] = &["KF-RO-003", "KF-UR-001"];
+
 /// Resources by kubectl's full name, each with the codes whose rules need its objects.
 const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("internalmemberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001"]),
+    ("clusterresourceplacements.placement.kubernetes-fleet.io", OF_PLACEMENTS),
+    ("resourceplacements.placement.kubernetes-fleet.io", OF_PLACEMENTS),
+    ("clusterstagedupdateruns.placement.kubernetes-fleet.io", OF_RUNS),
+    ("stagedupdateruns.placement.kubernetes-fleet.io", OF_RUNS),
+    ("clusterapprovalrequests.placement.kubernetes-fleet.io", OF_REQUESTS),
+    ("approvalrequests.placement.kubernetes-fleet.io", OF_REQUESTS),
+    ("memberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001", "KF-MC-001 to KF-MC-005", "KF-SC-002"]),
+    ("clusterresourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
+    ("resourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
+    ("clusterresourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),
+    ("resourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),
+    ("works.placement.kubernetes-fleet.io", &["KF-AP-001", "KF-DL-001", "KF-WS-008", "KF-WS-010", "KF-WS-011"]),
     ("serviceaccounts", &["KF-MC-003"]),
     ("roles.rbac.authorization.k8s.io", &["KF-MC-002"]),
     ("rolebindings.rbac.authorization.k8s.io", &["KF-MC-002"]),

@@ -149,6 +149,7 @@ impl PlannedRemedy {
             action: self.action.clone(),
             data_loss: self.data_loss.clone(),
             commands: self.commands.iter().map(|command| command.shell(access)).collect(),
+            commands_of_first: Vec::new(),
             expect: self.expect.clone(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clusters::ability::ProviderAbility;
 use clusters::agents::{HUB_AGENT, member_agent_name};
@@ -31,7 +31,8 @@ use crate::hub_probe;
 use crate::install::read_crds;
 use crate::member::{self, Member};
 use crate::observe::Observer;
-use crate::snapshot::{self, ClusterAccess};
+use crate::redact::Redactor;
+use crate::snapshot::{self, ClusterAccess, ReadCounter, ReadOptions, SharedSnapshot};
 use crate::start::{FleetStartInputs, OnStartMilestone, StartMilestone};
 
 /// Options for [`Fleet::create`].
@@ -74,8 +75,10 @@ pub(crate) struct FleetInner {
     /// Permits to start clusters while scenarios run. Each start takes several seconds of processor time; too many at
     /// once delay everything else.
     starts: Semaphore,
-    /// Last snapshot, with the time when taking it started.
-    snapshot: Mutex<Option<(Instant, Arc<Snapshot>)>>,
+    /// Last snapshot of everything.
+    snapshot: SharedSnapshot,
+    /// Last snapshot of what the rules needed.
+    needed_snapshot: SharedSnapshot,
 }
 
 /// Home of a fleet on this machine, its provider and its clusters.
@@ -104,7 +107,8 @@ impl FleetInner {
             argocd: RwLock::default(),
             webhook: Mutex::default(),
             starts: starts(),
-            snapshot: Mutex::default(),
+            snapshot: SharedSnapshot::default(),
+            needed_snapshot: SharedSnapshot::default(),
         }
     }
 }
@@ -319,23 +323,33 @@ impl Fleet {
         members.get(name).cloned().ok_or_else(|| FleetError::NoSuchMember(name.to_owned()))
     }
 
-    /// Takes a snapshot for the diagnosis; it is never older than this call. Callers that arrive while a snapshot is
-    /// being taken share the next one: dozens of snapshots at the same time would overload the API servers.
+    /// Takes a snapshot of everything for the diagnosis; it is never older than this call. Callers that arrive while a snapshot is
+    /// being taken share the next one.
     ///
     /// # Errors
     /// Returns an error if the hub doesn't answer.
     pub async fn snapshot(&self) -> Result<Arc<Snapshot>, FleetError> {
-        let asked = Instant::now();
-        let mut last = self.0.snapshot.lock().await;
-        if let Some((_, snapshot)) = last.as_ref().filter(|(begun, _)| *begun >= asked) {
-            return Ok(Arc::clone(snapshot));
-        }
-        let begun = Instant::now();
-        let members =
-            self.members().await.into_iter().map(|(name, member)| (name, ClusterAccess::of(&member.cluster))).collect();
-        let snapshot = Arc::new(snapshot::take(&ClusterAccess::of(self.hub()), &members).await?);
-        *last = Some((begun, Arc::clone(&snapshot)));
-        Ok(snapshot)
+        let take = async || snapshot::take(&ClusterAccess::of(self.hub()), &self.member_access().await).await;
+        self.0.snapshot.get(take).await
+    }
+
+    /// Takes a snapshot of what the rules need, as `fleetdrill diagnose` does; it is never older than this call, and shared like
+    /// [`Self::snapshot`].
+    ///
+    /// # Errors
+    /// Returns an error if the hub doesn't answer.
+    pub async fn needed_snapshot(&self) -> Result<Arc<Snapshot>, FleetError> {
+        let take = async || {
+            let counter = ReadCounter::new(snapshot::DEFAULT_LIMIT);
+            let options = ReadOptions { redactor: &Redactor::default(), focus: None, counter: &counter };
+            snapshot::take_as_needed(&ClusterAccess::of(self.hub()), &self.member_access().await, &options).await
+        };
+        self.0.needed_snapshot.get(take).await
+    }
+
+    async fn member_access(&self) -> BTreeMap<String, ClusterAccess> {
+        let members = self.members().await.into_iter();
+        members.map(|(name, member)| (name, ClusterAccess::of(&member.cluster))).collect()
     }
 
     /// Receiver of the first process of the fleet that ended without having been stopped.

@@ -105,6 +105,9 @@ pub struct Evidence {
     /// Time of the value's last change, where the object has it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub at: Option<Timestamp>,
+    /// True if there is no such object.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub is_absent: bool,
 }
 
 /// A condition that is quoted as evidence.
@@ -170,6 +173,9 @@ pub struct Remedy {
     pub data_loss: Option<String>,
     /// The commands, ready to be pasted into a POSIX shell, for the contexts that the diagnosis was given.
     pub commands: Vec<String>,
+    /// The commands for the first subject alone, if `commands` are for several and others than these.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub commands_of_first: Vec<String>,
     /// Expectation after the remedy: the object recovers by itself, or a new one is needed, and after how long.
     pub expect: String,
 }

@@ -460,7 +460,7 @@ impl ScenarioContext {
     /// # Errors
     /// When the fleet can't be read.
     pub async fn diagnose(&self) -> Result<Vec<Finding>, StepError> {
-        Ok(self.findings_in(&*self.fleet.snapshot().await?))
+        Ok(self.findings_in(&*self.fleet.needed_snapshot().await?))
     }
 
     /// Diagnoses this scenario's own objects in a snapshot that was taken already.

@@ -336,7 +336,9 @@ fn remedies_of_all(drafts: &[&FindingDraft], access: &KubectlAccess) -> Vec<Reme
                 .collect();
             commands.extend(commands_of_all(&each, access));
         }
-        Remedy { commands, ..remedy.printed(access) }
+        let of_first = remedy.printed(access);
+        let commands_of_first = if commands == of_first.commands { Vec::new() } else { of_first.commands };
+        Remedy { commands, commands_of_first, ..remedy.printed(access) }
     });
     merged.collect()
 }

@@ -52,6 +52,7 @@ impl<'a> EvidenceSource<'a> {
             value,
             condition: None,
             at,
+            is_absent: false,
         }
     }
 
@@ -64,6 +65,7 @@ impl<'a> EvidenceSource<'a> {
             value: "(no such object)".to_owned(),
             condition: None,
             at: None,
+            is_absent: true,
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn reference_by_name(group: &str, kind: &str, namespace: Option<&str>
 }
 
 /// Returns a kind's name in the API's paths, e.g. `pods`.
-fn plural(kind: &str) -> String {
+pub(super) fn plural(kind: &str) -> String {
     let kind = kind.to_lowercase();
     kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"))
 }

@@ -101,6 +101,17 @@ fn examine_fleet(
     Diagnosis { findings: arrange(drafts, access), in_progress }
 }
 
+/// True if a finding rests on the absence of an object that may exist, because objects of its kind couldn't be read.
+fn rests_on_unread(fleet: FleetView<'_>, draft: &FindingDraft) -> bool {
+    let absent = draft.finding.evidence.iter().filter(|evidence| evidence.is_absent);
+    absent.into_iter().any(|evidence| {
+        let cluster = fleet.snapshot.clusters.iter().find(|cluster| cluster.name == evidence.cluster);
+        let resource = kubectl::plural(&evidence.object.kind);
+        let mut unread = cluster.into_iter().flat_map(|cluster| &cluster.unread);
+        unread.any(|unread| unread.may_have_objects() && unread.resource == resource)
+    })
+}
+
 /// Runs all rules, and returns their findings and the states that are in progress.
 fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
     let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 15] = [
@@ -121,6 +132,7 @@ fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
         argocd::rule,
     ];
     let mut drafts: Vec<FindingDraft> = rules.into_iter().flat_map(|rule| rule(fleet)).collect();
+    drafts.retain(|draft| !rests_on_unread(fleet, draft));
     let in_progress = outcome::judge(fleet, &mut drafts);
     (drafts, in_progress)
 }

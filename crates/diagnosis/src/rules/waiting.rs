@@ -8,6 +8,7 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, PlacementView, UpdateRunView};
 use super::hub_agent::REACTION_LIMIT;
 use super::kubectl;
+use crate::kubefleet::PLACEMENT_GROUP;
 
 /// Time for which a run may stay initialized without progress. v0.1.2 ignores `spec.state`, but reports a run as
 /// initialized for an instant before it goes on.
@@ -80,7 +81,8 @@ fn names(run: UpdateRunView<'_>, begun: bool) -> serde_json::Value {
 
 /// KF-RO-001: the placement is rolled out by update runs only, and has none. A stuck rollout has a run.
 fn without_run(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<FindingDraft> {
-    if !placement.is_external() || placement.runs(fleet).next().is_some() {
+    let runs_unread = fleet.hub.is_unread(PLACEMENT_GROUP, &kubectl::plural(placement.scope.run()));
+    if runs_unread || !placement.is_external() || placement.runs(fleet).next().is_some() {
         return None;
     }
     placement.condition("Scheduled").filter(|c| c.status == "True")?;

@@ -10,10 +10,12 @@ mod clock;
 mod lists;
 mod logs;
 mod metadata;
+mod shared;
 mod take;
 
 pub use as_needed::{DEFAULT_LIMIT, Focus, ReadCounter, ReadOptions, take_as_needed};
 pub use lists::ClusterAccess;
 pub(crate) use lists::list;
+pub(crate) use shared::SharedSnapshot;
 pub(crate) use take::is_needed;
 pub use take::{TakenSnapshot, take, take_what_can_be_had, take_with};

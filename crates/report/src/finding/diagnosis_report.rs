@@ -228,7 +228,8 @@ impl<'a> DiagnosisReport<'a> {
     #[must_use]
     pub fn text(&self, width: usize, detail: Detail) -> String {
         let mut page = TextPage::new(width);
-        let detail = if self.findings.len() == 1 { Detail::Full } else { detail };
+        let is_single = self.findings.len() == 1 && detail == Detail::Short;
+        let detail = if is_single { Detail::FirstSubjects } else { detail };
         write_all(&mut page, self.findings, detail, Some(self.now));
         page.blank();
         page.text(&self.summary());

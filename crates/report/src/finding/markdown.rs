@@ -62,7 +62,7 @@ fn write_finding(text: &mut String, finding: &Finding, level: usize) {
     }
 }
 
-fn write_evidence(text: &mut String, Evidence { cluster, object, path, value, at, condition: _ }: &Evidence) {
+fn write_evidence(text: &mut String, Evidence { cluster, object, path, value, at, .. }: &Evidence) {
     let at = at.map(|at| format!(" at {at}")).unwrap_or_default();
     let _ = writeln!(text, "1. {} {} {}{at}\n", plain(cluster), plain(&object.to_string()), plain(path));
     write_block(text, value);

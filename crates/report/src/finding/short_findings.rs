@@ -67,7 +67,7 @@ fn subject_of(finding: &Finding, said: &mut PrintedTexts) -> String {
 
 /// Returns `web on member-4: WorkSynchronized=False SyncWorkFailed: ...`, without the message if it was printed before.
 fn quote(evidence: &Evidence, said: &mut PrintedTexts) -> String {
-    let Evidence { cluster, object, path, value, condition, at: _ } = evidence;
+    let Evidence { cluster, object, path, value, condition, .. } = evidence;
     let on = if cluster == "hub" { String::new() } else { format!("{cluster} ") };
     let place = format!("{on}{}", said.object(object));
     let Some(condition) = condition else {

@@ -17,6 +17,8 @@ pub const NUMBER: usize = 4;
 pub enum Detail {
     /// What is wrong, since when, and the first remedy.
     Short,
+    /// Everything, but of several subjects with one cause the commands for the first one.
+    FirstSubjects,
     /// Everything.
     Full,
 }
@@ -28,12 +30,12 @@ pub fn write_all(page: &mut TextPage, findings: &[Finding], detail: Detail, now:
         page.blank();
         match detail {
             Detail::Short => write_short(page, finding, now),
-            Detail::Full => {
+            Detail::FirstSubjects | Detail::Full => {
                 if findings.len() > 1 {
                     heading(page, &format!("finding {} of {}", number + 1, findings.len()));
                     page.blank();
                 }
-                write(page, finding, now);
+                write_with(page, finding, detail, now);
             }
         }
     }
@@ -41,6 +43,10 @@ pub fn write_all(page: &mut TextPage, findings: &[Finding], detail: Detail, now:
 
 /// Writes one finding in full and, indented, the findings that it explains.
 pub fn write(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
+    write_with(page, finding, Detail::Full, now);
+}
+
+fn write_with(page: &mut TextPage, finding: &Finding, detail: Detail, now: Option<Timestamp>) {
     if let Some(loss) = &finding.data_loss {
         page.item("warning: ", WARNING, 2, loss);
         page.blank();
@@ -50,7 +56,7 @@ pub fn write(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
     page.blank();
     page.text(&cause(finding));
     write_successor(page, finding);
-    write_remedies(page, &finding.remedies);
+    write_remedies_in(page, finding, detail);
     if !finding.evidence.is_empty() {
         page.blank();
         heading(page, "evidence:");
@@ -65,7 +71,7 @@ pub fn write(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
         heading(page, "this explains:");
         for consequence in &finding.consequences {
             page.blank();
-            page.indented(2, |page| write(page, consequence, now));
+            page.indented(2, |page| write_with(page, consequence, detail, now));
         }
     }
 }
@@ -84,7 +90,7 @@ fn write_short(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
             if let Some(loss) = &remedy.data_loss {
                 page.item("warning: ", WARNING, 2, loss);
             }
-            page.indented(2, |page| write_commands(page, &remedy.commands, SHOWN_COMMANDS));
+            page.indented(2, |page| write_commands_of_first(page, finding, remedy));
         }
         write_explained(page, finding);
     });
@@ -93,11 +99,20 @@ fn write_short(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
 /// Number of commands of a remedy that the short form prints.
 const SHOWN_COMMANDS: usize = 4;
 
-/// Writes commands, at most this many.
-fn write_commands(page: &mut TextPage, commands: &[String], most: usize) {
-    commands.iter().take(most).for_each(|command| page.unwrapped(command));
-    if commands.len() > most {
-        page.text(&format!("({} more commands: --output json)", commands.len() - most));
+/// Number of subjects of a finding for which the commands are printed in any form.
+const SHOWN_SUBJECTS: usize = 10;
+
+/// Writes commands, at most this many. Of many subjects, those for the first one.
+fn write_commands_of_first(page: &mut TextPage, finding: &Finding, remedy: &Remedy) {
+    let others = finding.other_subjects.len();
+    let is_long = others >= SHOWN_SUBJECTS && !remedy.commands_of_first.is_empty();
+    let commands = if is_long { &remedy.commands_of_first } else { &remedy.commands };
+    commands.iter().take(SHOWN_COMMANDS).for_each(|command| page.unwrapped(command));
+    if commands.len() > SHOWN_COMMANDS {
+        page.text(&format!("({} more commands: --verbose)", commands.len() - SHOWN_COMMANDS));
+    }
+    if is_long {
+        page.text(&format!("(the same for the {others} others: --verbose)"));
     }
 }
 
@@ -161,7 +176,7 @@ pub fn heading(page: &mut TextPage, text: &str) {
 
 /// Writes each piece of evidence: its cluster, object and path on one line, its value below.
 fn write_evidence(page: &mut TextPage, evidence: &[Evidence]) {
-    for (number, Evidence { cluster, object, path, value, at, condition: _ }) in evidence.iter().enumerate() {
+    for (number, Evidence { cluster, object, path, value, at, .. }) in evidence.iter().enumerate() {
         page.item(&format!("{:>2}. ", number + 1), PLAIN, NUMBER, &format!("{cluster} {object} {path}"));
         page.indented(NUMBER, |page| {
             page.text(value);
@@ -175,17 +190,31 @@ fn write_evidence(page: &mut TextPage, evidence: &[Evidence]) {
 
 /// Writes all remedies below a heading; writes nothing if there are none.
 pub fn write_remedies(page: &mut TextPage, remedies: &[Remedy]) {
+    write_numbered_remedies(page, remedies, |page, remedy| {
+        remedy.commands.iter().for_each(|command| page.unwrapped(command));
+    });
+}
+
+fn write_remedies_in(page: &mut TextPage, finding: &Finding, detail: Detail) {
+    if detail == Detail::Full {
+        write_remedies(page, &finding.remedies);
+    } else {
+        write_numbered_remedies(page, &finding.remedies, |page, remedy| write_commands_of_first(page, finding, remedy));
+    }
+}
+
+fn write_numbered_remedies(page: &mut TextPage, remedies: &[Remedy], write_commands: impl Fn(&mut TextPage, &Remedy)) {
     if remedies.is_empty() {
         return;
     }
     page.blank();
     heading(page, if remedies.len() > 1 { "remedies, in the order to try them:" } else { "remedy:" });
     for (number, remedy) in remedies.iter().enumerate() {
-        write_remedy(page, number + 1, remedy);
+        write_remedy(page, number + 1, remedy, &write_commands);
     }
 }
 
-fn write_remedy(page: &mut TextPage, number: usize, remedy: &Remedy) {
+fn write_remedy(page: &mut TextPage, number: usize, remedy: &Remedy, write_commands: &impl Fn(&mut TextPage, &Remedy)) {
     if number > 1 {
         page.blank();
     }
@@ -197,7 +226,7 @@ fn write_remedy(page: &mut TextPage, number: usize, remedy: &Remedy) {
         }
         if !remedy.commands.is_empty() {
             page.blank();
-            remedy.commands.iter().for_each(|command| page.unwrapped(command));
+            write_commands(page, remedy);
             page.blank();
         }
         if !remedy.expect.is_empty() {
@@ -252,6 +281,25 @@ mod tests {
         superseded.severity = Severity::Notice;
         superseded.superseded_by = Some(record::ObjectPath::new("ClusterStagedUpdateRun", None, "release-8"));
         insta::assert_snapshot!(plain_with(&[root, superseded], Detail::Short));
+    }
+
+    #[test]
+    fn of_many_subjects_the_commands_for_the_first_are_printed_unless_all_are_wanted() {
+        let mut finding = fixture::member_namespace_finding();
+        let member = |number: usize| Some(format!("m-{number:04}"));
+        let subject = |number| record::Subject { member: member(number), ..finding.subject.clone() };
+        finding.other_subjects = (1..1000).map(subject).collect();
+        for remedy in &mut finding.remedies {
+            remedy.commands_of_first = std::mem::replace(&mut remedy.commands, vec!["for all".to_owned()]);
+        }
+        let first = finding.remedies[0].commands_of_first[0].clone();
+        for detail in [Detail::Short, Detail::FirstSubjects] {
+            let text = plain_with(std::slice::from_ref(&finding), detail);
+            assert!(text.contains(&first) && !text.contains("for all"), "{text}");
+            assert!(text.contains("(the same for the 999 others: --verbose)"), "{text}");
+        }
+        let text = plain_with(&[finding], Detail::Full);
+        assert!(text.contains("for all") && !text.contains(&first), "{text}");
     }
 
     #[test]
