@@ -1,6 +1,6 @@
 //! Benchmarks of a fleet: the time of its start, the cost of sharing it between scenarios, the time of all scenarios of
 //! KubeFleet (fast-forwarded and in real time) and of Argo CD, the memory that all of them take, the time of an upgrade
-//! with scenarios before and after it, and the diagnosis of large fleets.
+//! with scenarios before and after it, and the diagnosis of large fleets, from bundles and live.
 //!
 //! A benchmark prints figures and doesn't judge them. Machines are noisy, so only ratios within one run count, between
 //! things that were measured in turn.
@@ -45,7 +45,7 @@ type BenchError = Box<dyn std::error::Error>;
 type BenchPart = fn() -> Result<(), BenchError>;
 
 /// Parts of the benchmark, which can be selected by name: `make bench ARGS=kubefleet`.
-const PARTS: [(&str, BenchPart); 7] = [
+const PARTS: [(&str, BenchPart); 8] = [
     ("start", start),
     ("failures", failures),
     ("kubefleet", kubefleet),
@@ -53,6 +53,7 @@ const PARTS: [(&str, BenchPart); 7] = [
     ("upgrade", upgrade),
     ("providers", providers),
     ("scale", scale::scale),
+    ("scale-live", scale::live_hub),
 ];
 
 /// Version from which an upgrade to the default version starts.

@@ -6,15 +6,14 @@ use record::ConditionPlace;
 
 use super::draft::AffectedPart;
 use super::evidence_source::EvidenceSource;
-use super::index::{FleetIndex, PlacementKey, ResourceKey, parent};
+use super::index::{FleetIndex, PlacementKey, ResourceKey};
 use super::kubectl;
 use super::scope::KindScope;
-use crate::kinds::{NAMESPACE, WORK};
+use crate::kinds::{CLUSTER_ENVELOPE, ENVELOPE, WORK};
 use crate::kubefleet::{
-    IS_LATEST_SNAPSHOT, MEMBER_NAMESPACE_PREFIX, PARENT_PLACEMENT, PARENT_PLACEMENT_NAMESPACE, PLACEMENT_GROUP,
-    RESOURCE_INDEX, member_namespace,
+    IS_LATEST_SNAPSHOT, PARENT_PLACEMENT, PARENT_PLACEMENT_NAMESPACE, PLACEMENT_GROUP, RESOURCE_INDEX, member_namespace,
 };
-use crate::object::conditions_of_type;
+use crate::object::{conditions_of_type, text_field};
 use crate::{
     ClusterSnapshot, Condition, Evidence, JsonList, JsonRef, Object, ObjectSelection, Snapshot, Subject, conditions,
 };
@@ -139,20 +138,10 @@ impl<'a> FleetView<'a> {
         KindScope::BOTH.into_iter().flat_map(of_scope).collect()
     }
 
-    /// Returns the Works that are being deleted. Of a hub that is read as the rules need it, these are Works of bindings that are
-    /// being deleted, and Works in namespaces that are.
+    /// Returns the Works that are being deleted. A Work may hang after its binding and its placement are gone (v0.1.2).
     pub fn deleted_works(self) -> Vec<Object<'a>> {
-        if !self.hub.read.is_everything() {
-            for binding in self.deleted_bindings() {
-                if let (Some(placement), Some(member)) = (parent(binding), binding.str("/spec/targetCluster")) {
-                    self.index.works_of(placement, member);
-                }
-            }
-            let namespaces = self.hub.of_kind("", NAMESPACE.kind).filter(|namespace| namespace.deleted_at().is_some());
-            for member in namespaces.filter_map(|namespace| namespace.name().strip_prefix(MEMBER_NAMESPACE_PREFIX)) {
-                self.index.works(member);
-            }
-        }
+        let expected = || self.all_placements().map(PlacementView::expected_works).sum();
+        self.hub.ask(PLACEMENT_GROUP, WORK.kind, || ObjectSelection::Deleting { expected: expected() });
         self.hub.objects.of_kind(PLACEMENT_GROUP, WORK.kind).filter(|work| work.deleted_at().is_some()).collect()
     }
 
@@ -247,6 +236,15 @@ impl<'a> PlacementView<'a> {
     /// Returns namespace and name.
     pub fn key(self) -> PlacementKey<'a> {
         (self.object.namespace(), self.object.name())
+    }
+
+    /// Returns the number of Works that the placement usually has: one for each member, and one more for each envelope. An envelope in a
+    /// `ConfigMap` doesn't count, because its kind doesn't tell that it is one.
+    fn expected_works(self) -> usize {
+        let selected = self.object.list("/status/selectedResources").iter();
+        let is_envelope = |kind: &str| [CLUSTER_ENVELOPE.kind, ENVELOPE.kind].contains(&kind);
+        let envelopes = selected.filter(|resource| is_envelope(text_field(*resource, "kind"))).count();
+        self.clusters().count() * (1 + envelopes)
     }
 
     /// Returns the status entry of each member that the placement has chosen.

@@ -172,6 +172,6 @@ fn add_by_parent<'a>(
 }
 
 /// Returns the placement that a binding or a snapshot belongs to, by its label.
-pub(super) fn parent(object: Object<'_>) -> Option<PlacementKey<'_>> {
+fn parent(object: Object<'_>) -> Option<PlacementKey<'_>> {
     Some((object.namespace(), object.label(PARENT_PLACEMENT)?))
 }

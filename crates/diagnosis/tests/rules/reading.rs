@@ -7,7 +7,7 @@ use diagnosis::{
 use serde_json::json;
 
 use crate::shapes::{
-    binding, condition, deleted, external, green, hub, member_cluster, member_namespace, run, stage, with, work,
+    binding, condition, external, green, hub, member_cluster, member_namespace, run, stage, with, work,
 };
 
 /// Kinds of which an empty list counts as one that wasn't allowed.
@@ -125,7 +125,7 @@ fn a_healthy_fleet_needs_the_first_lists_only() {
 }
 
 #[test]
-fn bindings_that_are_being_deleted_are_counted_first() {
+fn bindings_and_works_are_counted_before_those_that_are_being_deleted_are_listed() {
     let fleet = hub(vec![green("web", &["member-1", "member-2"]), green("shop", &["member-1"])]);
     let (_, asked) = read_as_needed(&fleet);
     let expected: Vec<_> = asked
@@ -135,18 +135,7 @@ fn bindings_that_are_being_deleted_are_counted_first() {
             _ => None,
         })
         .collect();
-    assert_eq!(expected, [("ClusterResourceBinding", 3), ("ResourceBinding", 0)]);
-}
-
-#[test]
-fn a_binding_that_is_being_deleted_leads_to_its_works() {
-    let gone = deleted(binding("web", "member-2", "web-0-snapshot", json!([])));
-    let objects = vec![green("web", &["member-1"]), member_cluster("member-2"), gone, work("member-2", "web")];
-    let asked = queries(objects);
-    assert!(
-        asked.iter().any(|query| query.starts_with("Work Labeled { namespace: Some(\"fleet-member-member-2\")")),
-        "{asked:?}"
-    );
+    assert_eq!(expected, [("ClusterResourceBinding", 3), ("ResourceBinding", 0), ("Work", 3)]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub struct TakenSnapshot {
 /// members that don't answer at all.
 ///
 /// # Errors
-/// Returns an error if the hub doesn't answer, or refuses a list that the diagnosis needs.
+/// Returns an error if the hub returns nothing.
 pub async fn take(hub: &ClusterAccess, members: &BTreeMap<String, ClusterAccess>) -> Result<Snapshot, FleetError> {
     take_with(hub, members, &Redactor::default()).await
 }
@@ -33,16 +33,16 @@ pub async fn take(hub: &ClusterAccess, members: &BTreeMap<String, ClusterAccess>
 /// Takes a snapshot of a fleet as [`take`] does, with a redactor that decides what is withheld.
 ///
 /// # Errors
-/// Returns an error if the hub doesn't answer, or refuses a list that the diagnosis needs.
+/// Returns an error if the hub returns nothing.
 pub async fn take_with(
     hub: &ClusterAccess,
     members: &BTreeMap<String, ClusterAccess>,
     redactor: &Redactor,
 ) -> Result<Snapshot, FleetError> {
     let TakenSnapshot { snapshot, missing } = take_what_can_be_had(hub, members, redactor).await;
-    let needed: Vec<_> = missing.into_iter().filter(|(kind, error)| is_needed(*kind, error)).collect();
-    let resources = needed.iter().map(|(kind, _)| kind.plural.to_owned()).collect();
-    match needed.into_iter().next() {
+    let is_reached = snapshot.hub().is_some_and(|hub| hub.unreachable.is_none());
+    let resources = missing.iter().map(|(kind, _)| kind.plural.to_owned()).collect();
+    match missing.into_iter().next().filter(|_| !is_reached) {
         Some((_, source)) => Err(FleetError::Unlisted { resources, source: Box::new(source) }),
         None => Ok(snapshot),
     }

@@ -13,7 +13,6 @@ use crate::BenchError;
 /// Time of all objects, in the past of [`TAKEN_AT`].
 const SINCE: &str = "2026-01-08T10:00:00Z";
 const TAKEN_AT: &str = "2026-01-08T12:00:00Z";
-const LAST_HEARTBEAT: &str = "2026-01-08T11:59:50Z";
 const PLACEMENT_API: &str = "placement.kubernetes-fleet.io/v1beta1";
 const CLUSTER_API: &str = "cluster.kubernetes-fleet.io/v1beta1";
 
@@ -59,14 +58,32 @@ enum Failure {
 
 /// Writes a bundle with `pairs` pairs of a placement and a member, and returns the number of bytes.
 pub fn write_bundle(directory: &Path, pairs: usize, state: FleetState, seed: u64) -> Result<u64, BenchError> {
-    let mut rng = StdRng::seed_from_u64(seed);
-    let placements = pairs.div_ceil(MEMBERS_OF_PLACEMENT);
-    let members = placements.max(MEMBERS_OF_PLACEMENT);
     let hub = directory.join("clusters/hub");
     fs::create_dir_all(&hub)?;
     let mut objects = ObjectWriter::new(&hub.join("objects.json"))?;
+    generate(pairs, state, seed, TAKEN_AT, |generated| objects.write_all(&generated))?;
+    let (count, bytes) = objects.finish()?;
+    let manifest = json!({"bundle": "fleetdrill", "schema": 1, "fleetdrill": "bench", "fleet": "generated",
+        "taken_at": TAKEN_AT, "logs": [], "missing": [],
+        "clusters": [{"name": "hub", "role": "hub", "directory": "hub", "objects": count, "events": 0}]});
+    fs::write(directory.join("bundle.json"), manifest.to_string())?;
+    Ok(bytes)
+}
+
+/// Generates the hub's objects of a fleet with `pairs` pairs of a placement and a member, and gives them to `add`: those of one member or
+/// of one placement at a time. The members' last heartbeats were at `now`.
+pub fn generate(
+    pairs: usize,
+    state: FleetState,
+    seed: u64,
+    now: &str,
+    mut add: impl FnMut(Vec<Value>) -> Result<(), BenchError>,
+) -> Result<(), BenchError> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let placements = pairs.div_ceil(MEMBERS_OF_PLACEMENT);
+    let members = placements.max(MEMBERS_OF_PLACEMENT);
     for member in 0..members {
-        objects.write_all(&member_objects(&name_of(member)))?;
+        add(member_objects(&name_of(member), now))?;
     }
     let mut left = pairs;
     let mut failing = if state == FleetState::Healthy { 0 } else { 1_000.min(pairs / 10) };
@@ -81,14 +98,9 @@ pub fn write_bundle(directory: &Path, pairs: usize, state: FleetState, seed: u64
                 Pair { member: name_of((first + n) % members), failure: fails.then(|| failure(state, &mut rng)) }
             })
             .collect();
-        objects.write_all(&placement_objects(&format!("placement-{number:04}"), &pairs))?;
+        add(placement_objects(&format!("placement-{number:04}"), &pairs))?;
     }
-    let (count, bytes) = objects.finish()?;
-    let manifest = json!({"bundle": "fleetdrill", "schema": 1, "fleetdrill": "bench", "fleet": "generated",
-        "taken_at": TAKEN_AT, "logs": [], "missing": [],
-        "clusters": [{"name": "hub", "role": "hub", "directory": "hub", "objects": count, "events": 0}]});
-    fs::write(directory.join("bundle.json"), manifest.to_string())?;
-    Ok(bytes)
+    Ok(())
 }
 
 fn failure(state: FleetState, rng: &mut StdRng) -> Failure {
@@ -165,10 +177,10 @@ fn written_at(time: &str, mut metadata: Value) -> Value {
 }
 
 /// Returns what the hub has of a member: its `MemberCluster`, its heartbeats, its namespace and its rights.
-fn member_objects(name: &str) -> Vec<Value> {
+fn member_objects(name: &str, now: &str) -> Vec<Value> {
     let namespace = format!("fleet-member-{name}");
     let account = format!("{name}-account");
-    let agents = json!([{"type": "MemberAgent", "lastReceivedHeartbeat": LAST_HEARTBEAT}]);
+    let agents = json!([{"type": "MemberAgent", "lastReceivedHeartbeat": now}]);
     let rbac = "rbac.authorization.k8s.io/v1";
     vec![
         json!({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": metadata(name, None, &json!({})),
@@ -176,7 +188,7 @@ fn member_objects(name: &str) -> Vec<Value> {
                 "identity": {"kind": "ServiceAccount", "namespace": "fleet-system", "name": account}},
             "status": {"agentStatus": agents, "conditions": [met("ReadyToJoin"), met("Joined"), met("Healthy")]}}),
         json!({"apiVersion": CLUSTER_API, "kind": "InternalMemberCluster",
-            "metadata": written_at(LAST_HEARTBEAT, metadata(name, Some(&namespace), &json!({}))),
+            "metadata": written_at(now, metadata(name, Some(&namespace), &json!({}))),
             "status": {"agentStatus": agents}}),
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(&namespace, None, &json!({}))}),
         json!({"apiVersion": "v1", "kind": "ServiceAccount",

@@ -1,6 +1,7 @@
 //! Time and peak memory of a diagnosis of large fleets, and how both grow.
 
 mod generated_fleet;
+mod live;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,6 +15,14 @@ use crate::{BenchError, kib_of, seconds};
 const PAIRS: [usize; 3] = [1_000, 10_000, 100_000];
 const SEED: u64 = 1;
 
+/// Pairs on a live hub. A hundred thousand take some minutes to create.
+const LIVE_PAIRS: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// Measures `fleetdrill diagnose` on a live hub with generated fleets.
+pub fn live_hub() -> Result<(), BenchError> {
+    live::live(&LIVE_PAIRS)
+}
+
 /// Measures `fleetdrill diagnose --from` on generated bundles.
 pub fn scale() -> Result<(), BenchError> {
     println!("\ndiagnosis of a bundle, by pairs of a placement and a member");
@@ -23,14 +32,14 @@ pub fn scale() -> Result<(), BenchError> {
         for pairs in PAIRS {
             let directory = tempfile::tempdir()?;
             let bytes = write_bundle(directory.path(), pairs, state, SEED)?;
-            let (took, peak) = diagnose(directory.path())?;
+            let Measured { took, peak_kib, .. } = diagnose(directory.path())?;
             let growth = last.map(|last| format!("{:.1}", seconds(took) / seconds(last))).unwrap_or_default();
             println!(
                 "  {:<30} {pairs:>8} {:>6} MB {:>7.2} s {:>6} MB {growth:>7}",
                 state.name(),
                 bytes / 1_000_000,
                 seconds(took),
-                peak / 1_000
+                peak_kib / 1_000
             );
             last = Some(took);
         }
@@ -38,16 +47,34 @@ pub fn scale() -> Result<(), BenchError> {
     Ok(())
 }
 
-/// Diagnoses a bundle, and returns the time and the peak memory in kB.
-fn diagnose(bundle: &Path) -> Result<(Duration, u64), BenchError> {
+/// Diagnoses a bundle.
+fn diagnose(bundle: &Path) -> Result<Measured, BenchError> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fleetdrill"));
     command.args(["diagnose", "--from-limit", "4096", "--from"]).arg(bundle);
+    measured(command)
+}
+
+/// Figures of a diagnosis.
+struct Measured {
+    took: Duration,
+    /// Peak of the memory, in KiB.
+    peak_kib: u64,
+    /// Bytes that were read from files and sockets.
+    read_bytes: u64,
+    stdout: Vec<u8>,
+}
+
+/// Runs a diagnosis, and measures it while it runs.
+fn measured(mut command: Command) -> Result<Measured, BenchError> {
+    let output = tempfile::NamedTempFile::new()?;
     let started = Instant::now();
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    let mut peak = 0;
+    let mut child = command.stdout(output.reopen()?).stderr(Stdio::null()).spawn()?;
+    let (mut peak_kib, mut read_bytes) = (0, 0);
     let status = loop {
-        // The peak of a process is readable as long as it runs.
-        peak = kib_of(child.id().into(), "status", "VmHWM:").unwrap_or_default().max(peak);
+        // The figures of a process are readable as long as it runs.
+        let pid = child.id().into();
+        peak_kib = kib_of(pid, "status", "VmHWM:").unwrap_or_default().max(peak_kib);
+        read_bytes = kib_of(pid, "io", "rchar:").unwrap_or_default().max(read_bytes);
         if let Some(status) = child.try_wait()? {
             break status;
         }
@@ -55,7 +82,7 @@ fn diagnose(bundle: &Path) -> Result<(Duration, u64), BenchError> {
     };
     let took = started.elapsed();
     match status.code() {
-        Some(0 | 1 | 4) => Ok((took, peak)),
+        Some(0 | 1 | 4) => Ok(Measured { took, peak_kib, read_bytes, stdout: std::fs::read(output.path())? }),
         _ => Err(format!("the diagnosis ended with {status}").into()),
     }
 }

@@ -12,7 +12,7 @@ use fleet::kinds::{self, ResourceKind};
 use fleet::redact::Redactor;
 use fleet::snapshot::{Focus, ReadCounter, ReadOptions, take_as_needed};
 use record::{ObjectPath, Subject};
-use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource};
+use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource, ReadCounts};
 use report::finding::markdown;
 use report::finding::text::Detail;
 use report::text::clean_line;
@@ -35,13 +35,15 @@ struct DiagnosisInput {
     /// Access to the clusters for the commands that findings print.
     access: KubectlAccess,
     snapshot: Snapshot,
+    /// Number of requests and objects that were read, if they were counted.
+    reads: Option<ReadCounts>,
 }
 
 pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, CommandError> {
     let redactor = redactor(args, std::io::stdout().is_terminal())?;
     let wanted =
         args.object.as_deref().map(|object| RequestedObject::parse(object, args.namespace.as_deref())).transpose()?;
-    let DiagnosisInput { fleet, source, contexts, access, snapshot } = match &args.from {
+    let DiagnosisInput { fleet, source, contexts, access, snapshot, reads } = match &args.from {
         Some(path) => saved(path, SizeLimit::of_mebibytes(args.from_limit))?,
         None => live(args, wanted.as_ref(), &redactor).await?,
     };
@@ -58,6 +60,7 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
         found.in_progress.retain(|state| wanted.is_subject(&state.subject));
     }
     let report = DiagnosisReport::new((&fleet, source), &snapshot, &contexts, args.object.as_deref(), &found);
+    let report = report.with_reads(reads);
     match args.output {
         DiagnoseFormat::Text => data::print_text(&report.text(OutputLayout::from_locale().width, detail(args))),
         DiagnoseFormat::Markdown => data::print_text(&markdown::render(&report)),
@@ -118,15 +121,14 @@ async fn live(
     progress.wait_for("reading the fleet");
     reached.hub.check().await?;
     let (hub, members) = (reached.hub.asked(), reached.members());
-    let snapshot = if args.read_all {
-        fleet::snapshot::take_with(&hub, &members, redactor).await?
+    let (snapshot, reads) = if args.read_all {
+        (fleet::snapshot::take_with(&hub, &members, redactor).await?, None)
     } else {
         let counter = ReadCounter::new(Duration::from_secs(args.timeout));
         let focus = wanted.map(RequestedObject::focus);
         let options = ReadOptions { redactor, focus: focus.as_ref(), counter: &counter };
         let snapshot = with_count(&progress, &counter, take_as_needed(&hub, &members, &options)).await?;
-        tracing::info!(requests = counter.requests(), objects = counter.objects(), "read");
-        snapshot
+        (snapshot, Some(ReadCounts { requests: counter.requests(), objects: counter.objects() }))
     };
     let read = snapshot.clusters.iter().filter(|cluster| !cluster.read.is_nothing());
     let identities = reached.identities(read.map(|cluster| cluster.name.as_str())).await;
@@ -138,6 +140,7 @@ async fn live(
         contexts: reached.contexts(),
         access: reached.access(),
         snapshot,
+        reads,
     })
 }
 
@@ -170,6 +173,7 @@ fn saved(path: &Path, limit: SizeLimit) -> Result<DiagnosisInput, CommandError> 
         contexts: BTreeMap::new(),
         access: KubectlAccess::unknown(),
         snapshot: saved.snapshot,
+        reads: None,
     })
 }
 

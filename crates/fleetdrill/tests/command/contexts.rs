@@ -132,7 +132,7 @@ fn what_could_not_be_read_has_an_exit_code_of_its_own() {
     let east = FakeApi::default().refuses("/api/v1/pods", 403).knows("/api/v1", &["pods"]);
     let (hub, east) = (hub.start(), east.start());
     let file = contexts(&place, &[("prod-hub", &hub), ("east", &east), ("aks-west", "http://127.0.0.1:1")]);
-    let both = ["--member", "east", "--member", "west=aks-west"];
+    let both = ["--read-all", "--member", "east", "--member", "west=aks-west"];
 
     let said = diagnose(&place, &file, &both);
     said.expect(4, &[&format!("reading hub prod-hub ({hub})"), "warning: west can't be read", "Connection refused"]);
@@ -172,20 +172,35 @@ fn what_could_not_be_read_has_an_exit_code_of_its_own() {
 }
 
 #[test]
-fn a_list_of_the_hub_that_is_needed_is_no_gap_but_an_error() {
+fn a_list_that_the_hub_refuses_costs_what_depends_on_it() {
     let place = Place::new();
     let works = "/apis/placement.kubernetes-fleet.io/v1beta1/works";
-    for (code, parts) in [
-        (403, ["what a diagnosis can't do without: works", "caused by: works is refused", "docs/own-fleet.md"]),
-        (401, ["what a diagnosis can't do without: works", "caused by: works is refused", "docs/own-fleet.md"]),
-    ] {
+    for code in [403, 401] {
         let hub =
             FakeApi::default().refuses(works, code).knows("/apis/placement.kubernetes-fleet.io/v1beta1", &["works"]);
         let file = contexts(&place, &[("prod-hub", &hub.start())]);
-        let said = diagnose(&place, &file, &[]);
-        said.expect(2, &parts);
-        assert!(!said.stderr.contains("Status {"), "{}", said.stderr);
+        let said = diagnose(&place, &file, &["--read-all"]);
+        let text = said.expect(4, &[]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = "not read on hub: these credentials may not list works.placement.kubernetes-fleet.io; without them these aren't \
+                        found: KF-AP-001, KF-DL-001, ";
+        assert!(text.contains(expected), "{text}");
+        // A fleet that is well needs no Works.
+        diagnose(&place, &file, &[]).expect(0, &[]);
     }
+}
+
+#[test]
+fn members_that_no_finding_needs_are_not_asked() {
+    let place = Place::new();
+    let well = json!({"apiVersion": "cluster.kubernetes-fleet.io/v1beta1", "kind": "MemberCluster",
+        "metadata": {"name": "east", "generation": 1}, "status": {"conditions": [{"type": "Joined", "status": "True",
+        "reason": "", "message": "", "observedGeneration": 1, "lastTransitionTime": "2026-01-08T12:00:00Z"}]}});
+    let hub = FakeApi::default().has(MEMBERS, &[well]).start();
+    let file = contexts(&place, &[("prod-hub", &hub), ("east", "http://127.0.0.1:1")]);
+    let said = diagnose(&place, &file, &["--member", "east"]);
+    let text = said.expect(0, &[]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("nothing found in 1 member (0 read, 1 not needed)"), "{text}");
+    diagnose(&place, &file, &["--member", "east", "--read-all"]).expect(4, &["east can't be read"]);
 }
 
 #[test]
@@ -211,7 +226,7 @@ fn contexts_that_lead_elsewhere_are_refused() {
         (&["east=aks-west", "west=aks-east"], "context `aks-west` is given for east and leads to west"),
     ] {
         let members: Vec<&str> = members.iter().flat_map(|member| ["--member", member]).collect();
-        diagnose(&place, &file, &members).expect(2, &[expected, "hint: "]);
+        diagnose(&place, &file, &[&members[..], &["--read-all"]].concat()).expect(2, &[expected, "hint: "]);
         let collect = ["collect", "--kubeconfig", &file, "--hub", "prod-hub", "-o", "bundle"];
         place.run(collect.iter().chain(&members)).expect(2, &[expected]);
         assert!(!place.path("bundle").exists());

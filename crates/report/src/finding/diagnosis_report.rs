@@ -43,12 +43,24 @@ pub struct DiagnosisReport<'a> {
     object: Option<&'a str>,
     complete: bool,
     counts: ObjectCounts,
+    /// Number of requests and objects that the diagnosis has read; none for a bundle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reads: Option<ReadCounts>,
     clusters: Vec<ClusterReport<'a>>,
     findings: &'a [Finding],
     in_progress: &'a [InProgress],
     /// Present time on the hub's clock; on the reader's clock if the hub didn't tell.
     #[serde(skip)]
     now: Timestamp,
+}
+
+/// Number of requests and objects that a live diagnosis has read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ReadCounts {
+    /// Number of requests to API servers; each page of a list is one.
+    pub requests: usize,
+    /// Number of objects.
+    pub objects: usize,
 }
 
 /// Objects that were read from a cluster, and the kinds that weren't.
@@ -158,11 +170,18 @@ impl<'a> DiagnosisReport<'a> {
             object,
             complete: snapshot.clusters.iter().all(ClusterSnapshot::is_complete),
             counts: ObjectCounts::of(snapshot),
+            reads: None,
             clusters: snapshot.clusters.iter().map(|cluster| ClusterReport::of(cluster, contexts)).collect(),
             findings: &diagnosis.findings,
             in_progress: &diagnosis.in_progress,
             now: snapshot.hub().and_then(|hub| hub.time).unwrap_or(snapshot.taken_at),
         }
+    }
+
+    /// Adds the number of requests and objects that were read.
+    #[must_use]
+    pub fn with_reads(self, reads: Option<ReadCounts>) -> Self {
+        Self { reads, ..self }
     }
 
     /// True if every requested object could be read.

@@ -22,6 +22,9 @@ use crate::snapshot::lists::{ClusterAccess, unread_kinds};
 /// Requests that one API server has at the same time.
 const REQUESTS_AT_ONCE: usize = 8;
 
+/// Objects of a page of which only the metadata is read: some 2 MB.
+const METADATA_OF_PAGE: u32 = 2_000;
+
 /// Reader of one cluster.
 pub(super) struct ClusterReader<'a> {
     pub(super) name: &'a str,
@@ -108,7 +111,7 @@ impl ClusterReader<'_> {
         if self.count(kind).await == Some(expected) {
             return (Vec::new(), None);
         }
-        let query = ListQuery { metadata_only: true, ..list_of(kind) };
+        let query = ListQuery { metadata_only: true, page_size: METADATA_OF_PAGE, ..list_of(kind) };
         let (mut deleted, mut error) = (Vec::new(), None);
         let mut pages = self.list(kind, &query);
         while let Some((objects, failed)) = pages.next().await {

@@ -6,7 +6,7 @@ use diagnosis::{ClusterSnapshot, GroupKind, ObjectQuery, ObjectSelection};
 use super::plan::{PlannedRequest, RequestTarget, list_of, plan};
 use crate::kinds::{
     APPLICATION, APPROVAL_REQUEST, CLUSTER_APPROVAL_REQUEST, CLUSTER_RESOURCE_BINDING, CLUSTER_RESOURCE_PLACEMENT,
-    CLUSTER_RUN, RESOURCE_BINDING, RESOURCE_PLACEMENT, RUN, ResourceKind,
+    CLUSTER_RUN, RESOURCE_BINDING, RESOURCE_PLACEMENT, RUN, ResourceKind, WORK,
 };
 use crate::pages::ListQuery;
 
@@ -22,8 +22,8 @@ pub struct Focus {
 }
 
 /// Kinds of which a hub has many objects for each placement.
-const OF_PLACEMENTS: [ResourceKind; 4] =
-    [CLUSTER_RESOURCE_PLACEMENT, RESOURCE_PLACEMENT, CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING];
+const OF_PLACEMENTS: [ResourceKind; 5] =
+    [CLUSTER_RESOURCE_PLACEMENT, RESOURCE_PLACEMENT, CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING, WORK];
 
 impl Focus {
     /// Leaves out of the first requests what isn't near the object. Rules ask for what else they need of it.
@@ -39,7 +39,7 @@ impl Focus {
         if narrowed.contains(&self.kind) {
             requests.push(self.own_request());
         }
-        requests.extend(self.bindings());
+        requests.extend(self.bindings_and_works());
     }
 
     fn own_request(&self) -> PlannedRequest {
@@ -51,19 +51,22 @@ impl Focus {
         PlannedRequest { kind: self.kind, target: RequestTarget::List(query), answers: Vec::new() }
     }
 
-    /// Returns the request for the bindings of a placement. Those that are being deleted show nowhere else.
-    fn bindings(&self) -> Vec<PlannedRequest> {
-        let kind = match self.kind {
+    /// Returns the requests for the bindings and Works of a placement. Those that are being deleted show nowhere else.
+    fn bindings_and_works(&self) -> Vec<PlannedRequest> {
+        let binding = match self.kind {
             CLUSTER_RESOURCE_PLACEMENT => CLUSTER_RESOURCE_BINDING,
             RESOURCE_PLACEMENT => RESOURCE_BINDING,
             _ => return Vec::new(),
         };
-        let selection = ObjectSelection::Labeled {
-            namespace: self.namespace.clone(),
-            key: PARENT_PLACEMENT.to_owned(),
-            value: self.name.clone(),
+        let of_placement = |kind: ResourceKind, namespace: Option<String>| ObjectQuery {
+            kind: group_kind(kind),
+            selection: ObjectSelection::Labeled {
+                namespace,
+                key: PARENT_PLACEMENT.to_owned(),
+                value: self.name.clone(),
+            },
         };
-        plan(vec![ObjectQuery { kind: group_kind(kind), selection }])
+        plan(vec![of_placement(binding, self.namespace.clone()), of_placement(WORK, None)])
     }
 }
 
@@ -108,6 +111,7 @@ mod tests {
         assert!(!of_placement.iter().any(|request| request.starts_with("resourceplacements")), "{of_placement:?}");
         let bindings = "clusterresourcebindings kubernetes-fleet.io/parent-CRP=web".to_owned();
         assert!(of_placement.contains(&bindings), "{of_placement:?}");
+        assert!(of_placement.contains(&"works kubernetes-fleet.io/parent-CRP=web".to_owned()), "{of_placement:?}");
         assert!(!requests(CLUSTER_RUN).iter().any(|request| request.contains("placements")));
         assert!(requests(APPLICATION).contains(&"applications metadata.name=web".to_owned()));
     }

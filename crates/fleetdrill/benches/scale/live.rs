@@ -1,0 +1,133 @@
+//! Diagnosis of a live hub with a generated fleet, beside kubectl's lists of the same hub.
+//!
+//! The hub's API server and etcd are real. Its agent is stopped, so that nobody changes the generated objects.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clusters::supervisor::SupervisorProgram;
+use fleet::{Fleet, kinds};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use super::generated_fleet::{FleetState, generate};
+use super::{Measured, SEED, measured};
+use crate::{BenchError, components, program, seconds};
+
+/// Objects that are created at the same time.
+const AT_ONCE: usize = 48;
+
+/// First lists of a diagnosis, as kubectl names them.
+const FIRST_LISTS: [&str; 9] = [
+    "clusterresourceplacements.v1beta1.placement.kubernetes-fleet.io",
+    "resourceplacements.v1beta1.placement.kubernetes-fleet.io",
+    "clusterstagedupdateruns.v1beta1.placement.kubernetes-fleet.io",
+    "stagedupdateruns.v1beta1.placement.kubernetes-fleet.io",
+    "clusterapprovalrequests.v1beta1.placement.kubernetes-fleet.io",
+    "approvalrequests.v1beta1.placement.kubernetes-fleet.io",
+    "memberclusters.v1beta1.cluster.kubernetes-fleet.io",
+    "internalmemberclusters.v1beta1.cluster.kubernetes-fleet.io",
+    "namespaces",
+];
+
+/// Measures a live diagnosis of fleets of these sizes, and prints a line for each.
+pub fn live(pairs: &[usize]) -> Result<(), BenchError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    println!("\ndiagnosis of a live hub, by pairs of a placement and a member");
+    println!(
+        "  {:<30} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "fleet", "pairs", "requests", "objects", "read", "time", "memory", "kubectl"
+    );
+    for state in [FleetState::Healthy, FleetState::OneCause] {
+        for pairs in pairs {
+            let fleet = runtime.block_on(fleet_with(*pairs, state))?;
+            let result = diagnose(&fleet.kubeconfig_file());
+            let lists = kubectl_lists(&fleet.kubeconfig_file());
+            runtime.block_on(fleet.end())?;
+            let (Measured { took, peak_kib, read_bytes, stdout }, lists) = (result?, lists?);
+            let report: Value = serde_json::from_slice(&stdout)?;
+            println!(
+                "  {:<30} {pairs:>8} {:>9} {:>9} {:>6} MB {:>7.2} s {:>6} MB {:>7.2}",
+                state.name(),
+                report["reads"]["requests"],
+                report["reads"]["objects"],
+                read_bytes / 1_000_000,
+                seconds(took),
+                peak_kib / 1_000,
+                seconds(took) / seconds(lists)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Starts a fleet of one member, stops the hub-agent, and creates the generated objects.
+async fn fleet_with(pairs: usize, state: FleetState) -> Result<Fleet, BenchError> {
+    let options = components().await?.fleet_options("bench-scale".into(), 1, SupervisorProgram(program()));
+    let fleet = Fleet::create(options, Arc::new(|_| {})).await?;
+    fleet.stop_hub_agent().await?;
+    let now = jiff::Timestamp::now();
+    let (mut members, mut others) = (Vec::new(), Vec::new());
+    generate(pairs, state, SEED, &format!("{now:.0}"), |objects| {
+        for object in objects {
+            if object["kind"] == "Namespace" { members.push(object) } else { others.push(object) }
+        }
+        Ok(())
+    })?;
+    let started = Instant::now();
+    let count = members.len() + others.len();
+    // Namespaces come before what is in them.
+    for objects in [members, others] {
+        stream::iter(objects).map(Ok).try_for_each_concurrent(AT_ONCE, |object| create(&fleet, object)).await?;
+    }
+    eprintln!("{count} objects created in {:.0} s", seconds(started.elapsed()));
+    Ok(fleet)
+}
+
+/// Creates an object with its status. The API server takes the status of a new object only from a second request.
+async fn create(fleet: &Fleet, mut object: Value) -> Result<(), BenchError> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (api_version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let kind = kinds::find(group, &kind).ok_or_else(|| format!("{kind} is no kind of a generated fleet"))?;
+    let namespace = text("/metadata/namespace");
+    let api = kind.api(&fleet.hub().client, Some(namespace.as_str()).filter(|namespace| !namespace.is_empty()));
+    let status = object.as_object_mut().and_then(|fields| fields.remove("status"));
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|field, _| ["name", "namespace", "labels"].contains(&field.as_str()));
+    }
+    // Placements of the benchmark are on members that don't exist for the scheduler.
+    let created: DynamicObject = serde_json::from_value(object)?;
+    match api.create(&PostParams::default(), &created).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => {}
+        result => drop(result?),
+    }
+    if let Some(status) = status.filter(|_| group != "") {
+        let patch = json!({"status": status});
+        api.patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    }
+    Ok(())
+}
+
+fn diagnose(kubeconfig: &Path) -> Result<Measured, BenchError> {
+    let mut command = Command::new(program());
+    command.args(["diagnose", "--output", "json", "--hub", "hub", "--kubeconfig"]).arg(kubeconfig);
+    measured(command)
+}
+
+/// Returns the time that kubectl takes for the first lists, one after the other.
+fn kubectl_lists(kubeconfig: &Path) -> Result<Duration, BenchError> {
+    let started = Instant::now();
+    for list in FIRST_LISTS {
+        let mut command = Command::new("kubectl");
+        command.args(["get", list, "--all-namespaces", "--output", "json", "--context", "hub", "--kubeconfig"]);
+        let status = command.arg(kubeconfig).stdout(Stdio::null()).status()?;
+        if !status.success() {
+            return Err(format!("kubectl get {list} ended with {status}").into());
+        }
+    }
+    Ok(started.elapsed())
+}
