@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use crate::retry;
+use crate::{exec_plugin, retry};
 
 /// Time limit for a credential plugin.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -62,12 +62,22 @@ pub enum CredentialError {
         /// Reason why the output can't be used.
         why: String,
     },
+    /// The task that creates the client has ended.
+    #[error("failed to get credentials: {0}")]
+    Interrupted(String),
     /// The client couldn't be created for another reason.
     #[error(transparent)]
     Client(Box<kube::Error>),
 }
 
 impl CredentialError {
+    /// Builds the error for a plugin that ended with an error, with the last line of what it wrote to stderr.
+    pub(crate) fn ended(program: String, status: ExitStatus, stderr: &[u8]) -> Self {
+        let said = String::from_utf8_lossy(stderr);
+        let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned();
+        Self::Ended { program, status, said }
+    }
+
     fn of(error: kube::Error, exec: Option<&ExecConfig>) -> Self {
         let Some(exec) = exec else { return Self::Client(Box::new(error)) };
         let program = exec.command.clone().unwrap_or_default();
@@ -75,11 +85,7 @@ impl CredentialError {
             kube::Error::Auth(AuthError::AuthExecStart(source)) => {
                 Self::NotStarted { program, install_hint: exec.install_hint.clone(), source }
             }
-            kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => {
-                let said = String::from_utf8_lossy(&out.stderr);
-                let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned();
-                Self::Ended { program, status: out.status, said }
-            }
+            kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => Self::ended(program, out.status, &out.stderr),
             kube::Error::Auth(error) => Self::Unusable { program, why: error.to_string() },
             error => Self::Client(Box::new(error)),
         }
@@ -100,6 +106,20 @@ pub async fn client(config: Config) -> Result<Client, CredentialError> {
     let exec = config.auth_info.exec.clone();
     let limit = limit(exec.as_ref(), std::io::stdin().is_terminal());
     client_within(config, exec, limit).await
+}
+
+/// Creates a client for a command that only reads for some minutes: a credential plugin runs once, at most 8 plugins at
+/// the same time, and its credentials aren't renewed. A plugin that exceeds its time limit is killed.
+///
+/// # Errors
+/// Returns an error if the credentials can't be obtained or used.
+pub async fn reading_client(mut config: Config) -> Result<Client, CredentialError> {
+    if let Some(exec) = config.auth_info.exec.clone() {
+        let has_terminal = std::io::stdin().is_terminal();
+        let limit = limit(Some(&exec), has_terminal);
+        exec_plugin::replace(&mut config.auth_info, &exec, limit, limit == LIMIT_AT_TERMINAL).await?;
+    }
+    retry::client(config).map_err(|error| CredentialError::of(error, None))
 }
 
 fn limit(exec: Option<&ExecConfig>, has_terminal: bool) -> Duration {
@@ -158,6 +178,40 @@ mod tests {
         let mut config = Config::new("https://127.0.0.1:1".parse().expect("an address"));
         config.auth_info.exec = Some(exec.clone());
         (config, exec)
+    }
+
+    #[tokio::test]
+    async fn a_reading_client_runs_its_plugin_once() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let runs = dir.path().join("runs");
+        let credential = r#"{"kind": "ExecCredential", "status": {"token": "t"}}"#;
+        let script = format!("echo \"$KUBERNETES_EXEC_INFO\" >> '{}'; echo '{credential}'", runs.display());
+        let (config, _) = plugin("sh", &["-c", &script]);
+        assert!(reading_client(config).await.is_ok());
+        let said = std::fs::read_to_string(&runs).expect("it ran");
+        assert_eq!(
+            said,
+            "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"spec\":{\"interactive\":false}}\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_reading_client_names_its_plugin_without_quoting_it() {
+        for (script, expected) in [
+            (
+                "echo not logged in >&2; exit 3",
+                "the credential plugin `sh` ended with an error (exit status: 3): not logged in",
+            ),
+            ("echo secret", "the credential plugin `sh` gave no credentials: its answer is no ExecCredential"),
+            ("echo '{}'", "the credential plugin `sh` gave no credentials: its answer has no status"),
+            (
+                "echo '{\"status\": {}}'",
+                "the credential plugin `sh` gave no credentials: its answer has neither a token nor a certificate with its key",
+            ),
+        ] {
+            let error = reading_client(plugin("sh", &["-c", script]).0).await.err().expect("no credentials");
+            assert_eq!(error.to_string(), expected);
+        }
     }
 
     async fn refused(command: &str, args: &[&str], limit: Duration) -> CredentialError {

@@ -27,8 +27,8 @@ pub fn check() -> Result<(), ClusterError> {
 }
 
 /// Raises the limit of open files to the highest value that this process may set, and returns the limit; `None` means
-/// that there is no limit.
-fn raise_open_files() -> Option<u64> {
+/// that there is no limit. A command that asks hundreds of clusters needs a connection for each.
+pub fn raise_open_files() -> Option<u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current == maximum {
         return current;

@@ -175,13 +175,30 @@ pub fn in_full(error: &(dyn std::error::Error + 'static)) -> String {
 /// Formats an error without its causes. For an API server's refusal, this is the server's message.
 #[must_use]
 pub fn message(error: &(dyn std::error::Error + 'static)) -> String {
-    refusal(error).map_or_else(|| error.to_string(), |status| status.message.clone())
+    match (refusal(error), service_error(error)) {
+        (Some(status), _) => status.message.clone(),
+        // kube puts `ServiceError: ` before an error of the layers below it, such as a credential plugin's.
+        (None, Some(inner)) => inner.to_string(),
+        (None, None) => error.to_string(),
+    }
+}
+
+/// Returns the error of a layer below kube.
+fn service_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a (dyn std::error::Error + 'static)> {
+    match kube_error(error)? {
+        kube::Error::Service(inner) => Some(inner.as_ref()),
+        _ => None,
+    }
+}
+
+fn kube_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a kube::Error> {
+    let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
+    boxed.or(error.downcast_ref::<kube::Error>())
 }
 
 /// Returns the status of an API server's refusal. kube's own text of a refusal contains the whole status twice.
 fn refusal<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a kube::core::Status> {
-    let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
-    match boxed.or(error.downcast_ref::<kube::Error>())? {
+    match kube_error(error)? {
         kube::Error::Api(status) => Some(status),
         _ => None,
     }

@@ -37,7 +37,8 @@ pub(super) enum NoPage {
 
 #[derive(Deserialize)]
 struct ListAnswer {
-    kind: String,
+    #[serde(default)]
+    kind: Option<String>,
     #[serde(default)]
     metadata: ListMetadata,
     // An empty list of some servers is null.
@@ -64,12 +65,12 @@ pub(super) async fn read(response: Response<Body>, expected: &str) -> Result<Pag
     match serde_json::from_slice::<ListAnswer>(&body) {
         // serde reads a structure from an array, too.
         Ok(_) if !begins_as_object(&body) => Err(NoPage::Unusable(other_kind(expected, None))),
-        Ok(list) if list.kind == expected => Ok(Page {
+        Ok(list) if list.kind.as_deref().map_or(list.items.is_some(), |kind| kind == expected) => Ok(Page {
             objects: list.items.unwrap_or_default(),
             next: list.metadata.next.filter(|token| !token.is_empty()),
             bytes: body.len(),
         }),
-        Ok(other) => Err(NoPage::Unusable(other_kind(expected, Some(&other.kind)))),
+        Ok(other) => Err(NoPage::Unusable(other_kind(expected, other.kind.as_deref()))),
         Err(error) => Err(NoPage::Unusable(unusable(&error, expected, &parts.headers, &body))),
     }
 }

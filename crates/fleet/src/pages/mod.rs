@@ -12,6 +12,7 @@ mod error;
 mod list;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use futures::{Stream, StreamExt, stream};
 use kube::Client;
@@ -19,6 +20,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 pub use error::ListError;
+pub use unread::unread;
 
 use crate::error::FleetError;
 use crate::kinds::ResourceKind;
@@ -90,14 +92,20 @@ pub async fn all(
 /// Prepares an item of a list for a snapshot or a bundle: adds apiVersion and kind, which most items don't have, reduces
 /// managedFields to who wrote when, and removes secrets.
 #[must_use]
-pub fn cleaned(kind: ResourceKind, mut object: Value, redactor: &Redactor) -> Value {
+pub fn cleaned(kind: ResourceKind, object: Value, redactor: &Redactor) -> Value {
+    cleaned_as(&kind.api_version(), kind.kind, object, redactor)
+}
+
+/// Like [`cleaned`], for a kind that has no address in [`crate::kinds`].
+#[must_use]
+pub fn cleaned_as(api_version: &str, kind: &str, mut object: Value, redactor: &Redactor) -> Value {
     let writes = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut);
     for write in writes.into_iter().flatten().filter_map(Value::as_object_mut) {
         write.shift_remove("fieldsV1");
     }
     if let Value::Object(fields) = &mut object {
-        fields.insert("apiVersion".into(), kind.api_version().into());
-        fields.insert("kind".into(), kind.kind.into());
+        fields.insert("apiVersion".into(), api_version.into());
+        fields.insert("kind".into(), kind.into());
     }
     redactor.object(&mut object);
     object

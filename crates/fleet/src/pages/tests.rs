@@ -234,6 +234,7 @@ async fn garbage_is_named_and_not_quoted() {
             with(200, &as_json, r#"{"kind": "token hunter2", "items": []}"#),
             "the answer is no WorkList, but something else",
         ),
+        (with(200, &as_json, r#"{"error": "hunter2"}"#), "the answer is no WorkList, but something else"),
         (with(200, &as_json, r#"["hunter2"]"#), "the answer is no WorkList, but something else"),
         (
             with(200, &as_json, r#"{"kind": "WorkList", "items": "hunter2"}"#),

@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use fleet::snapshot::ClusterAccess;
 use fleet::{HUB, kinds, member_namespace};
-use futures::future::join_all;
+use futures::{StreamExt, stream};
 use kube::api::ListParams;
 
 use crate::error::CommandError;
 
 /// Time limit for a cluster's answer about its identity. A slower cluster isn't checked.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// Clusters that are asked at the same time.
+const AT_ONCE: usize = 64;
 
 /// Maximum number of `AppliedWork` objects that are read to identify a member.
 const APPLIED_WORKS: u32 = 100;
@@ -31,7 +34,7 @@ pub(crate) async fn ask(clusters: impl Iterator<Item = (String, ClusterAccess)>)
         let identity = tokio::time::timeout(LIMIT, identity(&cluster)).await;
         (name, identity.unwrap_or_default())
     });
-    join_all(asked).await.into_iter().collect()
+    stream::iter(asked).buffer_unordered(AT_ONCE).collect().await
 }
 
 async fn identity(cluster: &ClusterAccess) -> ClusterIdentity {

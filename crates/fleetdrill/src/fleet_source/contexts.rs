@@ -1,11 +1,13 @@
 //! Contexts of a fleet's clusters in a kubeconfig.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clusters::existing::ClusterContexts;
 use fleet::HUB;
 use kube::config::Kubeconfig;
 
+use super::hub_members::asks_hub;
 use super::member_contexts;
 use super::options::ContextOptions;
 use crate::error::CommandError;
@@ -32,6 +34,13 @@ pub(super) fn kubeconfig(given: &ContextOptions, local: &str) -> Result<Kubeconf
 /// # Errors
 /// Returns an error if the kubeconfig can't be read, or if it lacks a context.
 pub(crate) fn contexts(given: &ContextOptions) -> Result<ClusterContexts, CommandError> {
+    if given.members_from.as_ref().is_some_and(asks_hub) {
+        let hint = "name them by --member, by --members PATTERN, or by a file for --members-from";
+        return Err(CommandError::usage(
+            "--members-from takes a template, a directory or clusterprofiles only for diagnose and collect",
+            Some(hint),
+        ));
+    }
     let kubeconfig = kubeconfig(given, "")?;
     let hub = hub_context(&kubeconfig, given.hub.as_deref())?;
     let members = member_contexts::resolve(given, &names(&kubeconfig), &hub)?;
@@ -54,6 +63,73 @@ pub(super) fn read(path: &Path) -> Result<Kubeconfig, CommandError> {
 /// Names of a kubeconfig's contexts.
 pub(super) fn names(kubeconfig: &Kubeconfig) -> Vec<&str> {
     kubeconfig.contexts.iter().map(|context| context.name.as_str()).collect()
+}
+
+/// Contexts of a kubeconfig that may have thousands.
+pub(super) struct ContextTable<'a> {
+    kubeconfig: &'a Kubeconfig,
+    /// Positions of the contexts, by name.
+    contexts: HashMap<&'a str, usize>,
+    clusters: HashMap<&'a str, usize>,
+    users: HashMap<&'a str, usize>,
+}
+
+/// Contexts that an error names.
+const NAMED: usize = 20;
+
+impl<'a> ContextTable<'a> {
+    /// Reads the names of a kubeconfig. Of two entries with the same name, the first counts.
+    pub(super) fn of(kubeconfig: &'a Kubeconfig) -> Self {
+        fn first<'a>(names: impl DoubleEndedIterator<Item = (usize, &'a str)>) -> HashMap<&'a str, usize> {
+            names.rev().map(|(at, name)| (name, at)).collect()
+        }
+        let (clusters, users) = (kubeconfig.clusters.iter(), kubeconfig.auth_infos.iter());
+        let contexts = kubeconfig.contexts.iter();
+        Self {
+            contexts: first(contexts.map(|named| named.name.as_str()).enumerate().collect::<Vec<_>>().into_iter()),
+            clusters: first(clusters.map(|named| named.name.as_str()).enumerate().collect::<Vec<_>>().into_iter()),
+            users: first(users.map(|named| named.name.as_str()).enumerate().collect::<Vec<_>>().into_iter()),
+            kubeconfig,
+        }
+    }
+
+    /// Returns a kubeconfig that has this context only, with its cluster and its user; `None` if there is no such context.
+    pub(super) fn only(&self, context: &str) -> Option<Kubeconfig> {
+        let named = &self.kubeconfig.contexts[*self.contexts.get(context)?];
+        let inner = named.context.as_ref();
+        let cluster = inner.and_then(|inner| self.clusters.get(inner.cluster.as_str()));
+        let user = inner.and_then(|inner| self.users.get(inner.user.as_deref()?));
+        Some(Kubeconfig {
+            preferences: None,
+            clusters: cluster.map(|at| self.kubeconfig.clusters[*at].clone()).into_iter().collect(),
+            auth_infos: user.map(|at| self.kubeconfig.auth_infos[*at].clone()).into_iter().collect(),
+            contexts: vec![named.clone()],
+            current_context: Some(context.to_owned()),
+            extensions: None,
+            kind: self.kubeconfig.kind.clone(),
+            api_version: self.kubeconfig.api_version.clone(),
+            ..Kubeconfig::default()
+        })
+    }
+
+    /// Returns the first context whose cluster has this API server.
+    pub(super) fn of_server(&self, server: &str) -> Option<&'a str> {
+        let is_same = |other: &str| other.trim_end_matches('/').eq_ignore_ascii_case(server.trim_end_matches('/'));
+        let mut contexts = self.kubeconfig.contexts.iter().filter(|_| !server.is_empty());
+        let found = contexts.find(|named| {
+            let cluster = named.context.as_ref().and_then(|inner| self.clusters.get(inner.cluster.as_str()));
+            let cluster = cluster.and_then(|at| self.kubeconfig.clusters[*at].cluster.as_ref());
+            cluster.and_then(|cluster| cluster.server.as_deref()).is_some_and(is_same)
+        });
+        found.map(|named| named.name.as_str())
+    }
+
+    /// Names of contexts, the first ones if there are many.
+    pub(super) fn some_names(&self) -> String {
+        let names: Vec<&str> = names(self.kubeconfig).into_iter().take(NAMED).collect();
+        let more = self.kubeconfig.contexts.len() - names.len();
+        if more > 0 { format!("{} (and {more} more)", names.join(", ")) } else { names.join(", ") }
+    }
 }
 
 /// Returns the hub's context: the given one, else the current one. The kubeconfig has it.

@@ -6,6 +6,7 @@ use std::path::Path;
 use fleet::HUB;
 use glob::Pattern;
 
+use super::members_from::MembersFrom;
 use super::options::{ContextOptions, MembersValue};
 use crate::error::CommandError;
 
@@ -17,7 +18,8 @@ struct NamedMember {
     place: String,
 }
 
-/// Returns the members' contexts, by the members' names. Each context is one of `known`, and none is the hub's.
+/// Returns the contexts of the members that the options name, by the members' names. Members whose names only the hub
+/// knows aren't among them. Each context is one of `known`, and none is the hub's.
 ///
 /// # Errors
 /// Returns an error if a member or a context is named twice, has no name, is the hub, or doesn't exist.
@@ -30,7 +32,9 @@ pub(crate) fn resolve(
     for text in &given.member {
         named.push(parse(text, format!("--member {text}"))?);
     }
-    if let Some(path) = &given.members_from {
+    if let Some(MembersFrom::Path(path)) = &given.members_from
+        && !path.is_dir()
+    {
         named.extend(of_file(path)?);
     }
     let mut members: BTreeMap<String, NamedMember> = BTreeMap::new();
@@ -67,8 +71,11 @@ fn parse(text: &str, place: String) -> Result<NamedMember, CommandError> {
 }
 
 fn of_file(path: &Path) -> Result<Vec<NamedMember>, CommandError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| CommandError::usage(format!("failed to read the members of {}: {e}", path.display()), None))?;
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        let hint = "a template of contexts has the member's name as {name}, e.g. 'aks-{name}'";
+        let message = format!("failed to read the members of {}: {e}", path.display());
+        CommandError::usage(message, path.to_string_lossy().contains('{').then_some(hint))
+    })?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).enumerate();
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let members: Vec<NamedMember> = lines
@@ -232,7 +239,8 @@ mod tests {
         let path = dir.path().join("members.txt");
         let of = |text: &str| {
             std::fs::write(&path, text).expect("written");
-            let given = ContextOptions { members_from: Some(path.clone()), ..ContextOptions::default() };
+            let given =
+                ContextOptions { members_from: Some(MembersFrom::Path(path.clone())), ..ContextOptions::default() };
             resolved(&given).map_err(|message| message.replace(&path.display().to_string(), "FILE"))
         };
         assert_eq!(

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::members_from::MembersFrom;
 use crate::component_version::ArgoCdRequest;
 
 /// Number of members that a fleet has at most.
@@ -132,9 +133,10 @@ pub struct ContextOptions {
     /// Name of a member's MemberCluster, with its context if that has another name; may be given several times
     #[arg(long, value_name = "NAME[=CONTEXT]")]
     pub member: Vec<String>,
-    /// A file with members, one NAME or NAME=CONTEXT on a line; # begins a comment
-    #[arg(long, value_name = "FILE")]
-    pub members_from: Option<PathBuf>,
+    /// Many members: a file with one NAME or NAME=CONTEXT on a line; or for diagnose and collect a directory with one kubeconfig
+    /// for each (east.yaml), a template of contexts for all MemberClusters ('aks-{name}'), or clusterprofiles[=TEMPLATE]
+    #[arg(long, value_name = "FROM")]
+    pub members_from: Option<MembersFrom>,
     /// All contexts but the hub's that match a pattern, each a member by its context's name, e.g. 'aks-*'
     #[arg(long, value_name = "PATTERN")]
     pub members: Option<MembersValue>,

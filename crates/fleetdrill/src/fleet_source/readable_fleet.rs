@@ -1,11 +1,12 @@
 //! A fleet that a command reads, and changes in nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clusters::credentials::{self, CredentialError};
-use clusters::stderr_line;
+use clusters::lazy_client::lazy_client;
+use clusters::{machine, stderr_line};
 use diagnosis::{KubectlAccess, Snapshot};
 use fleet::bundle::BundleSource;
 use fleet::error::in_full;
@@ -16,10 +17,12 @@ use kube::core::Status;
 use kube::{Client, Config};
 
 use super::cluster_identity::{self, ClusterIdentity};
+use super::contexts::{self, ContextTable};
 use super::fleet_choice::{FleetChoice, KUBECONFIG, choose, is_of_environment, local_fleets};
+use super::hub_members::{self, MemberContext};
+use super::member_contexts;
 use super::options::{ContextOptions, ReadableFleetOptions};
 use super::running_fleet::open_whole;
-use super::{contexts, member_contexts};
 use crate::error::CommandError;
 use crate::hints::{self, READER_HINT};
 
@@ -86,12 +89,22 @@ impl ReadableFleet {
                 (FleetOrigin::Contexts(given.kubeconfig.clone()), FleetContexts::of_options(given, &names)?)
             }
         };
-        let (hub, members) = contexts.clusters().await?;
-        let reached = Self { hub, members, origin };
+        machine::raise_open_files();
+        let hub = ReadableCluster::hub(&contexts).await?;
+        let mut reached = Self { hub, members: BTreeMap::new(), origin };
         stderr_line!("{}", reached.description());
         if choice == FleetChoice::Environment && !local.is_empty() {
             stderr_line!("it is the one of {KUBECONFIG}; up here are, for --fleet NAME: {names}");
         }
+        let mut members = contexts.members()?;
+        if let Some(from) = given.members_from.as_ref().filter(|from| hub_members::asks_hub(from)) {
+            reached.hub.check().await?;
+            let table = ContextTable::of(&contexts.kubeconfig);
+            let found = hub_members::find(from, &reached.hub.client, &table, &contexts.hub, &contexts.members).await?;
+            found.not_read.lines().for_each(|line| stderr_line!("warning: {line}"));
+            members.extend(found.members);
+        }
+        reached.members = clusters(&reached.hub, members).await?;
         Ok(reached)
     }
 
@@ -117,7 +130,12 @@ impl ReadableFleet {
             FleetOrigin::Running(fleet) => {
                 (KubectlAccess::same_names(), Some(fleet.kubeconfig_file()).filter(|file| !is_of_environment(file)))
             }
-            FleetOrigin::Contexts(kubeconfig) => (KubectlAccess::named(None, self.contexts()), kubeconfig.clone()),
+            FleetOrigin::Contexts(kubeconfig) => {
+                // Commands name one kubeconfig. A member with a kubeconfig of its own counts as one without a known context.
+                let mut contexts = self.contexts();
+                contexts.retain(|name, _| self.members.get(name).is_none_or(|member| member.file.is_none()));
+                (KubectlAccess::named(None, contexts), kubeconfig.clone())
+            }
         };
         match file {
             Some(file) => access.in_kubeconfig(file.display().to_string()),
@@ -203,25 +221,44 @@ impl FleetContexts {
         Ok(Self { kubeconfig, hub, members })
     }
 
-    /// Makes clients for the hub and the members.
-    async fn clusters(&self) -> Result<(ReadableCluster, BTreeMap<String, ReadableCluster>), CommandError> {
-        let hub = ReadableCluster::of_context(&self.kubeconfig, &self.hub).await?;
-        let mut members: BTreeMap<String, ReadableCluster> = BTreeMap::new();
-        for (name, context) in &self.members {
-            let member = ReadableCluster::of_context(&self.kubeconfig, context).await?;
-            let others = members.iter().map(|(other, cluster)| (other.as_str(), cluster));
-            let same = std::iter::once((HUB, &hub)).chain(others).find(|(_, other)| member.is_same_server(other));
-            if let Some((other, _)) = same {
-                let server = &member.server;
-                return Err(CommandError::usage(
-                    format!("context `{context}`, given for {name}, has the API server of {other}: {server}"),
-                    Some("each cluster has a context of its own: kubectl config view"),
-                ));
-            }
-            members.insert(name.clone(), member);
-        }
-        Ok((hub, members))
+    /// Returns the access to the members that the options name.
+    fn members(&self) -> Result<BTreeMap<String, MemberContext>, CommandError> {
+        let table = ContextTable::of(&self.kubeconfig);
+        let member = |(name, context): (&String, &String)| {
+            let kubeconfig = table.only(context);
+            let kubeconfig = kubeconfig.ok_or_else(|| {
+                CommandError::usage(format!("the kubeconfig has no context `{context}`, given for {name}"), None)
+            })?;
+            Ok((name.clone(), MemberContext { kubeconfig, context: context.clone(), file: None }))
+        };
+        self.members.iter().map(member).collect()
     }
+}
+
+/// Makes clients for members. No two of them, nor the hub, have the same API server.
+async fn clusters(
+    hub: &ReadableCluster,
+    members: BTreeMap<String, MemberContext>,
+) -> Result<BTreeMap<String, ReadableCluster>, CommandError> {
+    let mut names = HashMap::new();
+    if !hub.has_proxy {
+        names.insert(hub.server.clone(), HUB.to_owned());
+    }
+    let mut clusters = BTreeMap::new();
+    for (name, member) in members {
+        let context = member.context.clone();
+        let cluster = ReadableCluster::member(member).await?;
+        let same = if cluster.has_proxy { None } else { names.insert(cluster.server.clone(), name.clone()) };
+        if let Some(other) = same {
+            let server = &cluster.server;
+            return Err(CommandError::usage(
+                format!("context `{context}`, given for {name}, has the API server of {other}: {server}"),
+                Some("each cluster has a context of its own: kubectl config view"),
+            ));
+        }
+        clusters.insert(name, cluster);
+    }
+    Ok(clusters)
 }
 
 /// A cluster with a client that reads it.
@@ -234,30 +271,35 @@ pub(crate) struct ReadableCluster {
     server: String,
     /// True if the API server is reached through a proxy, so that another cluster may have the same address.
     has_proxy: bool,
+    /// Kubeconfig of the context, if it isn't the fleet's.
+    file: Option<PathBuf>,
 }
 
 impl ReadableCluster {
-    /// Makes a client for the cluster of a context that the kubeconfig has.
-    async fn of_context(kubeconfig: &Kubeconfig, context: &str) -> Result<Self, CommandError> {
-        let options = KubeConfigOptions { context: Some(context.to_owned()), ..KubeConfigOptions::default() };
-        let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &options).await;
-        let mut config = config.map_err(|e| CommandError::usage(unusable(context, &in_full(&e)), None))?;
-        config.connect_timeout = Some(CONNECT_LIMIT);
-        config.read_timeout = Some(ANSWER_LIMIT);
-        let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-        let has_proxy = config.proxy_url.is_some();
-        let client = credentials::client(config).await.map_err(|error| match &error {
+    /// Makes a client for the hub. Its credentials are there when it returns.
+    async fn hub(contexts: &FleetContexts) -> Result<Self, CommandError> {
+        let context = &contexts.hub;
+        let config = config(&contexts.kubeconfig, context).await?;
+        let client = credentials::reading_client(config.clone()).await.map_err(|error| match &error {
             CredentialError::Client(source) => CommandError::usage(unusable(context, &in_full(source)), None),
             plugin => CommandError::Environment {
                 message: unusable(context, &plugin.to_string()),
                 hint: hints::for_credentials(plugin),
             },
         })?;
-        Ok(Self { client, context: context.to_owned(), server, has_proxy })
+        Ok(Self::of(&config, client, context.clone(), None))
     }
 
-    fn is_same_server(&self, other: &Self) -> bool {
-        self.server == other.server && !self.has_proxy && !other.has_proxy
+    /// Makes a client for a member, which gets its credentials when the member is asked.
+    async fn member(member: MemberContext) -> Result<Self, CommandError> {
+        let MemberContext { kubeconfig, context, file } = member;
+        let config = config(&kubeconfig, &context).await?;
+        Ok(Self::of(&config, lazy_client(config.clone()), context, file))
+    }
+
+    fn of(config: &Config, client: Client, context: String, file: Option<PathBuf>) -> Self {
+        let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+        Self { client, context, server, has_proxy: config.proxy_url.is_some(), file }
     }
 
     /// Returns the client as a snapshot of the whole cluster needs it.
@@ -309,6 +351,16 @@ impl ReadableCluster {
             },
         }
     }
+}
+
+/// Returns the configuration of a client for a context.
+async fn config(kubeconfig: &Kubeconfig, context: &str) -> Result<Config, CommandError> {
+    let options = KubeConfigOptions { context: Some(context.to_owned()), ..KubeConfigOptions::default() };
+    let config = Config::from_custom_kubeconfig(kubeconfig.clone(), &options).await;
+    let mut config = config.map_err(|e| CommandError::usage(unusable(context, &in_full(&e)), None))?;
+    config.connect_timeout = Some(CONNECT_LIMIT);
+    config.read_timeout = Some(ANSWER_LIMIT);
+    Ok(config)
 }
 
 /// Says that a context can't be used.

@@ -13,6 +13,6 @@ pub fn for_credentials(error: &CredentialError) -> Option<String> {
         CredentialError::Ended { .. } | CredentialError::TimedOut { .. } | CredentialError::Unusable { .. } => {
             Some("log in first; kubectl auth whoami with the same context shows whether it works".into())
         }
-        CredentialError::Client(_) => None,
+        CredentialError::Client(_) | CredentialError::Interrupted(_) => None,
     }
 }

@@ -19,6 +19,7 @@ mod fleet;
 mod guides;
 mod help;
 mod input;
+mod members;
 mod place;
 mod pods;
 mod proc;
