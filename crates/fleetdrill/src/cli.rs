@@ -401,6 +401,12 @@ pub struct CollectArgs {
     /// Path of the bundle: a directory, or a file that ends with .tar.gz; fleetdrill-bundle-FLEET-TIME by default
     #[arg(long, short_alias = 'o', alias = "output", value_name = "PATH", value_parser = bundle_path)]
     pub bundle: Option<PathBuf>,
+    /// Size on disk, in MiB, at which the bundle ends; what is missing then is named, and the exit code is 4
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: u64,
+    /// Time for the objects of all clusters, in seconds, and once more for events and logs; a member has at most 60 of it
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    pub time_limit: u64,
 }
 
 /// Parses the path of `collect --bundle`.

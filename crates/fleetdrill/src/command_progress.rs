@@ -49,6 +49,24 @@ impl CommandProgress {
         }
     }
 
+    /// Shows a text that changes all the time. Off a terminal, one line every 15 s; the first after 15 s.
+    pub fn repeat(&self, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text.to_owned());
+            return;
+        }
+        let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match &mut *last {
+            Some((at, _)) if at.elapsed() < INTERVAL => return,
+            Some((at, _)) => *at = Instant::now(),
+            None => {
+                *last = Some((Instant::now(), String::new()));
+                return;
+            }
+        }
+        stderr_line!("{text}");
+    }
+
     /// Runs `say`, whose output stays above the progress line.
     pub fn suspend(&self, say: impl FnOnce()) {
         match &self.bar {

@@ -189,7 +189,7 @@ async fn logs_of(source: &BundleSource, clients: &[(&str, &Client)], redactor: &
 }
 
 /// Reads the tokens of a local fleet's agents.
-fn tokens(dir: &Path) -> Vec<String> {
+pub(super) fn tokens(dir: &Path) -> Vec<String> {
     let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let tokens = files.filter(|file| file.extension().is_some_and(|e| e == "token"));
     tokens.filter_map(|file| fs::read_to_string(file).ok()).collect()

@@ -114,6 +114,17 @@ impl Budget {
 pub(super) struct SizeBudget(u64);
 
 impl SizeBudget {
+    /// Returns a reader of a compressed file that fails with kind `FileTooLarge` where its content has more than the
+    /// remaining bytes.
+    pub(super) fn cap<R>(&self, content: R) -> CappedReader<R> {
+        CappedReader::new(content, self.0)
+    }
+
+    /// Subtracts what a reader has read.
+    pub(super) fn take_read<R>(&mut self, reader: &CappedReader<R>) {
+        self.0 = reader.left;
+    }
+
     /// Subtracts the size of a file.
     ///
     /// # Errors

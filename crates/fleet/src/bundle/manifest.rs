@@ -4,8 +4,12 @@ use diagnosis::{Snapshot, SnapshotRole, UnreadKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Version of the format that this fleetdrill writes. It changes when an older fleetdrill would misread the new format.
-pub const SCHEMA: u32 = 1;
+/// Newest version of the format that this fleetdrill reads and writes. It changes when an older fleetdrill would misread the
+/// new format: bundles of version 2 are streamed, with compressed lists.
+pub const SCHEMA: u32 = 2;
+
+/// Version of the format of bundles that come from memory. Every fleetdrill reads it.
+pub(super) const PLAIN_SCHEMA: u32 = 1;
 
 /// Value of [`BundleManifest::bundle`] that marks a bundle.
 pub(super) const KIND: &str = "fleetdrill";
@@ -53,9 +57,9 @@ pub struct BundleClusterEntry {
     pub time: Option<Timestamp>,
     /// Directory of the cluster's files, below `clusters/`.
     pub directory: String,
-    /// Number of objects in `objects.json`.
+    /// Number of objects in `objects.json` or `objects.json.gz`.
     pub objects: usize,
-    /// Number of events in `events.json`.
+    /// Number of events in `events.json` or `events.json.gz`.
     pub events: usize,
     /// Reason why nothing could be read from the cluster, if so.
     #[serde(skip_serializing_if = "Option::is_none", default)]

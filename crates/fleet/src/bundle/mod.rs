@@ -10,7 +10,11 @@
 //! logs/<process>.log             the ends of the agents' and control planes' logs, for people
 //! ```
 //!
-//! [`Bundle::collect`] takes a bundle, [`Bundle::write`] saves it, and [`LoadedBundle::read`] reads the part that a diagnosis
+//! This is the form of a bundle in memory, which [`Bundle::collect`] takes and [`Bundle::write`] saves. A
+//! [`BundleStream`] is written while it is taken. Its lists and logs are compressed one by one, with names that end in
+//! `.gz`; an older fleetdrill refuses it by its schema.
+//!
+//! [`LoadedBundle::read`] reads the part that a diagnosis
 //! needs. Secrets stay out: no Secret and no `ConfigMap` is read, and a [`Redactor`](crate::redact::Redactor) goes
 //! through everything twice, when it is read and when it is written.
 
@@ -21,6 +25,7 @@ mod logs;
 mod manifest;
 mod objects;
 mod read;
+mod stream;
 mod write;
 
 pub use self::collect::{Bundle, BundleSource};
@@ -29,13 +34,16 @@ pub use self::limit::SizeLimit;
 pub use self::logs::LogTail;
 pub use self::manifest::{BundleClusterEntry, BundleLogEntry, BundleManifest, MissingBundlePart, SCHEMA};
 pub use self::read::LoadedBundle;
+pub use self::stream::{BundleStream, StreamLimits, StreamProgress};
 
 /// File names, shared by the code that writes bundles and the code that reads them.
 mod file {
     pub(super) const MANIFEST: &str = "bundle.json";
     pub(super) const OBJECTS: &str = "objects.json";
+    pub(super) const OBJECTS_GZ: &str = "objects.json.gz";
     pub(super) const LOGS: &str = "logs.json";
     pub(super) const EVENTS: &str = "events.json";
+    pub(super) const EVENTS_GZ: &str = "events.json.gz";
 
     /// Path of a cluster's file in a bundle.
     pub(super) fn of_cluster(directory: &str, file: &str) -> String {

@@ -11,7 +11,7 @@ use diagnosis::{
     ClusterSnapshot, ObjectList, ObjectListReader, ReadObjectsError, ReadRecord, Snapshot, SnapshotRole, UnreadKind,
     UnreadReason,
 };
-use flate2::read::GzDecoder;
+use flate2::read::{GzDecoder, MultiGzDecoder};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -24,6 +24,9 @@ use crate::kinds;
 
 /// Pieces of objects that are read before they are parsed.
 const PIECES_AHEAD: usize = 4;
+
+/// Ending of a compressed file's name.
+const COMPRESSED: &str = ".gz";
 
 /// The part of a bundle that a diagnosis reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -263,21 +266,39 @@ impl BundleStorage {
     ) -> Result<Option<ObjectList>, BundleError> {
         match self {
             Self::Directory(dir) => {
-                let Some(file) = open_within(dir, name, budget)? else { return Ok(None) };
-                let (sender, pieces) = sync_channel(PIECES_AHEAD);
-                let mut reading = ObjectsReading::new(budget);
-                let split = std::thread::scope(|scope| {
-                    let splitting = scope.spawn(move || objects::split(file, |piece| sender.send(piece).is_ok()));
-                    for piece in pieces {
-                        reading.add(&piece);
-                    }
-                    splitting.join().unwrap_or_else(|panic| resume_unwind(panic))
-                });
-                reading.finish(path, name, split, budget).map(Some)
+                if let Some(file) = open_within(dir, name, budget)? {
+                    return objects_of(path, name, file, budget).map(Some);
+                }
+                let compressed = dir.join(format!("{name}{COMPRESSED}"));
+                let file = match File::open(&compressed) {
+                    Ok(file) => BufReader::new(file),
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                    Err(error) => return Err(unread(&compressed, error)),
+                };
+                let mut sizes = budget.sizes();
+                let mut content = sizes.cap(MultiGzDecoder::new(file));
+                let objects = objects_of(path, &format!("{name}{COMPRESSED}"), &mut content, budget);
+                sizes.take_read(&content);
+                budget.set_sizes(sizes);
+                objects.map(Some)
             }
             Self::Archive(files) => files.objects.remove(name).transpose(),
         }
     }
+}
+
+/// Reads the objects of a file on another thread while this one parses them.
+fn objects_of(path: &Path, name: &str, file: impl Read + Send, budget: &mut Budget) -> Result<ObjectList, BundleError> {
+    let (sender, pieces) = sync_channel(PIECES_AHEAD);
+    let mut reading = ObjectsReading::new(budget);
+    let split = std::thread::scope(|scope| {
+        let splitting = scope.spawn(move || objects::split(file, |piece| sender.send(piece).is_ok()));
+        for piece in pieces {
+            reading.add(&piece);
+        }
+        splitting.join().unwrap_or_else(|panic| resume_unwind(panic))
+    });
+    reading.finish(path, name, split, budget)
 }
 
 /// Opens a file of a bundle that is a directory; `None` if there is no such file. The reader ends where the file ended when it was opened.
@@ -302,14 +323,26 @@ fn unpack(file: impl Read, sizes: &mut SizeBudget, send: impl Fn(ArchivePart) ->
     for entry in archive.entries()? {
         let mut entry = entry?;
         let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
-        let is_objects = name.ends_with(file::OBJECTS);
+        let is_compressed = name.ends_with(file::OBJECTS_GZ);
+        let is_objects = is_compressed || name.ends_with(file::OBJECTS);
         if !is_objects && ![file::MANIFEST, file::LOGS].iter().any(|needed| name.ends_with(needed)) {
             continue;
         }
-        // Check the size that the entry's header claims before reading the content.
-        sizes.take(entry.size())?;
+        if !is_compressed {
+            // Check the size that the entry's header claims before reading the content.
+            sizes.take(entry.size())?;
+        }
         let part = if is_objects {
-            let split = objects::split(&mut entry, |piece| send(ArchivePart::Objects(piece)));
+            let mut send = |piece| send(ArchivePart::Objects(piece));
+            let split = if is_compressed {
+                let mut content = sizes.cap(MultiGzDecoder::new(&mut entry));
+                let split = objects::split(&mut content, &mut send);
+                sizes.take_read(&content);
+                split
+            } else {
+                objects::split(&mut entry, &mut send)
+            };
+            let name = name.strip_suffix(COMPRESSED).map(str::to_owned).unwrap_or(name);
             match split {
                 Err(SplitError::Read(error)) => return Err(error),
                 split => ArchivePart::ObjectsEnd(name, split),
@@ -391,7 +424,14 @@ impl ObjectsReading {
         match (self.error, end) {
             (Some(ReadObjectsError::TooManyValues), _) => Err(budget.too_many_values()),
             (Some(error @ ReadObjectsError::NotJson { .. }), _) => Err(not_a_bundle(path, &format!("{file}: {error}"))),
-            (None, Err(SplitError::Read(error))) => Err(unread(&path.join(file), error)),
+            (None, Err(SplitError::Read(error))) => Err(match error.kind() {
+                ErrorKind::FileTooLarge => budget.exceeded(),
+                ErrorKind::UnexpectedEof => truncated(path, format!("{file} ends too early")),
+                ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+                    truncated(path, format!("{file} is damaged: {error}"))
+                }
+                _ => unread(&path.join(file), error),
+            }),
             (None, Err(SplitError::EndsTooEarly)) => Err(truncated(path, format!("{file} ends too early"))),
             (None, Err(SplitError::NoList)) => Err(not_a_bundle(path, &format!("{file} is no list of objects"))),
             (None, Ok(())) => Ok(self.reader.finish()),

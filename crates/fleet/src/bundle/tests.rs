@@ -166,9 +166,9 @@ fn what_is_no_bundle_is_refused() {
 #[test]
 fn a_newer_format_is_named() {
     let (_dir, path) = written("b");
-    edit(&path.join("bundle.json"), |m| *m = json!({"bundle": "fleetdrill", "schema": 2, "fleetdrill": "9.0.0"}));
+    edit(&path.join("bundle.json"), |m| *m = json!({"bundle": "fleetdrill", "schema": 3, "fleetdrill": "9.0.0"}));
     let error = LoadedBundle::read(&path, SizeLimit::default()).unwrap_err();
-    assert!(matches!(&error, BundleError::Newer { schema: 2, fleetdrill, .. } if fleetdrill == "9.0.0"), "{error:?}");
+    assert!(matches!(&error, BundleError::Newer { schema: 3, fleetdrill, .. } if fleetdrill == "9.0.0"), "{error:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Writes a bundle, either completely or not at all.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use diagnosis::{ClusterSnapshot, Object, PodLog, UnreadKind};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
+use tempfile::{NamedTempFile, TempDir};
 
 use super::collect::Bundle;
 use super::error::BundleError;
-use super::manifest::{BundleClusterEntry, BundleLogEntry, BundleManifest, KIND, SCHEMA};
+use super::manifest::{BundleClusterEntry, BundleLogEntry, BundleManifest, KIND, PLAIN_SCHEMA};
 use super::{file, is_archive, path_part, without_archive_ending};
 use crate::redact::Redactor;
 
@@ -25,8 +27,7 @@ impl Bundle {
     /// Default name of a bundle: fleet and time, in UTC.
     #[must_use]
     pub fn default_name(&self) -> PathBuf {
-        let at = self.snapshot.taken_at.strftime("%Y%m%dT%H%M%SZ");
-        PathBuf::from(format!("fleetdrill-bundle-{}-{at}", path_part(&self.fleet)))
+        default_name(&self.fleet, self.snapshot.taken_at)
     }
 
     /// Writes the bundle as a directory, or as one compressed file if the name ends with `.tar.gz` or `.tgz`. Only the
@@ -41,7 +42,7 @@ impl Bundle {
             return Err(BundleError::Exists(path.to_owned()));
         }
         let contents = self.contents();
-        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = parent_of(path);
         let written = if is_archive(path) {
             write_archive(path, parent, &contents, self.snapshot.taken_at.as_second())
         } else {
@@ -91,7 +92,7 @@ impl Bundle {
         }
         let manifest = BundleManifest {
             bundle: KIND.into(),
-            schema: SCHEMA,
+            schema: PLAIN_SCHEMA,
             fleetdrill: env!("CARGO_PKG_VERSION").into(),
             fleet: self.fleet.clone(),
             kubefleet: self.kubefleet.clone(),
@@ -106,6 +107,12 @@ impl Bundle {
     }
 }
 
+/// Default name of a bundle of a fleet.
+pub(super) fn default_name(fleet: &str, taken_at: Timestamp) -> PathBuf {
+    let at = taken_at.strftime("%Y%m%dT%H%M%SZ");
+    PathBuf::from(format!("fleetdrill-bundle-{}-{at}", path_part(fleet)))
+}
+
 /// Objects of a cluster, except those of the kinds Secret and ConfigMap, with all secrets in them removed.
 fn objects(cluster: &ClusterSnapshot, redactor: &Redactor) -> Vec<Value> {
     cluster
@@ -116,7 +123,7 @@ fn objects(cluster: &ClusterSnapshot, redactor: &Redactor) -> Vec<Value> {
         .collect()
 }
 
-fn is_secret(object: Object<'_>) -> bool {
+pub(super) fn is_secret(object: Object<'_>) -> bool {
     object.group().is_empty() && matches!(object.kind(), "Secret" | "ConfigMap")
 }
 
@@ -134,13 +141,13 @@ fn redacted(mut value: Value, redactor: &Redactor) -> Value {
 }
 
 /// Formats JSON for people, with a newline at the end. Nothing that is written here has a key that JSON doesn't allow.
-fn json(value: &impl Serialize) -> Vec<u8> {
+pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(value).unwrap_or_default();
     text.push(b'\n');
     text
 }
 
-fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
+pub(super) fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
     let mut candidate = name.to_owned();
     let mut n = 1;
     // Some file systems don't distinguish upper from lower case.
@@ -152,13 +159,18 @@ fn unique(name: &str, taken: &mut BTreeSet<String>) -> String {
 }
 
 fn write_directory(path: &Path, parent: &Path, contents: &[BundleFile]) -> io::Result<()> {
-    let new = temporary().permissions(fs::Permissions::from_mode(0o700)).tempdir_in(parent)?;
+    let new = temporary_directory(parent)?;
     for (name, bytes) in contents {
         let file = new.path().join(name);
         let dir = file.parent().unwrap_or(new.path());
         DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?.write_all(bytes)?;
     }
+    name_directory(new, path)
+}
+
+/// Gives a temporary directory its name.
+fn name_directory(new: TempDir, path: &Path) -> io::Result<()> {
     // Creating the directory claims the name, and fails if the name exists. Renaming onto it fills it.
     DirBuilder::new().mode(0o700).create(path)?;
     match fs::rename(new.path(), path) {
@@ -174,20 +186,89 @@ fn write_directory(path: &Path, parent: &Path, contents: &[BundleFile]) -> io::R
     }
 }
 
+/// Makes a bundle of a temporary directory that lies beside the bundle's path: a directory of that name, or an archive.
+pub(super) fn finish_directory(directory: TempDir, path: &Path, time: i64) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    if !is_archive(path) {
+        return name_directory(directory, path);
+    }
+    let mut archive = ArchiveWriter::new(path, parent_of(path), time)?;
+    for name in files_of(directory.path())? {
+        archive.add(&name, File::open(directory.path().join(&name))?)?;
+    }
+    archive.finish(path)
+}
+
+/// Paths of all files of a bundle, `bundle.json` first.
+fn files_of(root: &Path) -> io::Result<Vec<String>> {
+    let (mut files, mut directories) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(root.join(&directory))? {
+            let entry = entry?;
+            let path = directory.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                directories.push(path);
+            } else {
+                files.push(path.to_string_lossy().into_owned());
+            }
+        }
+    }
+    files.sort_by(|a, b| (a != file::MANIFEST, a).cmp(&(b != file::MANIFEST, b)));
+    Ok(files)
+}
+
 fn write_archive(path: &Path, parent: &Path, contents: &[BundleFile], time: i64) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let root = path_part(without_archive_ending(&name).unwrap_or(&name));
-    let new = temporary().tempfile_in(parent)?;
-    let mut archive = tar::Builder::new(GzEncoder::new(io::BufWriter::new(new), Compression::fast()));
+    let mut archive = ArchiveWriter::new(path, parent, time)?;
     for (name, bytes) in contents {
+        archive.append(name, bytes.len() as u64, bytes.as_slice())?;
+    }
+    archive.finish(path)
+}
+
+/// An archive that has no name yet.
+struct ArchiveWriter {
+    archive: tar::Builder<GzEncoder<io::BufWriter<NamedTempFile>>>,
+    root: String,
+    time: u64,
+}
+
+impl ArchiveWriter {
+    fn new(path: &Path, parent: &Path, time: i64) -> io::Result<Self> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let root = path_part(without_archive_ending(&name).unwrap_or(&name));
+        let new = temporary().tempfile_in(parent)?;
+        let archive = tar::Builder::new(GzEncoder::new(io::BufWriter::new(new), Compression::fast()));
+        Ok(Self { archive, root, time: u64::try_from(time).unwrap_or_default() })
+    }
+
+    fn add(&mut self, name: &str, file: File) -> io::Result<()> {
+        self.append(name, file.metadata()?.len(), file)
+    }
+
+    fn append(&mut self, name: &str, size: u64, content: impl io::Read) -> io::Result<()> {
         let mut header = tar::Header::new_gnu();
         header.set_mode(0o600);
-        header.set_mtime(u64::try_from(time).unwrap_or_default());
-        header.set_size(bytes.len() as u64);
-        archive.append_data(&mut header, format!("{root}/{name}"), bytes.as_slice())?;
+        header.set_mtime(self.time);
+        header.set_size(size);
+        self.archive.append_data(&mut header, format!("{}/{name}", self.root), content)
     }
-    let new = archive.into_inner()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-    new.persist_noclobber(path).map(drop).map_err(|error| error.error)
+
+    fn finish(self, path: &Path) -> io::Result<()> {
+        let new = self.archive.into_inner()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        new.persist_noclobber(path).map(drop).map_err(|error| error.error)
+    }
+}
+
+/// Directory in which a bundle of this path lies.
+pub(super) fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Creates a temporary directory that only the owner may read.
+pub(super) fn temporary_directory(parent: &Path) -> io::Result<TempDir> {
+    temporary().permissions(fs::Permissions::from_mode(0o700)).tempdir_in(parent)
 }
 
 /// Names temporary files. They lie in the directory of the bundle, so that they can be renamed.

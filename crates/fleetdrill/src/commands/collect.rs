@@ -1,11 +1,14 @@
 //! `fleetdrill collect`.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clusters::stderr_line;
 use diagnosis::SnapshotRole;
-use fleet::bundle::{Bundle, BundleError, MissingBundlePart, is_archive};
+use fleet::bundle::{
+    BundleError, BundleManifest, BundleStream, MissingBundlePart, StreamLimits, StreamProgress, is_archive,
+};
 
 use crate::cli::{CollectArgs, format_names};
 use crate::command_progress::CommandProgress;
@@ -14,8 +17,8 @@ use crate::exit::CommandExitCode;
 use crate::fleet_source::{ReadableFleet, RequiredState};
 use crate::output::data;
 
-/// Time limit for the answers of a fleet. A large hub's lists take seconds.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Time between two changes of the progress line.
+const REFRESH: Duration = Duration::from_millis(200);
 
 pub(super) async fn collect(args: &CollectArgs) -> Result<CommandExitCode, CommandError> {
     if let Some(path) = &args.bundle {
@@ -30,17 +33,47 @@ pub(super) async fn collect(args: &CollectArgs) -> Result<CommandExitCode, Comma
         reached.hub.check().await?;
     }
     let source = reached.source();
+    let parent = args.bundle.as_deref().and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
+    let limits = StreamLimits {
+        time: Duration::from_secs(args.time_limit),
+        bytes: args.limit.saturating_mul(1 << 20),
+        ..StreamLimits::default()
+    };
     let contexts = reached.contexts();
     let identities = reached.identities(contexts.keys().map(String::as_str));
-    let (bundle, identities) = futures::join!(Bundle::collect(&source, LIMIT), identities);
+    let (read, clusters) = (StreamProgress::default(), source.members.len() + 1);
+    let collecting = BundleStream::collect(&source, parent.unwrap_or(Path::new(".")), limits, &read);
+    let (bundle, identities) = tokio::select! {
+        both = async { futures::join!(collecting, identities) } => both,
+        () = count(&progress, &read, clusters) => unreachable!("counting doesn't end"),
+    };
+    let bundle = bundle?;
     reached.check_identities(&identities, &bundle.snapshot)?;
     let path = args.bundle.clone().unwrap_or_else(|| bundle.default_name());
     progress.say(&format!("writing {}", path.display()));
-    bundle.write(&path)?;
+    let (manifest, is_cut) = (bundle.manifest.clone(), bundle.is_cut);
+    bundle.finish(&path)?;
     progress.finish();
-    say(&bundle);
+    say(&manifest);
     data::print_text(&format!("{}\n", path.display()));
+    if is_cut {
+        stderr_line!("warning: the bundle isn't whole: it reached a limit of time or size");
+        return Ok(CommandExitCode::Incomplete);
+    }
     Ok(CommandExitCode::Fine)
+}
+
+/// Shows how much has been read.
+async fn count(progress: &CommandProgress, read: &StreamProgress, clusters: usize) {
+    let mut ticks = tokio::time::interval(REFRESH);
+    loop {
+        ticks.tick().await;
+        let [objects, events, done] =
+            [&read.objects, &read.events, &read.clusters].map(|number| number.load(Ordering::Relaxed));
+        if objects > 0 {
+            progress.repeat(&format!("read {objects} objects and {events} events; {done} of {clusters} clusters done"));
+        }
+    }
 }
 
 /// Checks that a bundle can be written to the path, and that the name doesn't look like anything but a directory or a
@@ -72,12 +105,12 @@ fn check_output(path: &Path) -> Result<(), CommandError> {
 const OTHER_ENDINGS: [&str; 10] = ["zip", "tar", "gz", "bz2", "xz", "zst", "7z", "json", "yaml", "yml"];
 
 /// Prints the content of a bundle, and what is missing in it.
-fn say(bundle: &Bundle) {
-    let objects: usize = bundle.snapshot.clusters.iter().map(|cluster| cluster.objects.len()).sum();
-    let events: usize = bundle.events.values().map(Vec::len).sum();
-    let clusters = bundle.snapshot.clusters.iter().filter(|cluster| cluster.unreachable.is_none()).count();
+fn say(bundle: &BundleManifest) {
+    let objects: usize = bundle.clusters.iter().map(|cluster| cluster.objects).sum();
+    let events: usize = bundle.clusters.iter().map(|cluster| cluster.events).sum();
+    let clusters = bundle.clusters.iter().filter(|cluster| cluster.unreachable.is_none()).count();
     stderr_line!("{objects} objects and {events} events of {clusters} clusters, {} logs", bundle.logs.len());
-    for cluster in &bundle.snapshot.clusters {
+    for cluster in &bundle.clusters {
         if let Some(why) = &cluster.unreachable {
             let loss = if cluster.role == SnapshotRole::Hub { ", and nothing can be diagnosed without it" } else { "" };
             stderr_line!("warning: {} couldn't be read{loss}: {why}", cluster.name);
