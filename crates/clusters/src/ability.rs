@@ -17,6 +17,8 @@ pub enum ProviderAbility {
     LeavePodsOut,
     /// Run Argo CD on the hub, with webhooks and repositories on this machine.
     RunArgoCd,
+    /// Have hollow members, whose agents a process on this machine plays.
+    PlayMembers,
 }
 
 /// Completes the sentence "provider ... can't".
@@ -29,6 +31,7 @@ impl fmt::Display for ProviderAbility {
             Self::RunPods => "run pods",
             Self::LeavePodsOut => "leave workloads without pods",
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
+            Self::PlayMembers => "have hollow members",
         })
     }
 }

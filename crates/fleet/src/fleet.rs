@@ -70,6 +70,8 @@ pub(crate) struct FleetInner {
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
     pub argocd: RwLock<Option<argocd::ArgoCdPrograms>>,
+    /// Number of hollow members.
+    pub hollow_members: RwLock<usize>,
     /// Lock for checking whether the admission webhook runs, and for starting it.
     pub webhook: Mutex<()>,
     /// Permits to start clusters while scenarios run. Each start takes several seconds of processor time; too many at
@@ -105,6 +107,7 @@ impl FleetInner {
             members: RwLock::new(members),
             pods: RwLock::default(),
             argocd: RwLock::default(),
+            hollow_members: RwLock::default(),
             webhook: Mutex::default(),
             starts: starts(),
             snapshot: SharedSnapshot::default(),
@@ -150,6 +153,8 @@ struct SavedFleet {
     pods: Option<PodPrograms>,
     #[serde(default)]
     argocd: Option<argocd::ArgoCdPrograms>,
+    #[serde(default)]
+    hollow_members: usize,
 }
 
 /// The file in a fleet's directory that other commands read.
@@ -256,6 +261,7 @@ impl Fleet {
             borrowed,
             pods: RwLock::new(saved.pods),
             argocd: RwLock::new(saved.argocd),
+            hollow_members: RwLock::new(saved.hollow_members),
             ..FleetInner::new(saved.name, site, kubefleet)
         })))
     }
@@ -584,7 +590,8 @@ impl Fleet {
         let (name, recipe, agents) = (self.0.name.clone(), self.0.recipe.clone(), hub.agents.clone());
         let member_agents = (!Arc::ptr_eq(&hub, &of_members)).then(|| of_members.agents.clone());
         let (pods, argocd) = (self.0.pods.read().await.clone(), self.0.argocd.read().await.clone());
-        let saved = SavedFleet { name, recipe, agents, member_agents, members, pods, argocd };
+        let hollow_members = *self.0.hollow_members.read().await;
+        let saved = SavedFleet { name, recipe, agents, member_agents, members, pods, argocd, hollow_members };
         let dir = self.supervisor().dir();
         write_private(&dir.join(STATE), &saved.to_json()?)?;
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;
@@ -617,6 +624,7 @@ mod tests {
             members: vec!["member-1".into()],
             pods: None,
             argocd: None,
+            hollow_members: 0,
         }
     }
 

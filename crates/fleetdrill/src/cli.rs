@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fleet::bundle::SizeLimit;
+use fleet::hollow::MOST_HOLLOW_MEMBERS;
 use fleet::upgrade::UpgradeOrder;
 use strum::IntoEnumIterator;
 
@@ -238,6 +239,10 @@ pub struct UpArgs {
     /// Number of members; a running fleet is changed to this number
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_MEMBERS)))]
     pub members: u8,
+    /// Number of members without clusters, whose agents one process plays; a running fleet is changed to this number. Only
+    /// with --provider local
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u16).range(0..=i64::from(MOST_HOLLOW_MEMBERS)))]
+    pub hollow_members: Option<u16>,
     /// Options for a fleet that isn't up yet.
     #[command(flatten)]
     pub new: NewFleetOptions,

@@ -97,7 +97,7 @@ pub struct DockerProvider {
 #[must_use]
 pub fn can(ability: ProviderAbility) -> bool {
     // The hub's API server can't reach a webhook on this machine.
-    ability != ProviderAbility::RunArgoCd
+    !matches!(ability, ProviderAbility::RunArgoCd | ProviderAbility::PlayMembers)
 }
 
 /// Checks that Docker is there.

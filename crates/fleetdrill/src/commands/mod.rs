@@ -116,3 +116,12 @@ fn versions(kubefleet: &str, argocd: Option<&str>) -> String {
     let argocd = argocd.map(|version| format!(", Argo CD {version}")).unwrap_or_default();
     format!("KubeFleet {kubefleet}{argocd}")
 }
+
+/// Returns what follows the names of a fleet's members if the fleet has hollow members, too.
+fn hollow_members(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => ", 1 hollow member (no cluster: a process plays its agent)".to_owned(),
+        _ => format!(", {count} hollow members (no clusters: a process plays their agents)"),
+    }
+}

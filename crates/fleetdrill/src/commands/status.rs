@@ -7,7 +7,7 @@ use fleet::Fleet;
 use report::stdout_line;
 use serde::Serialize;
 
-use super::versions;
+use super::{hollow_members, versions};
 use crate::cli::{OutputFormat, StatusArgs};
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
@@ -26,6 +26,8 @@ struct FleetStatus {
     provider: Option<&'static str>,
     /// Names of the members.
     members: Vec<String>,
+    /// Number of hollow members, which have no clusters: a process plays their agents.
+    hollow_members: usize,
     /// Path of the kubeconfig with all contexts of the fleet.
     kubeconfig: Option<String>,
     /// Processes of the fleet.
@@ -64,6 +66,7 @@ async fn shown(name: &str) -> Result<FleetStatus, CommandError> {
         argocd: None,
         provider: None,
         members: Vec::new(),
+        hollow_members: 0,
         kubeconfig: None,
         processes,
     };
@@ -72,6 +75,7 @@ async fn shown(name: &str) -> Result<FleetStatus, CommandError> {
         shown.argocd = fleet.argocd_version().await;
         shown.provider = Some(fleet.provider());
         shown.members = fleet.members().await.into_keys().collect();
+        shown.hollow_members = fleet.hollow_members().await;
         shown.kubeconfig = Some(fleet.kubeconfig_file().display().to_string());
     }
     Ok(shown)
@@ -84,7 +88,8 @@ fn text(fleets: &[FleetStatus]) {
     for fleet in fleets {
         let version = fleet.kubefleet.as_deref();
         let version = version.map_or("starting".into(), |kubefleet| versions(kubefleet, fleet.argocd.as_deref()));
-        stdout_line!("{} ({version}): hub, {}", fleet.name, fleet.members.join(", "));
+        let hollow = hollow_members(fleet.hollow_members);
+        stdout_line!("{} ({version}): hub, {}{hollow}", fleet.name, fleet.members.join(", "));
         if let Some(kubeconfig) = &fleet.kubeconfig {
             stdout_line!("  kubeconfig {kubeconfig}");
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clusters::ability::ProviderAbility;
 use clusters::error::ClusterError;
 use clusters::state_dir;
 use clusters::stderr_line;
@@ -12,7 +13,7 @@ use futures::future::try_join_all;
 use report::stdout_line;
 use serde_json::json;
 
-use super::{interruptible, versions};
+use super::{hollow_members, interruptible, versions};
 use crate::cli::UpArgs;
 use crate::command_progress::CommandProgress;
 use crate::component_version::ArgoCdRequest;
@@ -29,6 +30,7 @@ pub(super) async fn up(args: UpArgs) -> Result<CommandExitCode, CommandError> {
     // Its parser takes no other providers.
     let clusters = ClusterSource::of_options(&args.new)?.unwrap_or(ClusterSource::Local);
     clusters.check_argocd(&needs.argocd)?;
+    check_hollow_members(&args, &clusters)?;
     let is_up = state_dir::fleets().await?.contains(&name);
     let result = interruptible(bring_up(&args, &name, clusters, &needs, is_up)).await;
     let exists = matches!(result, Err(CommandError::Fleet(FleetError::Cluster(ClusterError::FleetExists(_)))));
@@ -36,6 +38,17 @@ pub(super) async fn up(args: UpArgs) -> Result<CommandExitCode, CommandError> {
         end_what_was_started(&name).await;
     }
     result
+}
+
+/// Checks that the provider can have hollow members, if any are requested.
+fn check_hollow_members(args: &UpArgs, clusters: &ClusterSource) -> Result<(), CommandError> {
+    if args.hollow_members.unwrap_or_default() == 0 || clusters.can(ProviderAbility::PlayMembers) {
+        return Ok(());
+    }
+    Err(CommandError::usage(
+        format!("provider {} can't have hollow members", clusters.provider()),
+        Some("leave out --hollow-members, or use --provider local"),
+    ))
 }
 
 /// Returns the request for Argo CD; its API server needs it.
@@ -80,6 +93,10 @@ async fn bring_up(
         fleet.keep().await?;
         fleet
     };
+    if let Some(count) = args.hollow_members.map(usize::from) {
+        let say = |there: usize| progress.say(&format!("hollow members: {there} of {count} have joined"));
+        fleet.set_hollow_members(count, &say).await?;
+    }
     let members: Vec<String> = fleet.members().await.into_keys().collect();
     if args.pods {
         progress.say("starting a scheduler and a kubelet for each member");
@@ -100,7 +117,8 @@ async fn bring_up(
 async fn print_fleet(fleet: &Fleet, members: &[String], argocd_cli: Option<&ArgoCdCli>) {
     let (name, argocd) = (fleet.name(), fleet.argocd_version().await);
     let versions = versions(&fleet.version(), argocd.as_deref());
-    stderr_line!("fleet `{name}` is up: hub, {} ({versions})", members.join(", "));
+    let hollow = hollow_members(fleet.hollow_members().await);
+    stderr_line!("fleet `{name}` is up: hub, {}{hollow} ({versions})", members.join(", "));
     stderr_line!("  kubectl --context hub get memberclusters");
     if argocd.is_some() {
         stderr_line!("  kubectl --context hub --namespace argocd get applications");
