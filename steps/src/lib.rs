@@ -30,6 +30,7 @@ pub mod field_change;
 pub mod fields;
 pub mod finalizer;
 pub mod forged_condition;
+pub mod hollow;
 pub mod hub_application;
 pub mod kubectl_get;
 pub mod limits;

@@ -164,6 +164,16 @@ pub struct AndArgoCd(pub bool);
 
 impl_from_str!(AndArgoCd, |text| Self(!text.is_empty()));
 
+/// `stop`, or `run again`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "stop|run again", name = "stop or run again")]
+pub struct AgentsChange {
+    /// True if they run again.
+    pub run: bool,
+}
+
+impl_from_str!(AgentsChange, |text| Self { run: text == "run again" });
+
 /// `while it holds a Work`, or `by force`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "while it holds a Work|by force", name = "how")]

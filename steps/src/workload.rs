@@ -206,7 +206,8 @@ fn deployment_path(namespace: &str) -> ObjectPath {
     ObjectPath::new(kinds::DEPLOYMENT.kind, Some(namespace), DEPLOYMENT)
 }
 
-fn deployment(image: &str) -> Value {
+/// A Deployment with one container of this image.
+pub(crate) fn deployment(image: &str) -> Value {
     let labels = json!({"app": DEPLOYMENT});
     json!({
         "metadata": {"name": DEPLOYMENT},

@@ -13,8 +13,9 @@ use steps::vocabulary::StepShape;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// Chapters of docs/steps.md, in the order in which a reader needs them, each with the files of its steps.
-const CHAPTERS: [(&str, &[&str]); 12] = [
+const CHAPTERS: [(&str, &[&str]); 13] = [
     ("Fleets and members", &["member"]),
+    ("Hundreds of members", &["hollow"]),
     ("Placements", &["placement", "policy", "applying", "overrides", "eviction"]),
     ("Resources of placements: Deployments and envelopes", &["workload", "envelope"]),
     ("Update runs", &["update_run"]),

@@ -8,7 +8,8 @@ use crate::suite::{has_tag, steps};
 
 /// True if a scenario makes clusters of its own.
 pub fn makes_clusters(feature: &Feature, scenario: &Scenario) -> bool {
-    lacking(feature, scenario, |ability| ability != ProviderAbility::MakeClusters).is_some()
+    let makes = [ProviderAbility::MakeClusters, ProviderAbility::PlayMembers];
+    lacking(feature, scenario, |ability| !makes.contains(&ability)).is_some()
 }
 
 /// Returns the first ability that a scenario needs and the fleet's provider doesn't have.

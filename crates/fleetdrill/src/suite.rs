@@ -23,6 +23,9 @@ use crate::step_check::{self, EarlierText};
 /// Built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 
+/// Tag of scenarios with hundreds of members.
+pub const SCALE: &str = "scale";
+
 /// Prefix of a tag with the approximate duration of a scenario, such as `@takes-150s`.
 const TAKES: &str = "takes-";
 
@@ -222,6 +225,12 @@ impl Suite {
     #[must_use]
     pub fn part_off_upgrades(&mut self) -> Self {
         self.part(|feature, scenario| !has_tag(feature, scenario, "upgrade"))
+    }
+
+    /// Removes and returns the scenarios with hundreds of members, tagged `@scale`.
+    #[must_use]
+    pub fn part_off_scale(&mut self) -> Self {
+        self.part(|feature, scenario| !has_tag(feature, scenario, SCALE))
     }
 
     /// Keeps the scenarios for which `is_for` is true; removes and returns the others.

@@ -35,8 +35,8 @@ use crate::fleet_source::{
 };
 use crate::output::log::{LogLineFormatter, RedactingWriter, has_no_body};
 use crate::run::{
-    ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, left_out, new_id, not_started, order,
-    out_of_reach, sort,
+    ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, left_out, left_out_of_scale, new_id,
+    not_started, order, out_of_reach, sort,
 };
 use crate::suite::Suite;
 
@@ -310,6 +310,7 @@ async fn prepare(
     record.capabilities = fleet.capabilities();
     let version = &fleet.profile().kubefleet().version;
     record.scenarios = left_out(suite, version, &record.capabilities, args.real_time, false);
+    record.scenarios.extend(left_out_of_scale(suite, &args.scenarios.selection(None)));
     record.scenarios.extend(out_of_reach(suite, fleet.profile()));
     for off in &record.scenarios {
         shared.lock().unwrap_or_else(PoisonError::into_inner).event(&RunEvent::ScenarioFinished(off))?;

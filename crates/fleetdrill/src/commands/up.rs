@@ -94,7 +94,7 @@ async fn bring_up(
         fleet
     };
     if let Some(count) = args.hollow_members.map(usize::from) {
-        let say = |there: usize| progress.say(&format!("hollow members: {there} of {count} have joined"));
+        let say = |there: usize| progress.say(&format!("{there} hollow members have joined, {count} are requested"));
         fleet.set_hollow_members(count, &say).await?;
     }
     let members: Vec<String> = fleet.members().await.into_keys().collect();

@@ -33,7 +33,10 @@ use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::fleet_source::{BuiltFleet, ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, NewFleet};
 use crate::output::data;
-use crate::run::{ConcurrencyLimits, DiagnosedRun, ScenarioLocation, ScenarioRunner, left_out, new_id, order, sort};
+use crate::run::{
+    ConcurrencyLimits, DiagnosedRun, ScenarioLocation, ScenarioRunner, left_out, left_out_of_scale, new_id, order, sort,
+};
+use crate::selection::ScenarioSelection;
 use crate::suite::Suite;
 use crate::upgrade::fleet_upgrade;
 use crate::upgrade::in_flight_scenarios::in_flight;
@@ -107,7 +110,8 @@ impl FilteredSuite {
     /// Parts a suite for a fleet, under an upgrade or without one.
     fn of(mut suite: Suite, fleet: &Fleet, upgraded: bool) -> Self {
         let order = order(&suite);
-        let left_out = left_out(&mut suite, &fleet.version(), &fleet.capabilities(), false, upgraded);
+        let mut left_out = left_out(&mut suite, &fleet.version(), &fleet.capabilities(), false, upgraded);
+        left_out.extend(left_out_of_scale(&mut suite, &ScenarioSelection::default()));
         Self { suite, left_out, order }
     }
 }

@@ -9,6 +9,7 @@ use crate::abilities;
 use crate::error::CommandError;
 use crate::fleet_source::FleetProfile;
 use crate::fleet_source::options::MOST_MEMBERS;
+use crate::selection::ScenarioSelection;
 use crate::suite::{self, Suite};
 
 /// Removes from a suite the scenarios that don't apply to a version, to real time, or to a fleet that isn't upgraded.
@@ -37,6 +38,17 @@ pub fn left_out(
         records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
     }
     records
+}
+
+/// Removes from a suite the scenarios with hundreds of members, unless the selection names their tag. Returns their records with
+/// the reason.
+pub fn left_out_of_scale(suite: &mut Suite, selection: &ScenarioSelection<'_>) -> Vec<ScenarioRecord> {
+    if selection.tags.is_some_and(|tags| tags.contains("@scale")) {
+        return Vec::new();
+    }
+    let why = "it takes minutes and the whole machine: `fleetdrill run --tags @scale` runs it";
+    let off = suite.part_off_scale();
+    off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)).collect()
 }
 
 /// Takes out of a suite what a fleet's provider, or its number of members, won't do for, and says why.

@@ -198,6 +198,9 @@ fn about(run: &RunRecord, record: &ScenarioRecord) -> Vec<String> {
     if scenario::pods_were_played(run, record) {
         lines.push("pods: simulated kubelet".to_owned());
     }
+    if scenario::has_hollow_members(record) {
+        lines.push("members: hollow".to_owned());
+    }
     lines
 }
 

@@ -90,6 +90,11 @@ pub(super) fn pods_were_played(run: &RunRecord, record: &ScenarioRecord) -> bool
     run.provider == "local" && record.outcome != Outcome::NotRun && record.tags.iter().any(|tag| tag == "pods")
 }
 
+/// True if most members of a scenario's fleet were hollow: the steps that make such fleets are for scenarios with this tag.
+pub(super) fn has_hollow_members(record: &ScenarioRecord) -> bool {
+    record.outcome != Outcome::NotRun && record.tags.iter().any(|tag| tag == "scale")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use record::{Outcome, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement, 
 
 use super::false_alarms;
 use super::file::ReportFile;
-use super::scenario::{headline, pods_were_played, reason};
+use super::scenario::{has_hollow_members, headline, pods_were_played, reason};
 use crate::text::TextPage;
 use crate::text::style::{BOLD, HINT, OutputLayout, PLAIN, WARNING, seconds, sign};
 
@@ -146,7 +146,7 @@ fn write_not_run(page: &mut TextPage, run: &RunRecord) {
     }
 }
 
-/// Writes notes about what differs from a real fleet: fast-forward and simulated pods.
+/// Writes notes about what differs from a real fleet: fast-forward, simulated pods and hollow members.
 fn write_notes(page: &mut TextPage, run: &RunRecord) {
     let forwarded = run
         .scenarios
@@ -173,6 +173,12 @@ fn write_notes(page: &mut TextPage, run: &RunRecord) {
             2,
             &format!("in {} a simulated kubelet (KWOK) played the pods", scenarios(played)),
         );
+    }
+    let hollow = run.scenarios.iter().filter(|record| has_hollow_members(record)).count();
+    if hollow > 0 {
+        let text =
+            format!("in {} most members were hollow: no clusters, one process played their agents", scenarios(hollow));
+        page.item("note: ", WARNING, 2, &text);
     }
 }
 
