@@ -233,6 +233,7 @@ impl<'a> ClusterParts<'a> {
             logs: Vec::new(),
             unreachable: self.unreachable.clone(),
             unread: self.unread.clone(),
+            read: diagnosis::ReadRecord::default(),
         }
     }
 
