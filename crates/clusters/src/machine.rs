@@ -26,9 +26,15 @@ pub fn check() -> Result<(), ClusterError> {
     loopback().map_err(ClusterError::Loopback)
 }
 
+/// Raises this process's limit of open files to the highest value that it may set. A command that asks hundreds of
+/// clusters needs a connection for each.
+pub fn allow_many_connections() {
+    raise_open_files();
+}
+
 /// Raises the limit of open files to the highest value that this process may set, and returns the limit; `None` means
-/// that there is no limit. A command that asks hundreds of clusters needs a connection for each.
-pub fn raise_open_files() -> Option<u64> {
+/// that there is no limit.
+fn raise_open_files() -> Option<u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current == maximum {
         return current;

@@ -6,7 +6,7 @@ use record::FailedWait;
 use thiserror::Error;
 
 use crate::existing_error::ExistingFleetError;
-use crate::pages::ListError;
+use crate::list_error::ListError;
 
 /// An error of this crate.
 #[derive(Debug, Error)]

@@ -32,6 +32,7 @@ mod install;
 pub mod kinds;
 pub mod kubectl_table;
 pub mod labels;
+mod list_error;
 mod member;
 pub mod objects;
 pub mod observe;

@@ -10,7 +10,7 @@ use kube::core::Status;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error::ListError;
+use crate::list_error::ListError;
 
 /// Bytes of a text that are kept from an answer that refuses a request.
 const REFUSAL_BYTES: usize = 300;

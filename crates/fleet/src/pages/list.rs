@@ -13,9 +13,9 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::ListQuery;
 use super::answer::{self, NoPage, Page};
-use super::error::ListError;
 use crate::error::FleetError;
 use crate::kinds::ResourceKind;
+use crate::list_error::ListError;
 
 /// Bytes that a page should have at most. After a larger page the next one has fewer objects.
 const PAGE_BYTES: usize = 16 << 20;

@@ -8,7 +8,6 @@
 //! Nothing is redacted here: [`cleaned`] does that, object by object.
 
 mod answer;
-mod error;
 mod list;
 #[cfg(test)]
 mod tests;
@@ -19,11 +18,12 @@ use kube::Client;
 use serde_json::Value;
 use tokio::time::Instant;
 
-pub use error::ListError;
+pub(crate) use unread::of_error;
 pub use unread::unread;
 
 use crate::error::FleetError;
 use crate::kinds::ResourceKind;
+pub use crate::list_error::ListError;
 use crate::redact::Redactor;
 
 /// Objects that a page has at most, unless a query says otherwise. kubectl uses the same number.

@@ -24,22 +24,25 @@ pub async fn unread(client: &Client, failed: &[(ResourceKind, &FleetError)]) -> 
     let kinds = failed.iter().map(|failure| {
         let (kind, error) = failure;
         let other_versions = versions.get(kind.group).filter(|versions| !versions.iter().any(|v| v == kind.version));
-        let (reason, message) = match (is_absent(failure), other_versions) {
-            (true, Some(versions)) => (
-                UnreadReason::OtherVersion,
-                format!("{} is served in {}, not in {}", kind.group, versions.join(", "), kind.version),
-            ),
-            (true, None) => (UnreadReason::NotServed, String::new()),
-            (false, _) if error.is_refused() => (UnreadReason::Forbidden, message(error)),
-            (false, _) => (UnreadReason::Failed, message(error)),
-        };
-        UnreadKind { group: kind.group.to_owned(), resource: kind.plural.to_owned(), reason, message }
+        let unread = of_error(*kind, error);
+        match (is_absent(failure), other_versions) {
+            (true, Some(versions)) => {
+                let versions = versions.join(", ");
+                let message = format!("{} is served in {versions}, not in {}", kind.group, kind.version);
+                UnreadKind { reason: UnreadReason::OtherVersion, message, ..unread }
+            }
+            (true, None) => UnreadKind { reason: UnreadReason::NotServed, message: String::new(), ..unread },
+            (false, _) => unread,
+        }
     });
     kinds.collect()
 }
 
-fn message(error: &FleetError) -> String {
-    error.status().map_or_else(|| in_full(error), |status| status.message.clone())
+/// Returns the reason that an error has by itself.
+pub(crate) fn of_error(kind: ResourceKind, error: &FleetError) -> UnreadKind {
+    let reason = if error.is_refused() { UnreadReason::Forbidden } else { UnreadReason::Failed };
+    let message = error.status().map_or_else(|| in_full(error), |status| status.message.clone());
+    UnreadKind { group: kind.group.to_owned(), resource: kind.plural.to_owned(), reason, message }
 }
 
 /// Versions that the API server serves, by group.

@@ -143,7 +143,7 @@ async fn listed(hub: &Client, kind: ResourceKind, labels: Option<&str>) -> Resul
     match pages::all(HUB, hub, kind, &query, Instant::now() + LIMIT).await {
         (objects, None) => Ok(objects),
         (_, Some(error)) if error.status().is_some_and(|status| status.code == 404) => Err(not_served(kind)),
-        (_, Some(error)) => Err(refused(error, kind)),
+        (_, Some(error)) => Err(refused(&error, kind)),
     }
 }
 
@@ -152,12 +152,12 @@ fn not_served(kind: ResourceKind) -> CommandError {
     CommandError::usage(format!("the hub doesn't know {}.{}", kind.plural, kind.group), Some(hint))
 }
 
-fn refused(error: FleetError, kind: ResourceKind) -> CommandError {
+fn refused(error: &FleetError, kind: ResourceKind) -> CommandError {
     if error.is_refused() {
         let hint = format!("these credentials need the right to list {}.{} on the hub", kind.plural, kind.group);
-        return CommandError::usage(fleet::error::in_full(&error), Some(&hint));
+        return CommandError::usage(fleet::error::in_full(error), Some(&hint));
     }
-    CommandError::Environment { message: fleet::error::in_full(&error), hint: None }
+    CommandError::Environment { message: fleet::error::in_full(error), hint: None }
 }
 
 fn name(object: &Value) -> Option<&str> {

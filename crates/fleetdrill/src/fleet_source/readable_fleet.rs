@@ -89,7 +89,7 @@ impl ReadableFleet {
                 (FleetOrigin::Contexts(given.kubeconfig.clone()), FleetContexts::of_options(given, &names)?)
             }
         };
-        machine::raise_open_files();
+        machine::allow_many_connections();
         let hub = ReadableCluster::hub(&contexts).await?;
         let mut reached = Self { hub, members: BTreeMap::new(), origin };
         stderr_line!("{}", reached.description());

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use diagnosis::{ClusterSnapshot, ObjectList, PodLog, Snapshot, SnapshotRole};
 use fleet::bundle::{Bundle, MissingBundlePart};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::place::{Place, Said};
+use crate::api::{FakeApi, member};
+use crate::place::{Place, Said, until};
+use crate::running::Running;
 
 /// Objects of a hub on which member-1's namespace is being deleted, with the conditions that KubeFleet v0.1.2 writes.
 fn broken_hub() -> Vec<Value> {
@@ -153,7 +156,7 @@ fn what_is_no_whole_bundle_is_named() {
     let manifest = dir.join("bundle.json");
     let text = std::fs::read_to_string(&manifest).expect("read");
     std::fs::write(&manifest, text.replace("\"schema\": 1", "\"schema\": 99")).expect("written");
-    from(&place, &dir, &[]).expect(2, &["has the format 99 of bundles, and this fleetdrill reads up to 1"]);
+    from(&place, &dir, &[]).expect(2, &["has the format 99 of bundles, and this fleetdrill reads up to 2"]);
 
     let mut lacking = bundle();
     let why = "works is forbidden".to_owned();
@@ -213,6 +216,56 @@ fn nothing_is_collected_from_nowhere_or_over_something() {
     assert_eq!(std::fs::read_to_string(file).expect("read"), "mine");
 }
 
+/// Writes a kubeconfig of a hub, and of a member `east` that takes connections and never answers.
+fn with_a_silent_member(place: &Place) -> (std::net::TcpListener, String) {
+    let hub = FakeApi::default().has("/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters", &[member("east")]);
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let east = format!("http://{}", silent.local_addr().expect("an address"));
+    let cluster = |name: &str, server: &str| json!({"name": name, "cluster": {"server": server}});
+    let context = |name: &str| json!({"name": name, "context": {"cluster": name, "user": "me"}});
+    let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "hub",
+        "clusters": [cluster("hub", &hub.start()), cluster("east", &east)], "contexts": [context("hub"), context("east")],
+        "users": [{"name": "me", "user": {"token": "t"}}]});
+    (silent, place.write("kubeconfig", &config.to_string()))
+}
+
+#[test]
+fn a_bundle_that_reaches_its_limit_of_time_is_written_and_says_so() {
+    let place = Place::new();
+    let (_silent, file) = with_a_silent_member(&place);
+    std::fs::create_dir(place.path("bundles")).expect("made");
+    let bundle = place.path("bundles/b.tar.gz");
+    let collect = ["collect", "--kubeconfig", &file, "--member", "east", "--time-limit", "2", "--bundle"];
+    let said = place.run(collect.into_iter().chain([&*bundle.display().to_string()]));
+    said.expect(
+        4,
+        &[
+            "warning: east couldn't be read: failed to list deployments on east: no answer within 2 s",
+            "warning: the bundle isn't whole: it reached a limit of time or size",
+        ],
+    );
+    assert_eq!(files(&place.path("bundles")), std::slice::from_ref(&bundle));
+    from(&place, &bundle, &[]).expect(4, &["east can't be read"]);
+    place.run(collect[..4].iter().chain(&["--limit", "0"])).expect(2, &["invalid value '0' for '--limit <MIB>'"]);
+}
+
+#[test]
+fn an_interrupted_collect_leaves_nothing_behind() {
+    let place = Place::new();
+    let (_silent, file) = with_a_silent_member(&place);
+    let bundles = place.path("bundles");
+    std::fs::create_dir(&bundles).expect("made");
+    let bundle = bundles.join("b").display().to_string();
+    let mut command = place.command(["collect", "--kubeconfig", &file, "--member", "east", "--bundle", &bundle]);
+    let running = Running::start(&mut command);
+    // The hub's objects have been written when the member's are asked for.
+    let began = || files(&bundles).iter().any(|file| file.to_string_lossy().contains("clusters/east/")).then_some(());
+    until("the member is asked", began);
+    running.signal(Signal::INT);
+    running.end().expect(130, &["interrupted"]);
+    assert_eq!(std::fs::read_dir(&bundles).expect("read").count(), 0);
+}
+
 #[test]
 fn a_code_is_explained() {
     let place = Place::new();
@@ -244,15 +297,24 @@ pub fn of_a_fleet(place: &Place, name: &str) {
     let tokens: Vec<String> = tokens.map(|path| std::fs::read_to_string(path).expect("a token")).collect();
     assert!(!tokens.is_empty());
     let files = files(&path);
-    assert!(files.iter().any(|file| file.ends_with("logs/hub-agent.log")), "{files:?}");
+    assert!(files.iter().any(|file| file.ends_with("logs/hub-agent.log.gz")), "{files:?}");
     for file in files {
-        let text = std::fs::read_to_string(&file).expect("text");
+        let text = text_of(&file);
         let secret = tokens.iter().any(|token| text.contains(token.trim())) || text.contains("PRIVATE KEY-----");
         assert!(!secret, "{}", file.display());
     }
     let live = place.run(["diagnose", "--fleet", name, "-o", "json"]);
     let saved = from(place, path, &["-o", "json"]);
     assert_eq!((live.code, of_findings(&live)), (saved.code, of_findings(&saved)), "{}", saved.stderr);
+}
+
+/// Text of a file, which may be compressed.
+fn text_of(file: &Path) -> String {
+    let bytes = std::fs::read(file).expect("read");
+    if file.extension().is_some_and(|ending| ending == "gz") {
+        return std::io::read_to_string(flate2::read::MultiGzDecoder::new(&*bytes)).expect("compressed text");
+    }
+    String::from_utf8(bytes).expect("text")
 }
 
 /// Findings of a diagnosis without their commands, which contain contexts that a bundle doesn't have.

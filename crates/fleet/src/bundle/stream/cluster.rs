@@ -166,10 +166,9 @@ impl<'a> ClusterParts<'a> {
             })
             .collect();
         let reasons = pages::unread(&self.access.client, &failed);
-        let Ok(reasons) = timeout_at(self.end.max(Instant::now() + GRACE), reasons).await else {
-            self.unreachable = failed.first().map(|(_, error)| in_full(*error));
-            return;
-        };
+        let reasons = timeout_at(self.end.max(Instant::now() + GRACE), reasons).await;
+        let reasons =
+            reasons.unwrap_or_else(|_| failed.iter().map(|(kind, error)| pages::of_error(*kind, error)).collect());
         let is_missing = |outcome: &KindOutcome| {
             let reason = reasons.iter().find(|reason| is_of(reason, outcome.kind));
             outcome.failure.is_some()

@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ListError {
     /// A page didn't arrive before the deadline.
-    #[error("no answer within {seconds} s")]
+    #[error("{}", late(*seconds))]
     Late {
         /// Time that the list had, in seconds.
         seconds: u64,
@@ -43,4 +43,9 @@ pub enum ListError {
     /// The connection failed.
     #[error(transparent)]
     Request(Box<kube::Error>),
+}
+
+/// Says that a list had too little time; none at all if others have used it up.
+fn late(seconds: u64) -> String {
+    if seconds == 0 { "no time was left for it".to_owned() } else { format!("no answer within {seconds} s") }
 }
