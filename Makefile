@@ -89,7 +89,7 @@ test-long: ## Run tests that take too long for every change: the suite RUNS time
 	@scripts/setup redis
 	RUNS=$(RUNS) scripts/repeat $(ARGS)
 	RUNS=1 scripts/repeat --real-time $(ARGS)
-	RUNS=1 scripts/repeat --tags @scale --jobs 1
+	RUNS=1 scripts/repeat --tags @scale --jobs 1 --members 1 --no-continuous-diagnosis
 	@$(MAKE) --no-print-directory remedies AGE=0
 	@$(MAKE) --no-print-directory remedies AGE=600
 

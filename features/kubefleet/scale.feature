@@ -6,7 +6,7 @@ Feature: A fleet with hundreds of members
   @KF-MC-001
   Scenario: 30 of 200 members fall silent at once
     Given a fleet of its own with 2 members and 200 hollow members
-    And 20 placements put image "web:1" on 20 hollow members each
+    And 10 placements put image "web:1" on 20 hollow members each
     And within 240 seconds all placements are available
     When the agents of 30 hollow members stop
     # A heartbeat comes once a minute, and counts as overdue after three.

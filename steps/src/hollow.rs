@@ -31,6 +31,9 @@ const STAGES: TableShape = TableShape { rows: "stages", columns: &["stage", "rin
 /// Interval between two reads of a fleet of hundreds of members.
 const PAUSE: Duration = Duration::from_secs(5);
 
+/// Condition of a cluster-scoped placement that is available.
+const AVAILABLE: &str = "ClusterResourcePlacementAvailable";
+
 /// Label on the placements that the steps of this file make.
 const ALL: &str = "fleetdrill.dev/of-many";
 
@@ -94,7 +97,7 @@ async fn placements(
 async fn all_available(world: &mut World, seconds: u64) -> Result<(), StepError> {
     let context = world.context();
     let watched = WatchSelection::labelled("hub", kinds::CLUSTER_RESOURCE_PLACEMENT, None, ALL);
-    let is = |o: Object<'_>| o.current_condition("Available").is_some_and(|c| c.status == "True");
+    let is = |o: Object<'_>| o.current_condition(AVAILABLE).is_some_and(|c| c.status == "True");
     all(context, &watched, "placements are available", seconds, is).await
 }
 

@@ -72,7 +72,7 @@ pub(super) struct Manifest {
     pub name: String,
     /// Images of its containers, if it is a workload.
     pub images: Vec<String>,
-    /// True for a Service of type ExternalName.
+    /// True for a Service of type `ExternalName`.
     pub is_external_name: bool,
 }
 

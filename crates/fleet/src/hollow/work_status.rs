@@ -114,7 +114,7 @@ impl Work {
             message: "All the specified manifests have been applied".into(),
             generation: Some(self.generation()),
         };
-        let available = self.availability(self.manifests().iter().map(availability).collect());
+        let available = self.available(&self.manifests().iter().map(availability).collect::<Vec<_>>());
         WorkStatus {
             conditions: [applied, available].map(|condition| condition.after(&self.status.conditions, now)).into(),
             manifest_conditions: self.manifests().iter().enumerate().map(entry).collect(),
@@ -148,7 +148,7 @@ impl Work {
     }
 
     /// Condition `Available` of the whole Work.
-    fn availability(&self, manifests: Vec<Availability>) -> NewCondition {
+    fn available(&self, manifests: &[Availability]) -> NewCondition {
         let count = manifests.len();
         let available = manifests.iter().filter(|a| **a != Availability::NotYet).count();
         let untracked = manifests.contains(&Availability::NotTrackable);
@@ -171,7 +171,7 @@ impl Work {
 }
 
 impl Manifest {
-    /// True for a Deployment, StatefulSet or DaemonSet.
+    /// True for a Deployment, `StatefulSet` or `DaemonSet`.
     pub fn is_workload(&self) -> bool {
         self.group == "apps" && WORKLOADS.contains(&self.kind.as_str())
     }
@@ -234,5 +234,87 @@ impl Availability {
                 "Manifest's availability is not trackable; Fleet assumes that the applied manifest is available",
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A Work of a ConfigMap, a Deployment and a Job, with this generation and status.
+    fn work(generation: i64, status: &WorkStatus) -> Work {
+        let manifest = |api_version: &str, kind: &str, spec: Value| json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a", "namespace": "n"}, "spec": spec});
+        let pods = json!({"template": {"spec": {"containers": [{"name": "c", "image": "web:1"}]}}});
+        let manifests = [
+            manifest("v1", "ConfigMap", json!({})),
+            manifest("apps/v1", "Deployment", pods.clone()),
+            manifest("batch/v1", "Job", pods),
+        ];
+        let work = json!({
+            "metadata": {"name": "w", "generation": generation, "managedFields": [{"manager": "hub-agent"}]},
+            "spec": {"workload": {"manifests": manifests}},
+            "status": status,
+        });
+        serde_json::from_value(work).expect("a Work")
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("a time")
+    }
+
+    /// Type, status, reason and time of conditions.
+    fn told(conditions: &[k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition]) -> Vec<String> {
+        let told = conditions.iter();
+        told.map(|c| format!("{} {} {} {}", c.type_, c.status, c.reason, c.last_transition_time.0.as_second()))
+            .collect()
+    }
+
+    #[test]
+    fn a_new_work_is_written_ahead_and_then_applied() {
+        let new = work(1, &WorkStatus::default());
+        assert!(!new.is_written_ahead());
+        let ahead = work(1, &new.status_ahead(at(1)));
+        assert!(ahead.is_written_ahead());
+        assert!(ahead.status.conditions.is_empty());
+        assert_eq!(told(&ahead.status.manifest_conditions[1].conditions), ["Applied False PreparingToProcess 1"]);
+
+        let waiting = ahead.status_applied(at(2), |_| false);
+        assert_eq!(
+            told(&waiting.conditions),
+            ["Applied True AllManifestsApplied 2", "Available False SomeManifestsAreNotAvailable 2"]
+        );
+        assert_eq!(waiting.conditions[1].message, "Some manifests are not available (2 of 3 manifests are available)");
+        let of_deployment = &waiting.manifest_conditions[1];
+        assert_eq!(of_deployment.identifier.resource, "deployments");
+        assert_eq!(
+            told(&of_deployment.conditions),
+            ["Applied True Applied 2", "Available False ManifestNotAvailableYet 2"]
+        );
+        let generations: Vec<_> =
+            waiting.manifest_conditions.iter().map(|m| m.conditions[0].observed_generation).collect();
+        assert_eq!(generations, [None, Some(1), Some(1)]);
+    }
+
+    #[test]
+    fn a_status_that_stays_the_same_keeps_its_time() {
+        let first = work(1, &WorkStatus::default()).status_applied(at(1), |_| true);
+        assert_eq!(
+            told(&first.conditions),
+            ["Applied True AllManifestsApplied 1", "Available True WorkNotTrackable 1"]
+        );
+        let changed = work(2, &first).status_applied(at(9), |_| false);
+        assert_eq!(
+            told(&changed.conditions),
+            ["Applied True AllManifestsApplied 1", "Available False SomeManifestsAreNotAvailable 9"]
+        );
+        assert_eq!(changed.conditions[0].observed_generation, Some(2));
+        assert_eq!(
+            told(&changed.manifest_conditions[0].conditions),
+            ["Applied True Applied 1", "Available True Available 1"]
+        );
+        // What is reported already isn't written again.
+        assert_eq!(work(1, &first).status_applied(at(9), |_| true), first);
     }
 }
