@@ -235,12 +235,13 @@ fn a_bundle_that_reaches_its_limit_of_time_is_written_and_says_so() {
     let (_silent, file) = with_a_silent_member(&place);
     std::fs::create_dir(place.path("bundles")).expect("made");
     let bundle = place.path("bundles/b.tar.gz");
-    let collect = ["collect", "--kubeconfig", &file, "--member", "east", "--time-limit", "2", "--bundle"];
+    let collect = ["collect", "--kubeconfig", &file, "--member", "east", "--time-limit", "5", "--bundle"];
     let said = place.run(collect.into_iter().chain([&*bundle.display().to_string()]));
     said.expect(
         4,
         &[
-            "warning: east couldn't be read: failed to list deployments on east: no answer within 2 s",
+            // The hub has taken its part of the time.
+            "warning: east couldn't be read: failed to list deployments on east: no answer within ",
             "warning: the bundle isn't whole: it reached a limit of time or size",
         ],
     );
