@@ -16,8 +16,8 @@ Feature: A fleet with hundreds of members
 
   Scenario: The hub-agent is restarted and looks at everything again
     Given a fleet of its own with 2 members and 200 hollow members
-    And 80 placements put image "web:1" on 20 hollow members each
-    And within 400 seconds all placements are available
+    And 20 placements put image "web:1" on 20 hollow members each
+    And within 300 seconds all placements are available
     When the hub-agent is restarted
     Then the diagnosis finds nothing
     And within 120 seconds all placements are available
@@ -31,4 +31,14 @@ Feature: A fleet with hundreds of members
       | early  | early  | 50%     |
       | broad  | broad  | 25%     |
     Then within 500 seconds all update runs succeed
+    And within 60 seconds all placements are available
     And the diagnosis finds nothing
+
+  @KF-AV-002
+  Scenario: One image fails on 50 of 200 members
+    Given a fleet of its own with 2 members and 200 hollow members
+    And image "web:broken" fails on 50 hollow members
+    And 5 placements put image "web:1" on 40 hollow members each
+    And within 240 seconds all placements are available
+    When 5 placements put image "web:broken" on 10 hollow members each
+    Then within 400 seconds the diagnosis is one finding KF-AV-002 about 50 objects

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::{Finding, KubectlAccess, Object};
-use fleet::hollow::{HollowBehaviour, HollowBehaviours, hollow_name};
+use fleet::hollow::{HOLLOW_LABEL, HollowBehaviour, HollowBehaviours, hollow_name};
 use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
 use record::RecordedEvent;
@@ -18,6 +18,7 @@ use crate::context::ScenarioContext;
 use crate::data_table::DataTable;
 use crate::error::StepError;
 use crate::expected_finding::list;
+use crate::limits;
 use crate::needs::{ProviderAbility, StepRole, TableShape, needs};
 use crate::params::CodeParam;
 use crate::pauses::between_reads;
@@ -33,6 +34,9 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// Condition of a cluster-scoped placement that is available.
 const AVAILABLE: &str = "ClusterResourcePlacementAvailable";
+
+/// Condition of a cluster-scoped placement that is scheduled.
+const SCHEDULED: &str = "ClusterResourcePlacementScheduled";
 
 /// Label on the placements that the steps of this file make.
 const ALL: &str = "fleetdrill.dev/of-many";
@@ -55,6 +59,7 @@ async fn fleet_of_its_own(world: &mut World, members: usize, hollow: usize) -> R
 
 /// Creates placements of a ConfigMap and a Deployment with this image, each for this many hollow members: the first placement for the
 /// first members, the next one for those after them, and again from the first one. With strategy External if the step says so.
+#[when(expr = "{int} placements{with strategy External?} put image {string} on {int} hollow members each")]
 #[given(expr = "{int} placements{with strategy External?} put image {string} on {int} hollow members each")]
 async fn placements(
     world: &mut World,
@@ -66,8 +71,8 @@ async fn placements(
     let context = world.context();
     let there = context.fleet.hollow_members().await;
     let made = context.ledger.made.iter().filter(|made| made.kind() == Some(kinds::CLUSTER_RESOURCE_PLACEMENT)).count();
-    for number in made..made + count {
-        let name = format!("many-{number:03}");
+    for number in 0..count {
+        let name = format!("many-{:03}", made + number);
         let content = format!("{name}-app");
         context.make(kinds::NAMESPACE, None, json!({"metadata": {"name": content}})).await?;
         let settings = json!({"metadata": {"name": "settings"}, "data": {"revision": "0"}});
@@ -98,7 +103,7 @@ async fn all_available(world: &mut World, seconds: u64) -> Result<(), StepError>
     let context = world.context();
     let watched = WatchSelection::labelled("hub", kinds::CLUSTER_RESOURCE_PLACEMENT, None, ALL);
     let is = |o: Object<'_>| o.current_condition(AVAILABLE).is_some_and(|c| c.status == "True");
-    all(context, &watched, "placements are available", seconds, is).await
+    all(context, &watched, "placements are available", Duration::from_secs(seconds), is).await.map(drop)
 }
 
 /// Starts a staged update run of each placement with strategy External, at its latest snapshot. Columns: `stage`; `ring`, the label of the
@@ -117,10 +122,12 @@ async fn runs_start(world: &mut World, step: &Step) -> Result<(), StepError> {
     }
     let strategy = json!({"metadata": {"name": "rings"}, "spec": {"stages": stages}});
     context.make(kinds::CLUSTER_STRATEGY, None, strategy).await?;
-    let api = kinds::CLUSTER_RESOURCE_PLACEMENT.api(&context.hub().client, None);
-    let external = kube::api::ListParams::default().labels(&format!("{ALL}=external"));
-    let external = api.list_metadata(&external).await.map_err(fleet::FleetError::api("hub", "list placements"))?;
-    let names: Vec<String> = external.into_iter().filter_map(|placement| placement.metadata.name).collect();
+    // A run that begins before its placement is scheduled fails.
+    let external = format!("{ALL}=external");
+    let watched = WatchSelection::labelled("hub", kinds::CLUSTER_RESOURCE_PLACEMENT, None, &external);
+    let is = |o: Object<'_>| o.current_condition(SCHEDULED).is_some_and(|c| c.status == "True");
+    let scheduled = all(context, &watched, "placements are scheduled", limits::AVAILABLE, is).await?;
+    let names: Vec<&String> = scheduled.keys().collect();
     for name in &names {
         let spec = json!({"placementName": name, "stagedRolloutStrategyName": "rings"});
         let run = json!({"metadata": {"name": format!("{name}-run"), "labels": {ALL: "run"}}, "spec": spec});
@@ -136,11 +143,11 @@ async fn runs_succeed(world: &mut World, seconds: u64) -> Result<(), StepError> 
     let context = world.context();
     let watched = WatchSelection::labelled("hub", kinds::CLUSTER_RUN, None, ALL);
     let is = |o: Object<'_>| o.current_condition("Succeeded").is_some_and(|c| c.status == "True");
-    all(context, &watched, "update runs succeed", seconds, is).await
+    all(context, &watched, "update runs succeed", Duration::from_secs(seconds), is).await.map(drop)
 }
 
-/// Stops the agents of the first hollow members, or lets all agents run again: without an agent, a member sends no heartbeats, and its
-/// Works stay as they are.
+/// Stops the agents of the first hollow members: they send no heartbeats, and their Works stay as they are. Or lets them run again, and
+/// waits until the hub-agent has taken over a heartbeat of each.
 #[when(expr = "the agents of {int} hollow members {stop or run again}")]
 async fn agents(world: &mut World, count: usize, change: AgentsChange) -> Result<(), StepError> {
     let context = world.context();
@@ -150,13 +157,30 @@ async fn agents(world: &mut World, count: usize, change: AgentsChange) -> Result
         works: Some(change.run),
         ..HollowBehaviour::default()
     };
-    add_behaviour(context, behaviour)?;
-    if change.run {
-        context.remedied(format!("the agents of {count} hollow members run again"));
-    } else {
+    let members: Vec<String> = behaviour.names.clone();
+    if !change.run {
+        add_behaviour(context, behaviour)?;
         context.induced(format!("the agents of {count} hollow members stopped"));
+        return Ok(());
     }
-    Ok(())
+    let watched = WatchSelection::labelled("hub", kinds::MEMBER_CLUSTER, None, HOLLOW_LABEL);
+    let hub = context.hub();
+    let seen = context.wait(&hub, &watched, "members are there", limits::REPORTED, |_| Verdict::Holds).await?.objects;
+    add_behaviour(context, behaviour)?;
+    context.remedied(format!("the agents of {count} hollow members run again"));
+    let check = |objects: &WatchedObjects| {
+        let silent = |name: &&String| heartbeat(objects, name) == heartbeat(&seen, name);
+        match members.iter().filter(silent).count() {
+            0 => Verdict::Holds,
+            silent => Verdict::Pending(format!("{silent} have sent none")),
+        }
+    };
+    context.wait(&hub, &watched, "all agents send heartbeats again", limits::AVAILABLE, check).await.map(drop)
+}
+
+/// Returns the time of a member's last heartbeat.
+fn heartbeat<'a>(members: &'a WatchedObjects, name: &str) -> Option<&'a Value> {
+    members.get(name)?.pointer("/status/agentStatus/0/lastReceivedHeartbeat")
 }
 
 /// Lets workloads with this image never become available on the first hollow members, as with an image that can't be pulled there.
@@ -202,18 +226,18 @@ fn subjects(finding: &Finding) -> usize {
     1 + finding.other_subjects.len()
 }
 
-/// Waits until something holds of all objects, and says of how many it holds.
+/// Waits until something holds of all objects, and returns them.
 async fn all(
     context: &ScenarioContext,
     watched: &WatchSelection,
     what: &str,
-    seconds: u64,
+    limit: Duration,
     is: impl Fn(Object<'_>) -> bool,
-) -> Result<(), StepError> {
+) -> Result<WatchedObjects, StepError> {
     let check = |objects: &WatchedObjects| {
         let there = objects.values().filter(|object| is(Object::new(&***object))).count();
         if there == objects.len() { Verdict::Holds } else { Verdict::Pending(format!("{there} of {}", objects.len())) }
     };
     let hub = context.hub();
-    context.wait(&hub, watched, &format!("all {what}"), Duration::from_secs(seconds), check).await.map(drop)
+    Ok(context.wait(&hub, watched, &format!("all {what}"), limit, check).await?.objects)
 }
