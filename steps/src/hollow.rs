@@ -95,8 +95,7 @@ async fn placements(
     Ok(())
 }
 
-/// Waits until every placement is available that a step has made by the number; with strategy External, only those are meant that update
-/// runs have rolled out.
+/// Waits until every placement is available that a step has made by the number.
 #[given(expr = "within {int} seconds all placements are available")]
 #[then(expr = "within {int} seconds all placements are available")]
 async fn all_available(world: &mut World, seconds: u64) -> Result<(), StepError> {

@@ -158,10 +158,13 @@ fn each_file_of_steps_is_in_a_chapter() {
     }
 }
 
-/// A vocabulary that its authors can hold in mind.
+/// A vocabulary that its authors can hold in mind. The steps about hundreds of members don't count: who writes a feature about a few
+/// doesn't need them.
 #[test]
 fn there_are_a_hundred_shapes_at_most() {
-    let shapes: usize = chapters().iter().flat_map(|chapter| &chapter.steps).map(|step| step.shapes.len()).sum();
+    let chapters = chapters();
+    let of_few = chapters.iter().filter(|chapter| chapter.heading != "Hundreds of members");
+    let shapes: usize = of_few.flat_map(|chapter| &chapter.steps).map(|step| step.shapes.len()).sum();
     assert!(shapes <= 100, "{shapes} shapes: can an optional phrase or a table take the place of one?");
 }
 
