@@ -41,5 +41,5 @@ Feature: A fleet with hundreds of members
     And image "web:broken" fails on 50 hollow members
     And 5 placements put image "web:1" on 40 hollow members each
     And within 240 seconds all placements are available
-    When 5 placements put image "web:broken" on 10 hollow members each
+    When 1 placement puts image "web:broken" on 50 hollow members each
     Then within 400 seconds the diagnosis is one finding KF-AV-003 about 50 objects

@@ -59,8 +59,8 @@ async fn fleet_of_its_own(world: &mut World, members: usize, hollow: usize) -> R
 
 /// Creates placements of a ConfigMap and a Deployment with this image, each for this many hollow members: the first placement for the
 /// first members, the next one for those after them, and again from the first one. With strategy External if the step says so.
-#[when(expr = "{int} placements{with strategy External?} put image {string} on {int} hollow members each")]
-#[given(expr = "{int} placements{with strategy External?} put image {string} on {int} hollow members each")]
+#[when(expr = "{int} placement(s){with strategy External?} put(s) image {string} on {int} hollow members each")]
+#[given(expr = "{int} placement(s){with strategy External?} put(s) image {string} on {int} hollow members each")]
 async fn placements(
     world: &mut World,
     count: usize,
@@ -184,7 +184,7 @@ fn heartbeat<'a>(members: &'a WatchedObjects, name: &str) -> Option<&'a Value> {
 
 /// Lets workloads with this image never become available on the first hollow members, as with an image that can't be pulled there.
 #[given(expr = "image {string} fails on {int} hollow members")]
-async fn image_fails(world: &mut World, image: String, count: usize) -> Result<(), StepError> {
+fn image_fails(world: &mut World, image: String, count: usize) -> Result<(), StepError> {
     let context = world.context();
     let behaviour = HollowBehaviour {
         names: (1..=count).map(hollow_name).collect(),
