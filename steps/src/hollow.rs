@@ -186,13 +186,14 @@ fn heartbeat<'a>(members: &'a WatchedObjects, name: &str) -> Option<&'a Value> {
 #[given(expr = "image {string} fails on {int} hollow members")]
 fn image_fails(world: &mut World, image: String, count: usize) -> Result<(), StepError> {
     let context = world.context();
+    let action = format!("workloads with image {image} don't become available on {count} hollow members");
     let behaviour = HollowBehaviour {
         names: (1..=count).map(hollow_name).collect(),
-        failing_images: Some(vec![image.clone()]),
+        failing_images: Some(vec![image]),
         ..HollowBehaviour::default()
     };
     add_behaviour(context, behaviour)?;
-    context.induced(format!("workloads with image {image} don't become available on {count} hollow members"));
+    context.induced(action);
     Ok(())
 }
 
