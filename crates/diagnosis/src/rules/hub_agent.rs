@@ -9,17 +9,76 @@ use super::evidence_source::EvidenceSource;
 use super::fleet::FleetView;
 use super::heartbeat::UncopiedHeartbeat;
 use crate::kubefleet::CLUSTER_GROUP;
-use crate::{Evidence, Object, Subject};
+use crate::{Evidence, InProgress, Object, Subject};
 
 /// Time in which the hub-agent reacts to a new or changed object. It takes less than a second (v0.1.2); after a restart,
 /// some seconds.
 pub(super) const REACTION_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
+/// Time in which a hub-agent that works looks at everything again after its restart.
+pub(super) const CATCH_UP_LIMIT: SignedDuration = SignedDuration::from_mins(5);
+
 /// Number of objects that a finding quotes.
 const MAX_QUOTED: usize = 3;
 
-/// KF-HA-001: the hub-agent doesn't copy the heartbeats that members send.
+/// Number of members that a finding names.
+const MAX_NAMED: usize = 3;
+
+/// KF-HA-001: the hub-agent doesn't copy the heartbeats that members send, and writes nothing else either.
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
+    let uncopied = overdue_copies(fleet);
+    let Some(longest) = uncopied.iter().map(|heartbeat| heartbeat.lag).max() else { return Vec::new() };
+    if last_write(fleet).is_some_and(|(_, at)| fleet.age(at) < REACTION_LIMIT) {
+        return Vec::new();
+    }
+    let ignored = ignored_objects(fleet);
+    let quote = fleet.quote();
+    let mut evidence: Vec<_> = uncopied.iter().take(MAX_QUOTED).flat_map(|h| h.evidence(quote)).collect();
+    evidence.extend(ignored.iter().take(MAX_QUOTED).map(|ignored| ignored.evidence(quote)));
+    let names = json!({
+        "seconds": longest.as_secs(),
+        "members": named(&uncopied),
+        "ignored": ignored.len(),
+    });
+    vec![FindingDraft::new(RuleCode::KF_HA_001, subject(fleet), &names, evidence).affects(AffectedPart::HubAgent)]
+}
+
+/// Returns the state of a hub-agent that works, but is behind: it hasn't copied heartbeats that are overdue, and has written something else
+/// a short time ago. After a restart, and with hundreds of members, the hub-agent needs minutes to look at everything again (v0.1.2).
+pub(super) fn catching_up(fleet: FleetView<'_>) -> Option<InProgress> {
+    let lag = overdue_copies(fleet).iter().map(|heartbeat| heartbeat.lag).max()?;
+    let (written, at) = last_write(fleet).filter(|(_, at)| fleet.age(*at) < REACTION_LIMIT)?;
+    let time = fleet.quote().text(written, "metadata.managedFields[status].time", at.to_string(), Some(at));
+    Some(InProgress {
+        subject: subject(fleet),
+        waits_for: Some(time),
+        since: fleet.now().checked_sub(lag).ok(),
+        seconds: Some(lag.as_secs()),
+        usual_seconds: CATCH_UP_LIMIT.as_secs(),
+    })
+}
+
+/// Returns the object to which the hub-agent has written last, with the time. It alone writes the status of placements, runs and
+/// `MemberCluster`s.
+fn last_write(fleet: FleetView<'_>) -> Option<(Object<'_>, Timestamp)> {
+    let placements = fleet.placements().map(|placement| placement.object);
+    let objects = placements.chain(fleet.runs().map(|run| run.object));
+    let objects = objects.chain(fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster"));
+    let written = objects.filter_map(|object| Some((object, object.written_at(Some("status"))?)));
+    written.max_by_key(|(_, at)| *at)
+}
+
+/// Returns `member-1, member-2, member-3 and 47 more`.
+fn named(heartbeats: &[UncopiedHeartbeat<'_>]) -> String {
+    let names: Vec<_> = heartbeats.iter().take(MAX_NAMED).map(|heartbeat| heartbeat.member.name()).collect();
+    match heartbeats.len() - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// Returns the heartbeats that the hub-agent should have copied.
+fn overdue_copies(fleet: FleetView<'_>) -> Vec<UncopiedHeartbeat<'_>> {
     let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").filter(|m| m.deleted_at().is_none());
     let ignored = ignored_objects(fleet);
     // Objects that are ignored for as long show that it isn't the heartbeat which was late.
@@ -28,20 +87,9 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
         .filter_map(|member| UncopiedHeartbeat::of(fleet, member))
         .filter(|heartbeat| heartbeat.lag > limit)
         .collect();
-    let Some(longest) = uncopied.iter().map(|heartbeat| heartbeat.lag).max() else { return Vec::new() };
     // A heartbeat that was late itself may have arrived a moment ago.
-    if ignored.is_empty() && !uncopied.iter().any(UncopiedHeartbeat::has_waited) {
-        return Vec::new();
-    }
-    let quote = fleet.quote();
-    let mut evidence: Vec<_> = uncopied.iter().take(MAX_QUOTED).flat_map(|h| h.evidence(quote)).collect();
-    evidence.extend(ignored.iter().take(MAX_QUOTED).map(|ignored| ignored.evidence(quote)));
-    let names = json!({
-        "seconds": longest.as_secs(),
-        "members": uncopied.iter().map(|h| h.member.name()).collect::<Vec<_>>().join(", "),
-        "ignored": ignored.len(),
-    });
-    vec![FindingDraft::new(RuleCode::KF_HA_001, subject(fleet), &names, evidence).affects(AffectedPart::HubAgent)]
+    let has_waited = !ignored.is_empty() || uncopied.iter().any(UncopiedHeartbeat::has_waited);
+    if has_waited { uncopied } else { Vec::new() }
 }
 
 /// Returns the hub-agent's Deployment as KubeFleet's chart names it.

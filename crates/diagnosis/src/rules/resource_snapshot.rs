@@ -89,7 +89,8 @@ fn nothing_placed(
     }
     // A member that a run has never served shows by that list alone. Any other Work that is missing is found where all Works were
     // read.
-    if !fleet.hub.read.is_everything() && !(placement.is_external() && selected.is_empty()) {
+    let shows_by_itself = placement.is_external() && selected.is_empty();
+    if !shows_by_itself && !fleet.hub.read.is_everything() {
         return None;
     }
     // Works that weren't read can't be missed, a namespace that is gone has a finding of its own, and a new one gets its

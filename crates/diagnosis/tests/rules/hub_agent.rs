@@ -47,6 +47,30 @@ fn a_hub_agent_that_copies_no_heartbeats_is_found_and_explains_what_it_ignores()
     assert_eq!(quoted, expected);
 }
 
+/// A hub-agent with hundreds of members is minutes behind after its restart, and works.
+#[test]
+fn a_hub_agent_that_writes_something_else_is_behind_and_has_not_stopped() {
+    let placement = |written: &str| {
+        let writes = json!([{"manager": "hubagent", "operation": "Update", "subresource": "status", "time": written}]);
+        with(green("web", &["member-1"]), "/metadata/managedFields", writes)
+    };
+    let objects = |written: &str| {
+        vec![
+            copied("member-1", "2026-01-08T11:57:30Z"),
+            internal("member-1", "2026-01-08T11:59:45Z", "2026-01-08T11:59:45Z"),
+            ignored("2026-01-08T11:59:00Z"),
+            placement(written),
+        ]
+    };
+    let working = hub(objects("2026-01-08T11:59:50Z"));
+    assert_eq!(found(&working), [""; 0]);
+    let in_progress = diagnosis::examine(&working, &diagnosis::KubectlAccess::same_names()).in_progress;
+    let subjects: Vec<_> = in_progress.iter().map(|state| state.subject.to_string()).collect();
+    assert_eq!(subjects, ["ClusterResourcePlacement/second", "Deployment/fleet-system/hub-agent"]);
+    assert_eq!(in_progress[1].seconds, Some(135));
+    assert!(found(&hub(objects("2026-01-08T11:59:00Z")))[0].starts_with("KF-HA-001"));
+}
+
 #[test]
 fn members_are_not_blamed_for_the_hub_agent() {
     // The heartbeat that the hub-agent has copied last is old; the agent's own is fresh.

@@ -36,7 +36,9 @@ fn read_as_needed(everything: &Snapshot) -> (Snapshot, Vec<ObjectQuery>) {
             cluster.unread.extend(Some(unread).filter(|_| all.role == SnapshotRole::Hub));
         }
         if cluster.role == SnapshotRole::Hub {
-            FIRST_HUB_KINDS.iter().for_each(|kind| answer(cluster, all, ObjectQuery::all(*kind)));
+            for kind in FIRST_HUB_KINDS {
+                answer(cluster, all, ObjectQuery::all(*kind));
+            }
         }
     }
     let mut asked = Vec::new();
@@ -50,7 +52,9 @@ fn read_as_needed(everything: &Snapshot) -> (Snapshot, Vec<ObjectQuery>) {
             let cluster = read.clusters.iter_mut().find(|cluster| cluster.name == name).expect("a cluster");
             let all = everything.clusters.iter().find(|cluster| cluster.name == name).expect("a cluster");
             asked.extend(queries.iter().cloned());
-            queries.into_iter().for_each(|query| answer(cluster, all, query));
+            for query in queries {
+                answer(cluster, all, query);
+            }
         }
     }
     panic!("the rules ask for more in each round: {:?}", diagnosis::unanswered_queries(&read));

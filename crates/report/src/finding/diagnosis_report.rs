@@ -98,6 +98,9 @@ struct ObjectCounts {
     applications: usize,
     /// Number of `MemberCluster` objects on the hub.
     members: usize,
+    /// Number of members without clusters, which one process plays.
+    #[serde(skip_serializing_if = "is_zero")]
+    members_hollow: usize,
     /// Number of members that could be reached.
     members_read: usize,
     /// Number of members that the diagnosis didn't need anything of.
@@ -113,6 +116,7 @@ impl ObjectCounts {
             runs: count_on_hub(snapshot, &[kinds::CLUSTER_RUN, kinds::RUN]),
             applications: count_on_hub(snapshot, &[kinds::APPLICATION]),
             members: count_on_hub(snapshot, &[kinds::MEMBER_CLUSTER]),
+            members_hollow: hollow_members(snapshot),
             members_read: members.iter().filter(|member| member.unreachable.is_none()).count(),
             members_not_needed: not_needed.len(),
         }
@@ -123,6 +127,20 @@ impl ObjectCounts {
 fn count_on_hub(snapshot: &Snapshot, kinds: &[kinds::GroupKind]) -> usize {
     let hub = snapshot.hub();
     hub.map_or(0, |hub| kinds.iter().map(|kind| hub.of_kind(kind.group, kind.kind).count()).sum())
+}
+
+/// Label of the `MemberCluster` of a member without a cluster.
+const HOLLOW: &str = "fleetdrill.dev/hollow";
+
+fn hollow_members(snapshot: &Snapshot) -> usize {
+    let members =
+        snapshot.hub().into_iter().flat_map(|hub| hub.of_kind(kinds::MEMBER_CLUSTER.group, kinds::MEMBER_CLUSTER.kind));
+    members.filter(|member| member.label(HOLLOW) == Some("true")).count()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// True if the diagnosis needed nothing of a cluster.
@@ -138,7 +156,11 @@ fn counted(n: usize, noun: &str) -> String {
 impl std::fmt::Display for ObjectCounts {
     /// Formats the counts as `9 members (1 read, 2 not needed), 3 placements, 1 run`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({} read", counted(self.members, "member"), self.members_read)?;
+        write!(f, "{} (", counted(self.members, "member"))?;
+        if self.members_hollow > 0 {
+            write!(f, "{} hollow, ", self.members_hollow)?;
+        }
+        write!(f, "{} read", self.members_read)?;
         if self.members_not_needed > 0 {
             write!(f, ", {} not needed", self.members_not_needed)?;
         }

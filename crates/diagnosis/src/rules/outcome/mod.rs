@@ -19,7 +19,7 @@ use serde_json::json;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, subject};
-use super::hub_agent::{IgnoredObject, REACTION_LIMIT};
+use super::hub_agent::{self, CATCH_UP_LIMIT, IgnoredObject, REACTION_LIMIT};
 use super::kubectl;
 use super::member::JOIN_LIMIT;
 use crate::kinds::APPLIED_WORK;
@@ -171,19 +171,25 @@ impl<'a> Explanations<'a> {
 /// states that are still in progress.
 pub(super) fn judge(fleet: FleetView<'_>, drafts: &mut Vec<FindingDraft>) -> Vec<InProgress> {
     let explanations = Explanations::new(drafts);
+    let catching_up = hub_agent::catching_up(fleet);
+    let waits_for_hub_agent = |state: &UnwellState<'_>| {
+        let is_within = state.age(fleet).is_none_or(|age| age <= CATCH_UP_LIMIT);
+        catching_up.is_some() && is_within && state.depends_on.contains(&AffectedPart::HubAgent)
+    };
     let mut in_progress = Vec::new();
     let mut unexplained = Vec::new();
     for (code, state) in states(fleet) {
         if explanations.explain(&state) {
             continue;
         }
-        if state.is_young(fleet) {
+        if state.is_young(fleet) || waits_for_hub_agent(&state) {
             in_progress.push(state.in_progress(fleet));
         } else {
             unexplained.push(state.unexplained(fleet, code));
         }
     }
     drafts.extend(unexplained);
+    in_progress.extend(catching_up);
     in_progress
 }
 
