@@ -162,17 +162,14 @@ async fn events(
 ) -> (BTreeMap<String, Vec<Value>>, Vec<MissingBundlePart>) {
     let (mut events, mut missing) = (BTreeMap::new(), Vec::new());
     let lists = clients.iter().map(|(name, client)| async move { (*name, list(name, client, EVENT, redactor).await) });
-    for (name, list) in join_all(lists).await {
-        let cluster = name.to_owned();
-        match list {
-            Ok(list) => drop(events.insert(cluster, list.unwrap_or_default())),
-            Err(error) => missing.push(MissingBundlePart {
-                cluster: Some(cluster),
-                what: EVENT.plural.to_owned(),
-                why: in_full(&error),
-                needed: false,
-            }),
-        }
+    for (name, (list, error)) in join_all(lists).await {
+        missing.extend(error.map(|error| MissingBundlePart {
+            cluster: Some(name.to_owned()),
+            what: EVENT.plural.to_owned(),
+            why: in_full(&error),
+            needed: false,
+        }));
+        events.insert(name.to_owned(), list);
     }
     (events, missing)
 }

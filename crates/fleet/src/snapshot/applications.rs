@@ -77,6 +77,6 @@ async fn add_objects(
     let destination = if is_hub && !hub_is_destination { &[] } else { diagnosis::DESTINATION_KINDS };
     let kinds = [project, workloads, destination].into_iter().flat_map(addressed);
     let lists = lists(&cluster.name, &asked.client, kinds, redactor).await;
-    cluster.unread.extend(lists.unread());
+    cluster.unread.extend(lists.unread);
     cluster.objects.extend(lists.objects);
 }

@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// Reads the time of a cluster's API server from the `Date` header of an answer, in whole seconds. Every user may ask for
 /// the version.
-pub(super) async fn time(client: &Client) -> Option<Timestamp> {
+pub(crate) async fn time(client: &Client) -> Option<Timestamp> {
     let request = http::Request::get("/version").body(Body::empty()).ok()?;
     let response = timeout(LIMIT, client.send(request)).await.ok()?.ok()?;
     parse(response.headers().get(http::header::DATE)?.to_str().ok()?)

@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 /// Reads the ends of some logs of a cluster, without secrets. Also returns the refusal if the credentials may not read
 /// logs. Other logs that can't be read are left out.
-pub(super) async fn ends<'a>(
+pub(crate) async fn ends<'a>(
     client: &Client,
     wanted: impl Iterator<Item = &'a WantedLog>,
     redactor: &Redactor,

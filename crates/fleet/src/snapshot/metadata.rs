@@ -11,7 +11,8 @@ use kube::discovery;
 use serde_json::Value;
 
 use super::applications::asked;
-use super::lists::{ClusterAccess, whole};
+use super::lists::ClusterAccess;
+use crate::pages::cleaned_as;
 use crate::redact::Redactor;
 
 /// Adds to a snapshot the metadata of the objects that hold deletions. What can't be read is left out: without it the
@@ -42,7 +43,12 @@ pub(super) async fn add(
     join_all(additions).await;
 }
 
-async fn read(client: &Client, wanted: &WantedMetadata, redactor: &Redactor) -> Result<Vec<Value>, kube::Error> {
+/// Reads the metadata of wanted objects; nothing if the API server doesn't serve the resource.
+pub(crate) async fn read(
+    client: &Client,
+    wanted: &WantedMetadata,
+    redactor: &Redactor,
+) -> Result<Vec<Value>, kube::Error> {
     let Some(resource) = resource(client, wanted).await? else { return Ok(Vec::new()) };
     let api: Api<DynamicObject> = match &wanted.namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
@@ -54,7 +60,8 @@ async fn read(client: &Client, wanted: &WantedMetadata, redactor: &Redactor) -> 
     };
     let object = |item: PartialObjectMeta<DynamicObject>| {
         let object = DynamicObject { types: None, metadata: item.metadata, data: Value::Null };
-        whole(&resource.api_version, &resource.kind, object, redactor)
+        let object = serde_json::to_value(object).unwrap_or_default();
+        cleaned_as(&resource.api_version, &resource.kind, object, redactor)
     };
     Ok(items.into_iter().map(object).collect())
 }

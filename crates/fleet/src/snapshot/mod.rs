@@ -6,10 +6,10 @@
 
 mod applications;
 mod as_needed;
-mod clock;
+pub(crate) mod clock;
 mod lists;
-mod logs;
-mod metadata;
+pub(crate) mod logs;
+pub(crate) mod metadata;
 mod shared;
 mod take;
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use clusters::cluster::HUB;
 use diagnosis::{ClusterSnapshot, Snapshot, SnapshotRole};
 use futures::future::join_all;
+use futures::{StreamExt as _, stream};
 
+use super::as_needed::CLUSTERS_AT_ONCE;
 use super::lists::{ClusterAccess, ListResults, addressed, lists};
 use super::{applications, clock, metadata};
 use crate::error::{FleetError, in_full};
@@ -56,10 +58,11 @@ pub async fn take_what_can_be_had(
     redactor: &Redactor,
 ) -> TakenSnapshot {
     let on_hub = lists(HUB, &hub.client, addressed(diagnosis::HUB_KINDS), redactor);
-    let on_members = join_all(members.iter().map(|(name, member)| async move {
+    let on_members = members.iter().map(|(name, member)| async move {
         let lists = lists(name, &member.client, addressed(diagnosis::MEMBER_KINDS), redactor).await;
         cluster(name, SnapshotRole::Member, member, lists, diagnosis::MEMBER_KINDS.len()).0
-    }));
+    });
+    let on_members = stream::iter(on_members.collect::<Vec<_>>()).buffered(CLUSTERS_AT_ONCE).collect::<Vec<_>>();
     let (on_hub, on_members) = futures::join!(on_hub, on_members);
     let (on_hub, missing) = cluster(HUB, SnapshotRole::Hub, hub, on_hub, diagnosis::HUB_KINDS.len());
     let clusters = std::iter::once(on_hub).chain(on_members).collect();
@@ -111,7 +114,7 @@ fn cluster(
 ) -> (ClusterSnapshot, Vec<(ResourceKind, FleetError)>) {
     let nothing = lists.missing.first().filter(|_| lists.missing.len() == asked_for);
     let unreachable = nothing.map(|(_, error)| in_full(error));
-    let unread = if unreachable.is_some() { Vec::new() } else { lists.unread() };
+    let unread = if unreachable.is_some() { Vec::new() } else { lists.unread };
     let (name, server) = (name.to_owned(), asked.server.clone());
     let snapshot = ClusterSnapshot {
         name,

@@ -99,13 +99,12 @@ async fn create(fleet: &Fleet, mut object: Value) -> Result<(), BenchError> {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.retain(|field, _| ["name", "namespace", "labels"].contains(&field.as_str()));
     }
-    // Placements of the benchmark are on members that don't exist for the scheduler.
     let created: DynamicObject = serde_json::from_value(object)?;
     match api.create(&PostParams::default(), &created).await {
         Err(kube::Error::Api(status)) if status.code == 409 => {}
         result => drop(result?),
     }
-    if let Some(status) = status.filter(|_| group != "") {
+    if let Some(status) = status.filter(|_| !group.is_empty()) {
         let patch = json!({"status": status});
         api.patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
     }

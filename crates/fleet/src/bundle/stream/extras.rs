@@ -3,20 +3,11 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use diagnosis::{PodLog, UnreadKind, UnreadReason, WantedLog, WantedMetadata};
+use diagnosis::{PodLog, WantedLog, WantedMetadata};
 use futures::StreamExt;
-use http::header::DATE;
-use jiff::Timestamp;
-use jiff::fmt::rfc2822;
-use k8s_openapi::api::core::v1::Pod;
-use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams, LogParams};
-use kube::client::Body;
-use kube::discovery;
 use serde_json::Value;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::super::logs;
 use super::super::manifest::MissingBundlePart;
@@ -25,17 +16,9 @@ use super::StreamContext;
 use super::cluster::ClusterParts;
 use crate::error::in_full;
 use crate::kinds::EVENT;
-use crate::pages::{self, ListQuery, cleaned, cleaned_as};
+use crate::pages::{self, ListQuery, cleaned};
 use crate::redact::Redactor;
-
-/// Lines that are kept of the log of a failed hook.
-const LINES: i64 = 10;
-
-/// Characters that are kept of it.
-const CHARACTERS: usize = 4000;
-
-/// Time limit for a kubelet's answer, and for the question what time it is.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+use crate::snapshot::{clock, logs as snapshot_logs, metadata};
 
 impl ClusterParts<'_> {
     /// Reads the rest, and ends the list of objects. `pods` is true if KubeFleet's agents run as pods.
@@ -68,7 +51,7 @@ impl ClusterParts<'_> {
         if pods {
             self.pod_logs(context, end).await?;
         }
-        self.time = time(&self.access.client).await;
+        self.time = clock::time(&self.access.client).await;
         Ok(())
     }
 
@@ -78,7 +61,7 @@ impl ClusterParts<'_> {
         let mut objects = Vec::new();
         for wanted in wanted.iter().filter(|wanted| wanted.cluster == self.name) {
             if !listed.contains(&(wanted.group.as_str(), wanted.resource.as_str())) {
-                objects.extend(metadata(&self.access.client, wanted, redactor).await.unwrap_or_default());
+                objects.extend(metadata::read(&self.access.client, wanted, redactor).await.unwrap_or_default());
             }
         }
         objects.retain(|object| !is_secret(diagnosis::Object::new(object)));
@@ -87,30 +70,9 @@ impl ClusterParts<'_> {
 
     /// Reads the ends of the logs that a diagnosis quotes. One that can't be read is left out; a refusal is noted.
     async fn quoted_logs(&mut self, wanted: &[WantedLog], redactor: &Redactor) -> Vec<PodLog> {
-        let (mut logs, mut refusal) = (Vec::new(), None);
-        for log in wanted.iter().filter(|log| log.cluster == self.name) {
-            let api: Api<Pod> = Api::namespaced(self.access.client.clone(), &log.namespace);
-            let container = Some(log.container.clone());
-            let asked = LogParams { container, tail_lines: Some(LINES), ..LogParams::default() };
-            match timeout(ANSWER_LIMIT, api.logs(&log.pod, &asked)).await {
-                Ok(Ok(text)) => {
-                    let text = redactor.log(&text);
-                    let from = text.char_indices().rev().take(CHARACTERS).last().map_or(0, |(at, _)| at);
-                    let (namespace, pod) = (log.namespace.clone(), log.pod.clone());
-                    let (container, text) = (log.container.clone(), text[from..].to_owned());
-                    logs.push(PodLog { namespace, pod, container, text });
-                }
-                Ok(Err(kube::Error::Api(status))) if status.code == 403 => refusal = Some(status.message.clone()),
-                Ok(Err(error)) => tracing::debug!(?log, %error, "no log"),
-                Err(_) => tracing::debug!(?log, "no log: no answer within {} s", ANSWER_LIMIT.as_secs()),
-            }
-        }
-        self.unread.extend(refusal.map(|message| UnreadKind {
-            group: String::new(),
-            resource: "pods/log".to_owned(),
-            reason: UnreadReason::Forbidden,
-            message,
-        }));
+        let wanted = wanted.iter().filter(|log| log.cluster == self.name);
+        let (logs, refusal) = snapshot_logs::ends(&self.access.client, wanted, redactor).await;
+        self.unread.extend(refusal);
         logs
     }
 
@@ -176,38 +138,4 @@ impl ClusterParts<'_> {
         let (cluster, what) = (Some(self.name.clone()), what.to_owned());
         self.missing.push(MissingBundlePart { cluster, what, why, needed: false });
     }
-}
-
-async fn metadata(client: &Client, wanted: &WantedMetadata, redactor: &Redactor) -> Result<Vec<Value>, kube::Error> {
-    let group = discovery::group(client, &wanted.group).await?;
-    let resources = match &wanted.version {
-        Some(version) => group.versioned_resources(version),
-        None => group.recommended_resources(),
-    };
-    let mut resources = resources.into_iter().map(|(resource, _)| resource);
-    let Some(resource): Option<ApiResource> = resources.find(|resource| resource.plural == wanted.resource) else {
-        return Ok(Vec::new());
-    };
-    let api: Api<DynamicObject> = match &wanted.namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-        None => Api::all_with(client.clone(), &resource),
-    };
-    let items = match &wanted.name {
-        Some(name) => api.get_metadata_opt(name).await?.into_iter().collect(),
-        None => api.list_metadata(&ListParams::default()).await?.items,
-    };
-    let objects = items.into_iter().map(|item| {
-        let object = DynamicObject { types: None, metadata: item.metadata, data: Value::Null };
-        let object = serde_json::to_value(object).unwrap_or_default();
-        cleaned_as(&resource.api_version, &resource.kind, object, redactor)
-    });
-    Ok(objects.collect())
-}
-
-/// Reads the time of a cluster's API server, in whole seconds. Every user may ask for the version.
-async fn time(client: &Client) -> Option<Timestamp> {
-    let request = http::Request::get("/version").body(Body::empty()).ok()?;
-    let response = timeout(ANSWER_LIMIT, client.send(request)).await.ok()?.ok()?;
-    let date = response.headers().get(DATE)?.to_str().ok()?;
-    rfc2822::parse(date).ok().map(|zoned| zoned.timestamp())
 }

@@ -144,8 +144,10 @@ impl ClusterReader<'_> {
     }
 
     /// Converts failures to what the snapshot says of the kinds.
-    pub(super) async fn unread(&self, failures: Failures) -> Vec<UnreadKind> {
-        unread_kinds(&self.access.client, failures).await
+    pub(super) async fn unread(&self, mut failures: Failures) -> Vec<UnreadKind> {
+        let mut seen = HashSet::new();
+        failures.retain(|(kind, _)| seen.insert(*kind));
+        unread_kinds(&self.access.client, &failures).await
     }
 
     fn late(&self, kind: ResourceKind) -> FleetError {

@@ -29,13 +29,19 @@ impl Focus {
     /// Leaves out of the first requests what isn't near the object. Rules ask for what else they need of it.
     pub(super) fn narrow(&self, requests: &mut Vec<PlannedRequest>, hub: &mut ClusterSnapshot) {
         let narrowed: &[ResourceKind] = match self.kind {
-            CLUSTER_RESOURCE_PLACEMENT | RESOURCE_PLACEMENT => &OF_PLACEMENTS,
-            CLUSTER_RUN | RUN | CLUSTER_APPROVAL_REQUEST | APPROVAL_REQUEST => &OF_PLACEMENTS,
+            CLUSTER_RESOURCE_PLACEMENT
+            | RESOURCE_PLACEMENT
+            | CLUSTER_RUN
+            | RUN
+            | CLUSTER_APPROVAL_REQUEST
+            | APPROVAL_REQUEST => &OF_PLACEMENTS,
             APPLICATION => &[APPLICATION],
             _ => &[],
         };
         requests.retain(|request| !narrowed.contains(&request.kind));
-        narrowed.iter().for_each(|kind| hub.read.narrow(group_kind(*kind)));
+        for kind in narrowed {
+            hub.read.narrow(group_kind(*kind));
+        }
         if narrowed.contains(&self.kind) {
             requests.push(self.own_request());
         }

@@ -25,7 +25,7 @@ use crate::error::{FleetError, in_full};
 use crate::redact::Redactor;
 
 /// Clusters that are asked at the same time.
-const CLUSTERS_AT_ONCE: usize = 64;
+pub(super) const CLUSTERS_AT_ONCE: usize = 64;
 
 /// Rounds of queries. Each one asks for what the answers of the one before have led to; four are usual.
 const MOST_ROUNDS: usize = 20;
