@@ -181,7 +181,8 @@ async fn answer(cluster: &mut ClusterSnapshot, reader: &ClusterReader<'_>, queri
     let is_first = cluster.read.is_nothing();
     let (before, failures) = (cluster.objects.len(), reader.answer(cluster, queries).await);
     let nothing_came = is_first && cluster.objects.len() == before;
-    match failures.first().filter(|_| nothing_came && failures.iter().all(|(_, error)| !error.is_refused())) {
+    // An API server that refuses, or doesn't serve a kind, has answered.
+    match failures.first().filter(|_| nothing_came && failures.iter().all(|(_, error)| error.status().is_none())) {
         Some((_, error)) => cluster.unreachable = Some(in_full(error)),
         None => add_unread(cluster, reader, failures).await,
     }
