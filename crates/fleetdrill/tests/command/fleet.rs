@@ -206,7 +206,8 @@ fn a_component_is_killed(place: &Place) {
     place.run(["collect", "--fleet", "twin", "--bundle", &bundle]).expect(0, &["warning: member-1 couldn't be read: "]);
     // With contexts, the remaining clusters can still be read, and a warning names the missing one.
     let file = place.state().join("twin/kubeconfig").display().to_string();
-    let said = place.run(["diagnose", "--kubeconfig", &file, "--hub", "hub", "--member", "member-1=member-1"]);
+    let args = ["diagnose", "--read-all", "--kubeconfig", &file, "--hub", "hub", "--member", "member-1=member-1"];
+    let said = place.run(args);
     assert!(said.stderr.contains("warning: member-1 can't be read, its side of things is left out: "), "{said:?}");
     assert!(matches!(said.code, Some(1 | 4)), "{said:?}");
     // The other fleet isn't affected.

@@ -21,7 +21,9 @@ fn written(place: &Place, file: &str, addresses: &[(&str, &str)]) -> String {
 }
 
 fn diagnose(place: &Place, file: &str, from: &str) -> Said {
-    place.run(["diagnose", "--kubeconfig", file, "--hub", "prod-hub", "--members-from", from, "-o", "json"])
+    let args =
+        ["diagnose", "--read-all", "--kubeconfig", file, "--hub", "prod-hub", "--members-from", from, "-o", "json"];
+    place.run(args)
 }
 
 /// Members of a diagnosis, each with its context.
