@@ -13,6 +13,8 @@ use crate::BenchError;
 /// Time of all objects, in the past of [`TAKEN_AT`].
 const SINCE: &str = "2026-01-08T10:00:00Z";
 const TAKEN_AT: &str = "2026-01-08T12:00:00Z";
+/// Heartbeat period in seconds. A live fleet takes minutes to create, and its members mustn't look silent then.
+const PERIOD: u32 = 600;
 const PLACEMENT_API: &str = "placement.kubernetes-fleet.io/v1beta1";
 const CLUSTER_API: &str = "cluster.kubernetes-fleet.io/v1beta1";
 
@@ -184,19 +186,19 @@ fn member_objects(name: &str, now: &str) -> Vec<Value> {
     let rbac = "rbac.authorization.k8s.io/v1";
     vec![
         json!({"apiVersion": CLUSTER_API, "kind": "MemberCluster", "metadata": metadata(name, None, &json!({})),
-            "spec": {"heartbeatPeriodSeconds": 15,
+            "spec": {"heartbeatPeriodSeconds": PERIOD,
                 "identity": {"kind": "ServiceAccount", "namespace": "fleet-system", "name": account}},
             "status": {"agentStatus": agents, "conditions": [met("ReadyToJoin"), met("Joined"), met("Healthy")]}}),
         json!({"apiVersion": CLUSTER_API, "kind": "InternalMemberCluster",
             "metadata": written_at(now, metadata(name, Some(&namespace), &json!({}))),
-            "status": {"agentStatus": agents}}),
+            "spec": {"state": "Join", "heartbeatPeriodSeconds": PERIOD}, "status": {"agentStatus": agents}}),
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(&namespace, None, &json!({}))}),
         json!({"apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": metadata(&account, Some("fleet-system"), &json!({}))}),
         json!({"apiVersion": rbac, "kind": "RoleBinding",
             "metadata": metadata(&format!("fleet-rolebinding-{name}"), Some(&namespace), &json!({})),
             "subjects": [{"kind": "ServiceAccount", "namespace": "fleet-system", "name": account}],
-            "roleRef": {"kind": "Role", "name": format!("fleet-role-{name}")}}),
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": format!("fleet-role-{name}")}}),
     ]
 }
 
@@ -236,7 +238,8 @@ fn placement_objects(name: &str, pairs: &[Pair]) -> Vec<Value> {
             "spec": {"selectedResources": [manifest(name)]}}),
         json!({"apiVersion": PLACEMENT_API, "kind": "ClusterSchedulingPolicySnapshot",
             "metadata": metadata(&format!("{name}-0"), None, &labels(policy)),
-            "status": {"conditions": [met("Scheduled")]}}),
+            "spec": {"policyHash": "aGFzaA=="},
+            "status": {"observedCRPGeneration": 1, "conditions": [met("Scheduled")]}}),
     ];
     for pair in pairs {
         objects.push(json!({"apiVersion": PLACEMENT_API, "kind": "ClusterResourceBinding",
