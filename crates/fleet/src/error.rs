@@ -193,7 +193,11 @@ fn service_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a
 
 fn kube_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a kube::Error> {
     let boxed = error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
-    boxed.or(error.downcast_ref::<kube::Error>())
+    let of_list = error.downcast_ref::<ListError>().and_then(|error| match error {
+        ListError::Request(error) => Some(error.as_ref()),
+        _ => None,
+    });
+    boxed.or(of_list).or(error.downcast_ref::<kube::Error>())
 }
 
 /// Returns the status of an API server's refusal. kube's own text of a refusal contains the whole status twice.
