@@ -93,7 +93,7 @@ fn other_failure(
     let member = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, status.member);
     let code = if REFUSED.is_match(&failed.message) {
         RuleCode::KF_WS_006
-    } else if is_gone && (NO_NAMESPACE.is_match(&failed.message) || age > limit) {
+    } else if is_gone && (age > limit || (age > TRANSIENT_LIMIT && NO_NAMESPACE.is_match(&failed.message))) {
         evidence.push(fleet.quote().absent("Namespace", None, &namespace));
         RuleCode::KF_WS_007
     } else if let Some(captures) = DUPLICATE.captures(&failed.message) {
