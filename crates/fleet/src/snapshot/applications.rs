@@ -52,16 +52,18 @@ pub(super) async fn add_logs(
     join_all(logs).await;
 }
 
-/// Returns the access to a cluster, unless the cluster is unreachable.
+/// Returns the access to a cluster, unless the cluster is unreachable, or nothing of it was needed so far.
 pub(super) fn asked<'a>(
     cluster: &ClusterSnapshot,
     hub: &'a ClusterAccess,
     members: &'a BTreeMap<String, ClusterAccess>,
 ) -> Option<&'a ClusterAccess> {
-    match (&cluster.unreachable, cluster.role) {
-        (Some(_), _) => None,
-        (None, SnapshotRole::Hub) => Some(hub),
-        (None, SnapshotRole::Member) => members.get(&cluster.name),
+    if cluster.unreachable.is_some() || cluster.read.is_nothing() {
+        return None;
+    }
+    match cluster.role {
+        SnapshotRole::Hub => Some(hub),
+        SnapshotRole::Member => members.get(&cluster.name),
     }
 }
 

@@ -184,6 +184,10 @@ fn a_member_whose_plugin_fails_costs_that_member_only() {
     config["users"].as_array_mut().expect("a list").push(json!({"name": "plugin", "user": exec}));
     config["contexts"][1]["context"]["user"] = "plugin".into();
     let file = place.write("kubeconfig", &config.to_string());
+    // Nothing is wrong with the fleet, so that no member has to be asked.
+    let healthy = ["diagnose", "--kubeconfig", &file, "--hub", "prod-hub", "--members-from", "{name}"];
+    place.run(healthy).expect(0, &[]);
+    assert_eq!(std::fs::read_to_string(&runs).expect("read"), "", "a member that isn't needed costs nothing");
     let said = diagnose(&place, &file, "{name}");
     said.expect(4, &["warning: east can't be read", "the credential plugin `sh` ended with an error", "login first"]);
     assert!(!said.stderr.contains("ServiceError"), "{}", said.stderr);
