@@ -125,6 +125,22 @@ impl Snapshot {
 }
 
 impl ClusterSnapshot {
+    /// Creates the snapshot of a cluster from which everything was read: these objects.
+    #[must_use]
+    pub fn new(name: impl Into<String>, role: SnapshotRole, objects: impl Into<ObjectList>) -> Self {
+        Self {
+            name: name.into(),
+            role,
+            server: None,
+            time: None,
+            objects: objects.into(),
+            logs: Vec::new(),
+            unreachable: None,
+            unread: Vec::new(),
+            read: ReadRecord::default(),
+        }
+    }
+
     /// True if every requested kind could be read, or doesn't exist on the cluster.
     #[must_use]
     pub fn is_complete(&self) -> bool {

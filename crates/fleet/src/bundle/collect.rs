@@ -143,17 +143,8 @@ fn nothing(source: &BundleSource, limit: Duration) -> TakenSnapshot {
 }
 
 fn unreachable(name: &str, role: SnapshotRole, limit: Duration) -> ClusterSnapshot {
-    ClusterSnapshot {
-        name: name.to_owned(),
-        role,
-        server: None,
-        time: None,
-        objects: ObjectList::default(),
-        logs: Vec::new(),
-        unreachable: Some(no_answer(limit)),
-        unread: Vec::new(),
-        read: diagnosis::ReadRecord::default(),
-    }
+    let unreachable = Some(no_answer(limit));
+    ClusterSnapshot { unreachable, ..ClusterSnapshot::new(name, role, ObjectList::default()) }
 }
 
 async fn events(

@@ -8,8 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use diagnosis::{
-    ClusterSnapshot, ObjectList, ObjectListReader, ReadObjectsError, ReadRecord, Snapshot, SnapshotRole, UnreadKind,
-    UnreadReason,
+    ClusterSnapshot, ObjectList, ObjectListReader, ReadObjectsError, Snapshot, SnapshotRole, UnreadKind, UnreadReason,
 };
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use serde::Deserialize;
@@ -134,7 +133,7 @@ fn cluster(
     if unread.is_empty() {
         unread = missing.iter().filter_map(|missing| unread_of_old(missing, &name)).collect();
     }
-    Ok(ClusterSnapshot { name, role, server, time, objects, logs, unreachable, unread, read: ReadRecord::default() })
+    Ok(ClusterSnapshot { server, time, logs, unreachable, unread, ..ClusterSnapshot::new(name, role, objects) })
 }
 
 /// Converts a list that fleetdrill 0.1.0 named as missing in the bundle instead of in the cluster. That version stored

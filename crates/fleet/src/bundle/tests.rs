@@ -20,15 +20,8 @@ fn bundle() -> Bundle {
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {"template": {"spec": {"containers": [{"name": "c", "env": [{"name": "PW", "value": "hunter2"}]}]}}}});
     let cluster = |name: &str, role, objects: Vec<Value>, unreachable: Option<&str>| ClusterSnapshot {
-        name: name.into(),
-        role,
-        server: None,
-        time: None,
-        objects: objects.into(),
-        logs: Vec::new(),
         unreachable: unreachable.map(Into::into),
-        unread: Vec::new(),
-        read: diagnosis::ReadRecord::default(),
+        ..ClusterSnapshot::new(name, role, objects)
     };
     let text = format!("got {JWT}\nmigration 0042 failed\n");
     let log = PodLog { namespace: "web".into(), pod: "migrate-x7k2p".into(), container: "migrate".into(), text };

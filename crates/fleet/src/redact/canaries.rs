@@ -311,20 +311,6 @@ fn objects(position: usize, is_word: bool) -> Vec<Value> {
     }
 }
 
-fn cluster(name: &str, role: SnapshotRole, objects: Vec<Value>) -> ClusterSnapshot {
-    ClusterSnapshot {
-        name: name.into(),
-        role,
-        server: None,
-        time: None,
-        objects: objects.into(),
-        logs: Vec::new(),
-        unreachable: None,
-        unread: Vec::new(),
-        read: diagnosis::ReadRecord::default(),
-    }
-}
-
 /// Bundle with all canaries in its snapshot, events and logs, before anything is removed.
 fn bundle(is_word: bool) -> Bundle {
     let all = |wanted: &[Position]| -> Vec<String> {
@@ -332,12 +318,12 @@ fn bundle(is_word: bool) -> Bundle {
         positions.map(|position| marked(position, is_word)).collect()
     };
     let objects: Vec<Value> = (0..CANARIES.len()).flat_map(|position| objects(position, is_word)).collect();
-    let mut member = cluster("member-1", SnapshotRole::Member, objects.clone());
+    let mut member = ClusterSnapshot::new("member-1", SnapshotRole::Member, objects.clone());
     let (pod, text) = ("migrate".to_owned(), all(&[AnyText, Log]).join("\n"));
     member.logs = vec![PodLog { namespace: "web".into(), pod, container: "c".into(), text: text.clone() }];
-    let mut gone = cluster("member-2", SnapshotRole::Member, Vec::new());
+    let mut gone = ClusterSnapshot::new("member-2", SnapshotRole::Member, Vec::new());
     gone.unreachable = Some("refused with token: ".to_owned() + &mark(0, is_word));
-    let mut hub = cluster("hub", SnapshotRole::Hub, objects);
+    let mut hub = ClusterSnapshot::new("hub", SnapshotRole::Hub, objects);
     hub.unread = vec![UnreadKind {
         group: String::new(),
         resource: "services".into(),

@@ -115,17 +115,7 @@ fn cluster(
     let nothing = lists.missing.first().filter(|_| lists.missing.len() == asked_for);
     let unreachable = nothing.map(|(_, error)| in_full(error));
     let unread = if unreachable.is_some() { Vec::new() } else { lists.unread };
-    let (name, server) = (name.to_owned(), asked.server.clone());
-    let snapshot = ClusterSnapshot {
-        name,
-        role,
-        server,
-        time: None,
-        objects: lists.objects.into(),
-        logs: Vec::new(),
-        unreachable,
-        unread,
-        read: diagnosis::ReadRecord::default(),
-    };
+    let server = asked.server.clone();
+    let snapshot = ClusterSnapshot { server, unreachable, unread, ..ClusterSnapshot::new(name, role, lists.objects) };
     (snapshot, lists.missing)
 }

@@ -346,17 +346,7 @@ mod tests {
     }
 
     fn snapshot(objects: Vec<Value>) -> Snapshot {
-        let hub = ClusterSnapshot {
-            name: "hub".into(),
-            role: SnapshotRole::Hub,
-            server: None,
-            time: None,
-            objects: objects.into(),
-            logs: Vec::new(),
-            unreachable: None,
-            unread: Vec::new(),
-            read: diagnosis::ReadRecord::default(),
-        };
+        let hub = ClusterSnapshot::new("hub", SnapshotRole::Hub, objects);
         Snapshot { taken_at: "2026-01-08T12:00:00Z".parse().expect("a time"), clusters: vec![hub] }
     }
 

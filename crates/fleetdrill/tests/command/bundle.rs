@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use diagnosis::{ClusterSnapshot, ObjectList, PodLog, Snapshot, SnapshotRole};
+use diagnosis::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole};
 use fleet::bundle::{Bundle, MissingBundlePart};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -32,17 +32,7 @@ fn broken_hub() -> Vec<Value> {
 }
 
 fn bundle() -> Bundle {
-    let cluster = |name: &str, role, objects: Vec<Value>| ClusterSnapshot {
-        name: name.into(),
-        role,
-        server: None,
-        time: None,
-        objects: ObjectList::from(objects),
-        logs: Vec::new(),
-        unreachable: None,
-        unread: Vec::new(),
-        read: diagnosis::ReadRecord::default(),
-    };
+    let cluster = |name: &str, role, objects: Vec<Value>| ClusterSnapshot::new(name, role, objects);
     Bundle {
         fleet: "prod".into(),
         kubefleet: None,

@@ -388,15 +388,10 @@ pub(crate) mod tests {
         };
         let cluster =
             |name: &str, role, objects: Vec<serde_json::Value>, unread, unreachable: Option<&str>| ClusterSnapshot {
-                name: name.into(),
-                role,
                 server: Some(format!("https://{name}:6443")),
-                time: None,
-                objects: objects.into(),
-                logs: Vec::new(),
                 unreachable: unreachable.map(ToOwned::to_owned),
                 unread,
-                read: diagnosis::ReadRecord::default(),
+                ..ClusterSnapshot::new(name, role, objects)
             };
         let unread = vec![
             unread("", "serviceaccounts", UnreadReason::Forbidden, "serviceaccounts is forbidden"),

@@ -224,15 +224,11 @@ impl<'a> ClusterParts<'a> {
     /// Snapshot of the cluster with the objects that are kept.
     pub(super) fn snapshot(&self) -> ClusterSnapshot {
         ClusterSnapshot {
-            name: self.name.clone(),
-            role: self.role,
             server: self.access.server.clone(),
             time: self.time,
-            objects: self.kept.clone().into(),
-            logs: Vec::new(),
             unreachable: self.unreachable.clone(),
             unread: self.unread.clone(),
-            read: diagnosis::ReadRecord::default(),
+            ..ClusterSnapshot::new(self.name.clone(), self.role, self.kept.clone())
         }
     }
 

@@ -89,15 +89,8 @@ mod tests {
     /// Kinds of the requests that are left, each with its selector.
     fn requests(kind: ResourceKind) -> Vec<String> {
         let mut hub = ClusterSnapshot {
-            name: "hub".to_owned(),
-            role: SnapshotRole::Hub,
-            server: None,
-            time: None,
-            objects: ObjectList::default(),
-            logs: Vec::new(),
-            unreachable: None,
-            unread: Vec::new(),
             read: ReadRecord::nothing(),
+            ..ClusterSnapshot::new("hub", SnapshotRole::Hub, ObjectList::default())
         };
         let mut requests = plan(FIRST_HUB_KINDS.iter().copied().map(ObjectQuery::all).collect());
         Focus { kind, namespace: None, name: "web".to_owned() }.narrow(&mut requests, &mut hub);

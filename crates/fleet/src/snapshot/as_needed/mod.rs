@@ -198,15 +198,6 @@ async fn add_unread(cluster: &mut ClusterSnapshot, reader: &ClusterReader<'_>, f
 }
 
 fn nothing_read(name: &str, role: SnapshotRole, access: &ClusterAccess) -> ClusterSnapshot {
-    ClusterSnapshot {
-        name: name.to_owned(),
-        role,
-        server: access.server.clone(),
-        time: None,
-        objects: ObjectList::default(),
-        logs: Vec::new(),
-        unreachable: None,
-        unread: Vec::new(),
-        read: ReadRecord::nothing(),
-    }
+    let (server, read) = (access.server.clone(), ReadRecord::nothing());
+    ClusterSnapshot { server, read, ..ClusterSnapshot::new(name, role, ObjectList::default()) }
 }
