@@ -22,7 +22,7 @@ pub(crate) use unread::of_error;
 pub use unread::unread;
 
 use crate::error::FleetError;
-use crate::kinds::ResourceKind;
+use crate::kinds::{CRD, ResourceKind};
 pub use crate::list_error::ListError;
 use crate::redact::Redactor;
 
@@ -47,6 +47,15 @@ pub struct ListQuery {
 impl Default for ListQuery {
     fn default() -> Self {
         Self { namespace: None, labels: None, fields: None, metadata_only: false, page_size: PAGE_SIZE }
+    }
+}
+
+impl ListQuery {
+    /// Selects all objects of a kind, as snapshots and bundles have them: of CRDs only the metadata. Their schemas are larger than
+    /// everything else together, and nothing reads them.
+    #[must_use]
+    pub fn all_of(kind: ResourceKind) -> Self {
+        Self { metadata_only: kind == CRD, ..Self::default() }
     }
 }
 

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use diagnosis::{ClusterSnapshot, Snapshot, SnapshotRole};
 use futures::future::join_all;
 
-use super::lists::{ClusterAccess, addressed, lists};
+use super::lists::{ClusterAccess, lists};
 use super::logs;
+use crate::kinds::{self, ResourceKind};
 use crate::redact::Redactor;
 
 /// Adds to a snapshot: projects, the objects on destinations, and the logs of containers that failed there.
@@ -73,12 +74,20 @@ async fn add_objects(
     hub_is_destination: bool,
     redactor: &Redactor,
 ) {
-    let is_hub = cluster.role == SnapshotRole::Hub;
-    let project: &[_] = if is_hub { &[diagnosis::APP_PROJECT] } else { &[] };
-    let workloads = if is_hub && hub_is_destination { diagnosis::MEMBER_KINDS } else { &[] };
-    let destination = if is_hub && !hub_is_destination { &[] } else { diagnosis::DESTINATION_KINDS };
-    let kinds = [project, workloads, destination].into_iter().flat_map(addressed);
+    let kinds = kinds_of_destination(cluster.role, hub_is_destination);
     let lists = lists(&cluster.name, &asked.client, kinds, redactor).await;
     cluster.unread.extend(lists.unread);
     cluster.objects.extend(lists.objects);
+}
+
+/// Returns the kinds to read from a cluster besides the usual ones if Argo CD has Applications.
+pub(crate) fn kinds_of_destination(role: SnapshotRole, hub_is_destination: bool) -> impl Iterator<Item = ResourceKind> {
+    let is_hub = role == SnapshotRole::Hub;
+    let project: &[_] = if is_hub { &[diagnosis::APP_PROJECT] } else { &[] };
+    let workloads = if is_hub && hub_is_destination { diagnosis::MEMBER_KINDS } else { &[] };
+    let destination = if is_hub && !hub_is_destination { &[] } else { diagnosis::DESTINATION_KINDS };
+    let kinds = [project, workloads, destination].into_iter().flatten();
+    // A hub's namespaces are read anyway.
+    let kinds = kinds.filter(move |kind| !is_hub || !diagnosis::HUB_KINDS.contains(kind));
+    kinds.filter_map(|kind| kinds::find(kind.group, kind.kind))
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::error::FleetError;
-use crate::kinds::{self, CRD, ResourceKind};
+use crate::kinds::{self, ResourceKind};
 use crate::pages::{self, ListQuery, cleaned};
 use crate::redact::Redactor;
 
@@ -40,7 +40,7 @@ impl ClusterAccess {
 }
 
 /// Kinds that the diagnosis reads, with everything that is needed to address their objects.
-pub(super) fn addressed(wanted: &'static [diagnosis::GroupKind]) -> impl Iterator<Item = ResourceKind> {
+pub(crate) fn addressed(wanted: &'static [diagnosis::GroupKind]) -> impl Iterator<Item = ResourceKind> {
     wanted.iter().filter_map(|w| kinds::find(w.group, w.kind))
 }
 
@@ -88,9 +88,8 @@ pub(crate) async fn list(
     kind: ResourceKind,
     redactor: &Redactor,
 ) -> (Vec<Value>, Option<FleetError>) {
-    // The schemas of CRDs are larger than everything else together, and nothing reads them.
-    let query = ListQuery { metadata_only: kind == CRD, ..ListQuery::default() };
-    let (objects, error) = pages::all(cluster, client, kind, &query, Instant::now() + LIST_LIMIT).await;
+    let (objects, error) =
+        pages::all(cluster, client, kind, &ListQuery::all_of(kind), Instant::now() + LIST_LIMIT).await;
     (objects.into_iter().map(|object| cleaned(kind, object, redactor)).collect(), error)
 }
 

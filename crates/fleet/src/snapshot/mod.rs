@@ -13,9 +13,10 @@ pub(crate) mod metadata;
 mod shared;
 mod take;
 
+pub(crate) use applications::kinds_of_destination;
 pub use as_needed::{DEFAULT_LIMIT, Focus, ReadCounter, ReadOptions, take_as_needed};
 pub use lists::ClusterAccess;
-pub(crate) use lists::list;
+pub(crate) use lists::{addressed, list};
 pub(crate) use shared::SharedSnapshot;
 pub(crate) use take::is_needed;
 pub use take::{TakenSnapshot, take, take_what_can_be_had, take_with};

@@ -15,10 +15,10 @@ use super::super::manifest::{BundleClusterEntry, BundleLogEntry, MissingBundlePa
 use super::StreamContext;
 use super::files::{ListFile, ListWriter};
 use crate::error::{FleetError, in_full};
-use crate::kinds::{self, CRD, ResourceKind};
+use crate::kinds::ResourceKind;
 use crate::pages::{self, ListError, ListQuery, cleaned};
 use crate::redact::Redactor;
-use crate::snapshot::{ClusterAccess, is_needed};
+use crate::snapshot::{ClusterAccess, addressed, is_needed, kinds_of_destination};
 
 /// Kinds of the hub that are read at the same time.
 const HUB_KINDS_AT_ONCE: usize = 4;
@@ -72,34 +72,15 @@ struct Writing<'a> {
     kept: &'a mut Vec<Value>,
 }
 
-fn addressed(wanted: &[diagnosis::GroupKind]) -> Vec<ResourceKind> {
-    wanted.iter().filter_map(|wanted| kinds::find(wanted.group, wanted.kind)).collect()
-}
-
 /// Kinds to read from the hub.
 pub(super) fn kinds_of_hub() -> Vec<ResourceKind> {
-    addressed(diagnosis::HUB_KINDS)
-}
-
-/// Kinds to read from the hub besides if it has Applications.
-pub(super) fn kinds_with_applications(hub_is_destination: bool) -> Vec<ResourceKind> {
-    let mut kinds = addressed(&[diagnosis::APP_PROJECT]);
-    if hub_is_destination {
-        kinds.extend(addressed(diagnosis::MEMBER_KINDS));
-        kinds.extend(addressed(diagnosis::DESTINATION_KINDS));
-        let read = kinds_of_hub();
-        kinds.retain(|kind| !read.contains(kind));
-    }
-    kinds
+    addressed(diagnosis::HUB_KINDS).collect()
 }
 
 /// Kinds to read from a member.
 pub(super) fn kinds_of_member(has_applications: bool) -> Vec<ResourceKind> {
-    let mut kinds = addressed(diagnosis::MEMBER_KINDS);
-    if has_applications {
-        kinds.extend(addressed(diagnosis::DESTINATION_KINDS));
-    }
-    kinds
+    let destination = kinds_of_destination(SnapshotRole::Member, false).filter(|_| has_applications);
+    addressed(diagnosis::MEMBER_KINDS).chain(destination).collect()
 }
 
 impl<'a> ClusterParts<'a> {
@@ -285,9 +266,7 @@ impl KindSource<'_> {
         writing: &Mutex<Writing<'_>>,
     ) -> io::Result<KindOutcome> {
         let mut outcome = KindOutcome { kind, read: 0, failure: None };
-        // The schemas of CRDs are larger than everything else together, and nothing reads them.
-        let query =
-            ListQuery { metadata_only: kind == CRD, page_size: context.limits.page_size, ..ListQuery::default() };
+        let query = ListQuery { page_size: context.limits.page_size, ..ListQuery::all_of(kind) };
         let mut pages = std::pin::pin!(pages::pages(self.name, &self.access.client, kind, &query, self.end));
         loop {
             if let Some(why) = self.silence.get() {

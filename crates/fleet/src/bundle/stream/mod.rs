@@ -38,6 +38,7 @@ use super::write::{default_name, unique};
 use crate::error::FleetError;
 use crate::pages::{ListError, PAGE_SIZE};
 use crate::redact::Redactor;
+use crate::snapshot::kinds_of_destination;
 
 /// Members that are read at the same time.
 const MEMBERS_AT_ONCE: usize = 32;
@@ -147,7 +148,8 @@ impl BundleStream {
         let has_applications = context.keeper.learn_from_hub(&hub_snapshot);
         if has_applications {
             let hub_is_destination = diagnosis::hub_is_destination(&hub_snapshot);
-            hub.read_objects(&context, cluster::kinds_with_applications(hub_is_destination)).await.map_err(written)?;
+            let kinds = kinds_of_destination(SnapshotRole::Hub, hub_is_destination).collect();
+            hub.read_objects(&context, kinds).await.map_err(written)?;
         }
         progress.clusters.fetch_add(1, Ordering::Relaxed);
         let members: Vec<_> =

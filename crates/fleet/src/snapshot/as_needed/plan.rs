@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use diagnosis::{GroupKind, ObjectQuery, ObjectSelection};
 
 use crate::kinds::{
-    self, CLUSTER_RESOURCE_PLACEMENT, CLUSTER_RESOURCE_SNAPSHOT, CRD, RESOURCE_PLACEMENT, RESOURCE_SNAPSHOT,
-    ResourceKind,
+    self, CLUSTER_RESOURCE_PLACEMENT, CLUSTER_RESOURCE_SNAPSHOT, RESOURCE_PLACEMENT, RESOURCE_SNAPSHOT, ResourceKind,
 };
 use crate::pages::{ListQuery, PAGE_SIZE};
 
@@ -47,13 +46,13 @@ pub(super) fn list_of(kind: ResourceKind) -> ListQuery {
     ListQuery {
         metadata_only: is_metadata_only(kind),
         page_size: if is_large { PLACEMENTS_OF_PAGE } else { PAGE_SIZE },
-        ..ListQuery::default()
+        ..ListQuery::all_of(kind)
     }
 }
 
-/// True if the rules read nothing but metadata of a kind. Schemas and the resources of snapshots are large.
+/// True if the rules read nothing but metadata of a kind. The resources of snapshots are large.
 pub(super) fn is_metadata_only(kind: ResourceKind) -> bool {
-    [CRD, CLUSTER_RESOURCE_SNAPSHOT, RESOURCE_SNAPSHOT].contains(&kind)
+    ListQuery::all_of(kind).metadata_only || [CLUSTER_RESOURCE_SNAPSHOT, RESOURCE_SNAPSHOT].contains(&kind)
 }
 
 /// Plans the requests for some queries.
