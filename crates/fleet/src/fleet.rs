@@ -346,8 +346,9 @@ impl Fleet {
     /// Returns an error if the hub doesn't answer.
     pub async fn needed_snapshot(&self) -> Result<Arc<Snapshot>, FleetError> {
         let take = async || {
-            let counter = ReadCounter::new(snapshot::DEFAULT_LIMIT);
-            let options = ReadOptions { redactor: &Redactor::default(), focus: None, counter: &counter };
+            let (redactor, counter) = (Redactor::default(), ReadCounter::default());
+            let limit = snapshot::DEFAULT_LIMIT;
+            let options = ReadOptions { redactor: &redactor, focus: None, limit, counter: &counter };
             snapshot::take_as_needed(&ClusterAccess::of(self.hub()), &self.member_access().await, &options).await
         };
         self.0.needed_snapshot.get(take).await

@@ -40,6 +40,7 @@ pub mod pages;
 pub mod placed_resources;
 mod port;
 pub mod redact;
+mod seen_objects;
 pub mod snapshot;
 mod start;
 pub mod upgrade;

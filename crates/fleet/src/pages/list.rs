@@ -1,7 +1,5 @@
 //! A list of which the pages are requested one after the other.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use clusters::retry::SenderRetries;
@@ -16,6 +14,7 @@ use super::answer::{self, NoPage, Page};
 use crate::error::FleetError;
 use crate::kinds::ResourceKind;
 use crate::list_error::ListError;
+use crate::seen_objects::SeenObjects;
 
 /// Bytes that a page should have at most. After a larger page the next one has fewer objects.
 const PAGE_BYTES: usize = 16 << 20;
@@ -43,7 +42,8 @@ pub(super) struct PagedList<'a> {
     /// Objects that the next page may have.
     page_size: u32,
     position: Position,
-    given: GivenObjects,
+    /// Objects that were given. Only a list that begins anew gives objects twice.
+    given: SeenObjects,
     expiry: Expiry,
 }
 
@@ -65,21 +65,6 @@ enum Expiry {
     BegunAnew,
 }
 
-/// Objects that were given already, by hashes of their names. Only a list that begins anew gives objects twice.
-#[derive(Default)]
-struct GivenObjects {
-    hasher: RandomState,
-    hashes: HashSet<u64>,
-}
-
-impl GivenObjects {
-    /// Adds an object; false if it was given before.
-    fn add(&mut self, object: &Value) -> bool {
-        let metadata = &object["metadata"];
-        self.hashes.insert(self.hasher.hash_one((metadata["namespace"].as_str(), metadata["name"].as_str())))
-    }
-}
-
 impl<'a> PagedList<'a> {
     pub(super) fn new(
         cluster: &'a str,
@@ -97,7 +82,7 @@ impl<'a> PagedList<'a> {
             deadline,
             page_size: query.page_size.max(1),
             position: Position::First,
-            given: GivenObjects::default(),
+            given: SeenObjects::default(),
             expiry: Expiry::None,
         }
     }
@@ -120,7 +105,7 @@ impl<'a> PagedList<'a> {
     fn taken(&mut self, page: Page) -> Vec<Value> {
         let count = page.objects.len();
         let mut objects = page.objects;
-        objects.retain(|object| self.given.add(object));
+        objects.retain(|object| self.given.add(self.kind, object));
         self.page_size = next_size(self.query.page_size.max(1), count, page.bytes);
         self.position = page.next.map_or(Position::End, Position::After);
         if self.expiry == Expiry::WentOn {

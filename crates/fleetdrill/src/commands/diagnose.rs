@@ -124,9 +124,9 @@ async fn live(
     let (snapshot, reads) = if args.read_all {
         (fleet::snapshot::take_with(&hub, &members, redactor).await?, None)
     } else {
-        let counter = ReadCounter::new(Duration::from_secs(args.timeout));
-        let focus = wanted.map(RequestedObject::focus);
-        let options = ReadOptions { redactor, focus: focus.as_ref(), counter: &counter };
+        let counter = ReadCounter::default();
+        let (focus, limit) = (wanted.map(RequestedObject::focus), Duration::from_secs(args.timeout));
+        let options = ReadOptions { redactor, focus: focus.as_ref(), limit, counter: &counter };
         let snapshot = with_count(&progress, &counter, take_as_needed(&hub, &members, &options)).await?;
         (snapshot, Some(ReadCounts { requests: counter.requests(), objects: counter.objects() }))
     };

@@ -1,8 +1,8 @@
 //! Reads planned requests from one cluster into its part of the snapshot.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use diagnosis::{ClusterSnapshot, ObjectQuery, UnreadKind};
 use futures::StreamExt as _;
@@ -17,6 +17,7 @@ use crate::error::FleetError;
 use crate::kinds::ResourceKind;
 use crate::pages::{ListError, ListQuery, cleaned, pages};
 use crate::redact::Redactor;
+use crate::seen_objects::SeenObjects;
 use crate::snapshot::lists::{ClusterAccess, unread_kinds};
 
 /// Requests that one API server has at the same time.
@@ -30,10 +31,13 @@ pub(super) struct ClusterReader<'a> {
     pub(super) name: &'a str,
     pub(super) access: &'a ClusterAccess,
     pub(super) redactor: &'a Redactor,
-    /// Time until which the cluster may answer, and the seconds that it had.
+    /// Time until which the cluster may answer.
     pub(super) deadline: Instant,
     pub(super) counter: &'a ReadCounter,
-    pub(super) known: KnownObjects,
+    /// Time that the cluster has for all its answers.
+    pub(super) limit: Duration,
+    /// Objects that were read. An object may answer several queries.
+    pub(super) known: Mutex<SeenObjects>,
 }
 
 /// Failures of requests to one cluster.
@@ -56,7 +60,8 @@ impl ClusterReader<'_> {
         while let Some((kind, (objects, error))) = pages.next().await {
             failures.extend(error.map(|error| (kind, error)));
             self.counter.add(objects.len());
-            let new = objects.into_iter().filter(|object| self.known.add(kind, object));
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let new = objects.into_iter().filter(|object| known.add(kind, object));
             snapshot.objects.extend(new.map(|object| cleaned(kind, object, self.redactor)));
         }
         drop(pages);
@@ -151,27 +156,11 @@ impl ClusterReader<'_> {
     }
 
     fn late(&self, kind: ResourceKind) -> FleetError {
-        let seconds = self.counter.limit.as_secs();
+        let seconds = self.limit.as_secs();
         FleetError::List {
             cluster: self.name.to_owned(),
             resource: kind.plural.to_owned(),
             source: ListError::Late { seconds },
         }
-    }
-}
-
-/// Objects that were read, by hashes of kind, namespace and name. An object may answer several queries.
-#[derive(Debug, Default)]
-pub(super) struct KnownObjects {
-    hasher: RandomState,
-    hashes: Mutex<HashSet<u64>>,
-}
-
-impl KnownObjects {
-    /// Adds an object; false if it was read before.
-    fn add(&self, kind: ResourceKind, object: &Value) -> bool {
-        let metadata = &object["metadata"];
-        let hash = self.hasher.hash_one((kind, metadata["namespace"].as_str(), metadata["name"].as_str()));
-        self.hashes.lock().unwrap_or_else(PoisonError::into_inner).insert(hash)
     }
 }

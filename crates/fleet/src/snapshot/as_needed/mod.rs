@@ -6,6 +6,7 @@ mod focus;
 mod plan;
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 
 pub use focus::Focus;
 
-use self::cluster_reader::{ClusterReader, Failures, KnownObjects};
+use self::cluster_reader::{ClusterReader, Failures};
 use super::applications::add_logs;
 use super::lists::ClusterAccess;
 use super::take::{add_times, remove_from_errors};
@@ -39,26 +40,20 @@ pub struct ReadOptions<'a> {
     pub redactor: &'a Redactor,
     /// Single object that is diagnosed; `None` for the whole fleet.
     pub focus: Option<&'a Focus>,
+    /// Time that each cluster has for all its answers.
+    pub limit: Duration,
     /// Counts requests and objects.
     pub counter: &'a ReadCounter,
 }
 
-/// Number of requests and objects of a read, and the time limit of each cluster.
-#[derive(Debug)]
+/// Number of requests and objects of a read.
+#[derive(Debug, Default)]
 pub struct ReadCounter {
     requests: AtomicUsize,
     objects: AtomicUsize,
-    /// Time that each cluster has for all its answers.
-    pub limit: Duration,
 }
 
 impl ReadCounter {
-    /// Creates a counter of a read in which each cluster has this much time.
-    #[must_use]
-    pub fn new(limit: Duration) -> Self {
-        Self { requests: AtomicUsize::new(0), objects: AtomicUsize::new(0), limit }
-    }
-
     /// Number of requests so far; each page is one.
     pub fn requests(&self) -> usize {
         self.requests.load(Ordering::Relaxed)
@@ -113,13 +108,15 @@ impl<'a> FleetReading<'a> {
     fn new(hub: &'a ClusterAccess, members: &'a BTreeMap<String, ClusterAccess>, options: &'a ReadOptions<'a>) -> Self {
         let members = members.iter().map(|(name, member)| (name.as_str(), SnapshotRole::Member, member));
         let clusters: Vec<_> = std::iter::once((HUB, SnapshotRole::Hub, hub)).chain(members).collect();
+        let deadline = Instant::now() + options.limit;
         let readers = clusters.iter().map(|(name, _, access)| ClusterReader {
             name,
             access,
             redactor: options.redactor,
-            deadline: Instant::now() + options.counter.limit,
+            deadline,
             counter: options.counter,
-            known: KnownObjects::default(),
+            limit: options.limit,
+            known: Mutex::default(),
         });
         let readers = readers.collect();
         let snapshots = clusters.iter().map(|(name, role, access)| nothing_read(name, *role, access));
