@@ -18,7 +18,7 @@ use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
 use crate::kinds::{APPLIED_WORK, NAMESPACE};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Condition, Evidence, JsonRef, MEMBER_KINDS, Object, ObjectSelection};
+use crate::{ClusterSnapshot, Condition, Evidence, GroupKind, JsonRef, MEMBER_KINDS, Object, ObjectSelection};
 
 /// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or
 /// definition may be created a moment later, by the same placement even.
@@ -171,7 +171,7 @@ fn apply_failure(
         "owner_refs": owners.iter().map(|owner| kubectl::reference(owner.object)).collect::<Vec<_>>(),
         "contents": contents.collect::<Vec<_>>(),
         "has_definition": failed.iter().any(|f| f.text("kind") == "CustomResourceDefinition"),
-        "read_kinds": namespaced_kinds().join(", "),
+        "read_kinds": namespaced_kinds().map(|kind| kind.kind).collect::<Vec<_>>().join(", "),
         "message": failed.first().map(|f| f.condition.message.clone()).unwrap_or_default(),
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
@@ -186,9 +186,8 @@ fn apply_failure(
 }
 
 /// Returns the kinds of namespaced objects that are read from members.
-fn namespaced_kinds() -> Vec<&'static str> {
-    let namespaced = MEMBER_KINDS.iter().filter(|kind| ![NAMESPACE, APPLIED_WORK].contains(kind));
-    namespaced.map(|kind| kind.kind).collect()
+fn namespaced_kinds() -> impl Iterator<Item = &'static GroupKind> {
+    MEMBER_KINDS.iter().filter(|kind| ![NAMESPACE, APPLIED_WORK].contains(kind))
 }
 
 /// Returns the objects that the snapshot has in a namespace of a member. Pods are left out, because they come and go
@@ -204,7 +203,7 @@ fn namespace_contents(fleet: FleetView<'_>, member: &str, namespace: &str) -> Va
 
 /// Returns the objects in a namespace of a member, of the kinds that are read from members.
 fn contents<'a>(cluster: &'a ClusterSnapshot, namespace: &str) -> Vec<Object<'a>> {
-    for kind in MEMBER_KINDS.iter().filter(|kind| namespaced_kinds().contains(&kind.kind)) {
+    for kind in namespaced_kinds() {
         cluster.ask(kind.group, kind.kind, || ObjectSelection::InNamespace(namespace.to_owned()));
     }
     cluster.objects.in_namespace(namespace).collect()

@@ -131,7 +131,8 @@ impl<'a> FleetView<'a> {
     /// Returns the bindings that are being deleted.
     pub fn deleted_bindings(self) -> Vec<Object<'a>> {
         let of_scope = |scope: KindScope| {
-            let expected = || self.placements_of(scope).map(|placement| placement.clusters().count()).sum();
+            let placements = || self.all_placements().filter(|placement| placement.scope == scope);
+            let expected = || placements().map(|placement| placement.clusters().count()).sum();
             self.hub.ask(PLACEMENT_GROUP, scope.binding(), || ObjectSelection::Deleting { expected: expected() });
             self.hub.objects.of_kind(PLACEMENT_GROUP, scope.binding()).filter(|binding| binding.deleted_at().is_some())
         };
@@ -143,11 +144,6 @@ impl<'a> FleetView<'a> {
         let expected = || self.all_placements().map(PlacementView::expected_works).sum();
         self.hub.ask(PLACEMENT_GROUP, WORK.kind, || ObjectSelection::Deleting { expected: expected() });
         self.hub.objects.of_kind(PLACEMENT_GROUP, WORK.kind).filter(|work| work.deleted_at().is_some()).collect()
-    }
-
-    fn placements_of(self, scope: KindScope) -> impl Iterator<Item = PlacementView<'a>> {
-        let objects = self.hub.of_kind(PLACEMENT_GROUP, scope.placement());
-        objects.map(move |object| PlacementView { scope, object })
     }
 
     /// Returns the runs of a placement that aren't being deleted.

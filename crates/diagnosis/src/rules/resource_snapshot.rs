@@ -9,7 +9,6 @@ use super::fleet::{FleetView, MemberPlacement, PlacementView, UpdateRunView};
 use super::kubectl;
 use crate::Object;
 use crate::command::RemedyCommand;
-use crate::kubefleet::PLACEMENT_GROUP;
 
 /// Time in which a binding gets a snapshot that exists, and a member its Work.
 const SETTLE_LIMIT: SignedDuration = SignedDuration::from_secs(15);
@@ -93,12 +92,10 @@ fn nothing_placed(
     if !shows_by_itself && !fleet.hub.read.is_everything() {
         return None;
     }
-    // Works that weren't read can't be missed, a namespace that is gone has a finding of its own, and a new one gets its
-    // Works within seconds.
-    let works_unread = fleet.hub.is_unread(PLACEMENT_GROUP, "works");
+    // A namespace that is gone has a finding of its own, and a new one gets its Works within seconds.
     let namespace = fleet.member_namespace(status.member).filter(|namespace| namespace.deleted_at().is_none())?;
     let is_new = namespace.created_at().is_some_and(|created| fleet.age(created) < SETTLE_LIMIT);
-    if works_unread || is_new || !placement.works(fleet, status.member).is_empty() {
+    if is_new || !placement.works(fleet, status.member).is_empty() {
         return None;
     }
     let quote = fleet.quote();
