@@ -4,10 +4,11 @@ use diagnosis::{
     ClusterSnapshot, FIRST_HUB_KINDS, GroupKind, KubectlAccess, Object, ObjectList, ObjectQuery, ObjectSelection,
     ReadRecord, Snapshot, SnapshotRole, UnreadKind, UnreadReason,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::shapes::{
-    binding, condition, external, green, hub, member_cluster, member_namespace, run, stage, with, work,
+    binding, condition, external, found, green, hub, member_cluster, member_namespace, placement, run, stage, with,
+    work,
 };
 
 /// Kinds of which an empty list counts as one that wasn't allowed.
@@ -107,7 +108,7 @@ fn selects(selection: &ObjectSelection, object: Object<'_>) -> bool {
 }
 
 /// Queries that a fleet of these objects needs, without those for objects that are being deleted.
-fn queries(objects: Vec<serde_json::Value>) -> Vec<String> {
+fn queries(objects: Vec<Value>) -> Vec<String> {
     let (_, asked) = read_as_needed(&hub(objects));
     let asked = asked.iter().filter(|query| !matches!(query.selection, ObjectSelection::Deleting { .. }));
     asked.map(|query| format!("{} {:?}", query.kind.kind, query.selection)).collect()
@@ -142,9 +143,29 @@ fn bindings_and_works_are_counted_before_those_that_are_being_deleted_are_listed
     assert_eq!(expected, [("ClusterResourceBinding", 3), ("ResourceBinding", 0), ("Work", 3)]);
 }
 
+/// Hub without these resources, which couldn't be listed.
+fn unread(objects: Vec<Value>, resource: &str) -> Snapshot {
+    let mut snapshot = hub(objects);
+    snapshot.clusters[0].unread.push(UnreadKind {
+        group: "placement.kubernetes-fleet.io".to_owned(),
+        resource: resource.to_owned(),
+        reason: UnreadReason::Failed,
+        message: "no answer within 120 s".to_owned(),
+    });
+    snapshot
+}
+
 #[test]
 fn what_was_not_read_is_not_missing() {
-    let placement = with(green("web", &["member-1"]), "/status/placementStatuses/0/conditions/2/status", "False");
-    let (read, _) = read_as_needed(&hub(vec![placement, member_cluster("member-1")]));
-    assert!(diagnosis::unanswered_queries(&read).is_empty());
+    let failed = condition("Initialized", "False", "UpdateRunInitializedFailed", "parent placement not found");
+    let run_alone = || vec![run("release", "web", "0", json!([failed]), json!([]))];
+    assert_eq!(found(&hub(run_alone())), ["KF-UR-010 ClusterStagedUpdateRun/release"]);
+    assert_eq!(found(&unread(run_alone(), "clusterresourceplacements")), [""; 0]);
+
+    let waits = |type_: &str| condition(type_, "Unknown", "RolloutStartedUnknown", "");
+    let scheduled = condition("ClusterResourcePlacementScheduled", "True", "SchedulingPolicyFulfilled", "");
+    let top = json!([scheduled, waits("ClusterResourcePlacementRolloutStarted")]);
+    let waiting = || vec![external(placement("web", top.clone(), &[("member-1", json!([waits("RolloutStarted")]))]))];
+    assert_eq!(found(&hub(waiting())), ["KF-RO-001 ClusterResourcePlacement/web"]);
+    assert_eq!(found(&unread(waiting(), "clusterstagedupdateruns")), [""; 0]);
 }
