@@ -13,6 +13,9 @@ use crate::fleet_source::FleetProgress;
 /// Minimum time between two plain lines about the same subject.
 const INTERVAL: Duration = Duration::from_secs(15);
 
+/// Time between two changes of the line on a terminal.
+const REFRESH: Duration = Duration::from_millis(200);
+
 /// Shows progress until it is dropped.
 pub struct CommandProgress {
     bar: Option<ProgressBar>,
@@ -49,8 +52,19 @@ impl CommandProgress {
         }
     }
 
+    /// Shows how far some work is, until it ends. `text` says nothing as long as there is nothing to say.
+    pub async fn follow<T>(&self, text: impl Fn() -> Option<String>, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            match tokio::time::timeout(REFRESH, &mut work).await {
+                Ok(result) => return result,
+                Err(_) => text().into_iter().for_each(|text| self.repeat(&text)),
+            }
+        }
+    }
+
     /// Shows a text that changes all the time. Off a terminal, one line every 15 s; the first after 15 s.
-    pub fn repeat(&self, text: &str) {
+    fn repeat(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(text.to_owned());
             return;

@@ -17,9 +17,6 @@ use crate::exit::CommandExitCode;
 use crate::fleet_source::{ReadableFleet, RequiredState};
 use crate::output::data;
 
-/// Time between two changes of the progress line.
-const REFRESH: Duration = Duration::from_millis(200);
-
 pub(super) async fn collect(args: &CollectArgs) -> Result<CommandExitCode, CommandError> {
     if let Some(path) = &args.bundle {
         // A wrong path is reported before the fleet is read.
@@ -43,10 +40,8 @@ pub(super) async fn collect(args: &CollectArgs) -> Result<CommandExitCode, Comma
     let identities = reached.identities(contexts.keys().map(String::as_str));
     let (read, clusters) = (StreamProgress::default(), source.members.len() + 1);
     let collecting = BundleStream::collect(&source, parent.unwrap_or(Path::new(".")), limits, &read);
-    let (bundle, identities) = tokio::select! {
-        both = async { futures::join!(collecting, identities) } => both,
-        () = count(&progress, &read, clusters) => unreachable!("counting doesn't end"),
-    };
+    let both = futures::future::join(collecting, identities);
+    let (bundle, identities) = progress.follow(|| progress_text(&read, clusters), both).await;
     let bundle = bundle?;
     reached.check_identities(&identities, &bundle.snapshot)?;
     let path = args.bundle.clone().unwrap_or_else(|| bundle.default_name());
@@ -63,17 +58,11 @@ pub(super) async fn collect(args: &CollectArgs) -> Result<CommandExitCode, Comma
     Ok(CommandExitCode::Fine)
 }
 
-/// Shows how much has been read.
-async fn count(progress: &CommandProgress, read: &StreamProgress, clusters: usize) {
-    let mut ticks = tokio::time::interval(REFRESH);
-    loop {
-        ticks.tick().await;
-        let [objects, events, done] =
-            [&read.objects, &read.events, &read.clusters].map(|number| number.load(Ordering::Relaxed));
-        if objects > 0 {
-            progress.repeat(&format!("read {objects} objects and {events} events; {done} of {clusters} clusters done"));
-        }
-    }
+/// Returns how much has been read; `None` before the first object.
+fn progress_text(read: &StreamProgress, clusters: usize) -> Option<String> {
+    let [objects, events, done] =
+        [&read.objects, &read.events, &read.clusters].map(|number| number.load(Ordering::Relaxed));
+    (objects > 0).then(|| format!("read {objects} objects and {events} events; {done} of {clusters} clusters done"))
 }
 
 /// Checks that a bundle can be written to the path, and that the name doesn't look like anything but a directory or a

@@ -127,7 +127,8 @@ async fn live(
         let counter = ReadCounter::default();
         let (focus, limit) = (wanted.map(RequestedObject::focus), Duration::from_secs(args.timeout));
         let options = ReadOptions { redactor, focus: focus.as_ref(), limit, counter: &counter };
-        let snapshot = with_count(&progress, &counter, take_as_needed(&hub, &members, &options)).await?;
+        let text = || Some(format!("reading the fleet: {} objects", counter.objects()));
+        let snapshot = progress.follow(text, take_as_needed(&hub, &members, &options)).await?;
         (snapshot, Some(ReadCounts { requests: counter.requests(), objects: counter.objects() }))
     };
     let read = snapshot.clusters.iter().filter(|cluster| !cluster.read.is_nothing());
@@ -142,20 +143,6 @@ async fn live(
         snapshot,
         reads,
     })
-}
-
-/// Time between two changes of the progress line.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
-
-/// Shows how much was read, until the read ends.
-async fn with_count<T>(progress: &CommandProgress, counter: &ReadCounter, read: impl Future<Output = T>) -> T {
-    let mut read = std::pin::pin!(read);
-    loop {
-        match tokio::time::timeout(PROGRESS_INTERVAL, &mut read).await {
-            Ok(result) => return result,
-            Err(_) => progress.wait_for(&format!("reading the fleet: {} objects", counter.objects())),
-        }
-    }
 }
 
 /// Reads a bundle and prints its origin to stderr. Its texts are cleaned, because they come from somebody else.
