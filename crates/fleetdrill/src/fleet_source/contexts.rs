@@ -83,12 +83,10 @@ impl<'a> ContextTable<'a> {
         fn first<'a>(names: impl DoubleEndedIterator<Item = (usize, &'a str)>) -> HashMap<&'a str, usize> {
             names.rev().map(|(at, name)| (name, at)).collect()
         }
-        let (clusters, users) = (kubeconfig.clusters.iter(), kubeconfig.auth_infos.iter());
-        let contexts = kubeconfig.contexts.iter();
         Self {
-            contexts: first(contexts.map(|named| named.name.as_str()).enumerate().collect::<Vec<_>>().into_iter()),
-            clusters: first(clusters.map(|named| named.name.as_str()).enumerate().collect::<Vec<_>>().into_iter()),
-            users: first(users.map(|named| named.name.as_str()).enumerate().collect::<Vec<_>>().into_iter()),
+            contexts: first(kubeconfig.contexts.iter().map(|named| named.name.as_str()).enumerate()),
+            clusters: first(kubeconfig.clusters.iter().map(|named| named.name.as_str()).enumerate()),
+            users: first(kubeconfig.auth_infos.iter().map(|named| named.name.as_str()).enumerate()),
             kubeconfig,
         }
     }
@@ -126,9 +124,16 @@ impl<'a> ContextTable<'a> {
 
     /// Names of contexts, the first ones if there are many.
     pub(super) fn some_names(&self) -> String {
-        let names: Vec<&str> = names(self.kubeconfig).into_iter().take(NAMED).collect();
-        let more = self.kubeconfig.contexts.len() - names.len();
-        if more > 0 { format!("{} (and {more} more)", names.join(", ")) } else { names.join(", ") }
+        some(&names(self.kubeconfig), NAMED)
+    }
+}
+
+/// Returns names, the first ones if there are more than `most`: `east, west (and 3 more)`.
+pub(super) fn some(names: &[impl AsRef<str>], most: usize) -> String {
+    let named = names.iter().take(most).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(most) {
+        0 => named,
+        more => format!("{named} (and {more} more)"),
     }
 }
 

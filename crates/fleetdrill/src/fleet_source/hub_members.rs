@@ -61,12 +61,9 @@ impl NotRead {
     /// Describes the members in one line for each reason.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(|(why, names)| {
-            let quoted = names.iter().take(QUOTED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = names.len().saturating_sub(QUOTED);
-            let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
             let members =
                 if names.len() == 1 { "1 member isn't".to_owned() } else { format!("{} members aren't", names.len()) };
-            format!("{members} read: {why}: {quoted}{more}")
+            format!("{members} read: {why}: {}", contexts::some(names, QUOTED))
         })
     }
 }
