@@ -7,10 +7,10 @@ use std::time::Duration;
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::{Finding, KubectlAccess, Object};
-use fleet::hollow::{HOLLOW_LABEL, HollowBehaviour, HollowBehaviours, hollow_name};
+use fleet::hollow::{HollowBehaviour, HollowBehaviours, hollow_name};
 use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
-use record::RecordedEvent;
+use record::{HOLLOW_LABEL, RecordedEvent};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -210,7 +210,7 @@ async fn one_finding(world: &mut World, seconds: u64, code: CodeParam, count: us
     let context = world.context();
     let deadline = Instant::now() + Duration::from_secs(seconds);
     loop {
-        let snapshot = context.fleet.snapshot().await?;
+        let snapshot = context.fleet.needed_snapshot().await?;
         let findings = diagnosis::examine_by_cause(&snapshot, &KubectlAccess::same_names()).findings;
         let is = matches!(&findings[..], [one] if one.code.to_string() == code.0 && subjects(one) == count);
         if is || Instant::now() > deadline {

@@ -23,9 +23,6 @@ use crate::step_check::{self, EarlierText};
 /// Built-in features.
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 
-/// Tag of scenarios with hundreds of members.
-pub const SCALE: &str = "scale";
-
 /// Prefix of a tag with the approximate duration of a scenario, such as `@takes-150s`.
 const TAKES: &str = "takes-";
 
@@ -230,7 +227,7 @@ impl Suite {
     /// Removes and returns the scenarios with hundreds of members, tagged `@scale`.
     #[must_use]
     pub fn part_off_scale(&mut self) -> Self {
-        self.part(|feature, scenario| !has_tag(feature, scenario, SCALE))
+        self.part(|feature, scenario| !has_tag(feature, scenario, record::SCALE_TAG))
     }
 
     /// Keeps the scenarios for which `is_for` is true; removes and returns the others.

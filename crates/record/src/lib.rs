@@ -9,6 +9,7 @@ mod condition;
 mod continuous_diagnosis;
 mod duration;
 mod finding;
+mod hollow;
 mod loss;
 mod object_path;
 mod run;
@@ -20,6 +21,7 @@ pub use condition::{ConditionPlace, ConditionState, DELETION, Transition};
 pub use continuous_diagnosis::{ContinuousDiagnosis, FalseAlarm, ScenarioName};
 pub use duration::duration_text;
 pub use finding::{Evidence, FailureCode, Finding, GuideSection, QuotedCondition, Remedy, Severity, Subject};
+pub use hollow::{HOLLOW_LABEL, SCALE_TAG};
 pub use loss::{Loss, LossKind};
 pub use object_path::ObjectPath;
 pub use run::{

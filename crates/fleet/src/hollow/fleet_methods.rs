@@ -10,11 +10,12 @@ use clusters::supervisor::protocol::ProcessSpec;
 use diagnosis::Object;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::api::ListParams;
+use record::HOLLOW_LABEL;
 use serde_json::json;
 
 use super::behaviour::HollowBehaviours;
 use super::behaviour_file;
-use super::names::{HOLLOW_LABEL, PROCESS, hollow_name, labels};
+use super::names::{PROCESS, hollow_name, labels};
 use crate::Fleet;
 use crate::error::FleetError;
 use crate::kinds::{MEMBER_CLUSTER, SERVICE_ACCOUNT};

@@ -1,5 +1,7 @@
 //! Names and labels of hollow members.
 
+use diagnosis::kubefleet::MEMBER_NAMESPACE_PREFIX;
+use record::HOLLOW_LABEL;
 use serde_json::{Value, json};
 
 use crate::labels::MEMBER_LABEL;
@@ -9,12 +11,6 @@ pub const PROCESS: &str = "hollow-members";
 
 /// Greatest number of hollow members of a fleet.
 pub const MOST_HOLLOW_MEMBERS: u16 = 2000;
-
-/// Label with value `true` on the MemberClusters of hollow members. Readers of a fleet know hollow members by it.
-pub const HOLLOW_LABEL: &str = "fleetdrill.dev/hollow";
-
-/// Prefix of the members' namespaces on the hub.
-const NAMESPACE_PREFIX: &str = "fleet-member-";
 
 /// Values of the label `region`, in turns.
 const REGIONS: [&str; 3] = ["eu-west", "us-east", "ap-south"];
@@ -32,7 +28,7 @@ pub(super) fn is_hollow(name: &str) -> bool {
 
 /// Returns the name of the hollow member whose namespace on the hub this is.
 pub(super) fn member_of(namespace: &str) -> Option<&str> {
-    namespace.strip_prefix(NAMESPACE_PREFIX).filter(|name| is_hollow(name))
+    namespace.strip_prefix(MEMBER_NAMESPACE_PREFIX).filter(|name| is_hollow(name))
 }
 
 /// Labels of a hollow member's MemberCluster. Of 20 members, 1 has `ring: canary`, 4 have `early` and 15 have `broad`.

@@ -1,5 +1,6 @@
 //! Statuses of Works, as the member-agent of KubeFleet v0.1.2 writes them.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::core::{ApiResource, GroupVersionKind};
 
@@ -91,7 +92,7 @@ impl Work {
     pub fn status_applied(&self, now: Timestamp, is_available: impl Fn(&Manifest) -> bool) -> WorkStatus {
         let availability = |manifest: &Manifest| manifest.availability(&is_available);
         let entry = |(ordinal, manifest): (usize, &Manifest)| {
-            let earlier = self.recorded(manifest).map_or(&[][..], |entry| &entry.conditions);
+            let earlier = self.recorded_conditions(manifest);
             let generation = manifest.generation();
             let applied = NewCondition {
                 type_: "Applied",
@@ -124,7 +125,7 @@ impl Work {
     /// Status of a Work that only reports differences: there are none.
     pub fn status_without_differences(&self, now: Timestamp) -> WorkStatus {
         let entry = |(ordinal, manifest): (usize, &Manifest)| {
-            let earlier = self.recorded(manifest).map_or(&[][..], |entry| &entry.conditions);
+            let earlier = self.recorded_conditions(manifest);
             let same = NewCondition {
                 type_: "DiffReported",
                 holds: true,
@@ -167,6 +168,10 @@ impl Work {
     /// Returns what the status has recorded of a manifest, at whatever position it was.
     fn recorded(&self, manifest: &Manifest) -> Option<&ManifestCondition> {
         self.status.manifest_conditions.iter().find(|entry| manifest.is(&entry.identifier))
+    }
+
+    fn recorded_conditions(&self, manifest: &Manifest) -> &[Condition] {
+        self.recorded(manifest).map_or(&[], |entry| &entry.conditions)
     }
 }
 
@@ -265,7 +270,7 @@ mod tests {
     }
 
     /// Type, status, reason and time of conditions.
-    fn told(conditions: &[k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition]) -> Vec<String> {
+    fn told(conditions: &[Condition]) -> Vec<String> {
         let told = conditions.iter();
         told.map(|c| format!("{} {} {} {}", c.type_, c.status, c.reason, c.last_transition_time.0.as_second()))
             .collect()

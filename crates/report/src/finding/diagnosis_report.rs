@@ -7,7 +7,7 @@ use diagnosis::{
     ClusterSnapshot, Diagnosis, Finding, InProgress, Snapshot, SnapshotRole, UnreadKind, UnreadReason, codes_that_need,
 };
 use jiff::Timestamp;
-use record::duration_text;
+use record::{HOLLOW_LABEL, duration_text};
 use serde::Serialize;
 
 use super::text::{Detail, write_all};
@@ -129,13 +129,10 @@ fn count_on_hub(snapshot: &Snapshot, kinds: &[kinds::GroupKind]) -> usize {
     hub.map_or(0, |hub| kinds.iter().map(|kind| hub.of_kind(kind.group, kind.kind).count()).sum())
 }
 
-/// Label of the `MemberCluster` of a member without a cluster.
-const HOLLOW: &str = "fleetdrill.dev/hollow";
-
 fn hollow_members(snapshot: &Snapshot) -> usize {
     let members =
         snapshot.hub().into_iter().flat_map(|hub| hub.of_kind(kinds::MEMBER_CLUSTER.group, kinds::MEMBER_CLUSTER.kind));
-    members.filter(|member| member.label(HOLLOW) == Some("true")).count()
+    members.filter(|member| member.label(HOLLOW_LABEL) == Some("true")).count()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -2,7 +2,7 @@
 
 use diagnosis::Finding;
 use owo_colors::OwoColorize;
-use record::{Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioRecord};
+use record::{Outcome, RecordEntry, RecordedEvent, RunRecord, SCALE_TAG, ScenarioRecord};
 
 use super::scenario_details;
 use crate::text::style::OutputLayout;
@@ -92,7 +92,7 @@ pub(super) fn pods_were_played(run: &RunRecord, record: &ScenarioRecord) -> bool
 
 /// True if most members of a scenario's fleet were hollow: the steps that make such fleets are for scenarios with this tag.
 pub(super) fn has_hollow_members(record: &ScenarioRecord) -> bool {
-    record.outcome != Outcome::NotRun && record.tags.iter().any(|tag| tag == "scale")
+    record.outcome != Outcome::NotRun && record.tags.iter().any(|tag| tag == SCALE_TAG)
 }
 
 #[cfg(test)]
