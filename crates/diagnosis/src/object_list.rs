@@ -1,25 +1,33 @@
 //! Objects of one cluster, with an index by kind and name.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::OnceLock;
 
-use serde::de::{DeserializeSeed, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use foldhash::fast::RandomState;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::Object;
-use crate::json::{JsonNode, JsonStore, StoredJson};
+use crate::json::{JsonNode, JsonStore};
 
-/// Complete objects as JSON, each with apiVersion and kind, in the order in which they were read. Equal parts of them are stored once.
+/// Complete objects as JSON, each with apiVersion and kind, in the order in which they were read. Equal parts of them are stored once
+/// in each store.
 ///
 /// The first lookup builds an index in time proportional to the number of objects; each further one takes constant time.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectList {
-    store: JsonStore,
-    objects: Vec<JsonNode>,
+    /// Contents of the objects. There are several stores if several threads have read the objects.
+    stores: Vec<JsonStore>,
+    objects: Vec<StoredObject>,
     index: OnceLock<ObjectIndex>,
-    by_namespace: OnceLock<HashMap<JsonNode, Vec<u32>, foldhash::fast::RandomState>>,
+    by_namespace: OnceLock<HashMap<String, Vec<u32>, RandomState>>,
+}
+
+/// Place of an object: the position of its store, and its node there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoredObject {
+    pub store: u32,
+    pub node: JsonNode,
 }
 
 /// Positions of the objects, by group and kind.
@@ -32,19 +40,28 @@ type GroupKindKey = (String, String);
 #[derive(Clone, Debug, Default)]
 struct KindIndex {
     positions: Vec<u32>,
-    /// Positions by the nodes of namespace (null for cluster-scoped objects) and name.
-    by_name: HashMap<(JsonNode, JsonNode), u32, foldhash::fast::RandomState>,
+    /// Positions by the names' nodes.
+    by_name: HashMap<NameKey, u32, RandomState>,
 }
 
+/// Position of a store, and the nodes there of an object's namespace (null for cluster-scoped objects) and name.
+type NameKey = (u32, JsonNode, JsonNode);
+
 impl ObjectList {
+    /// Creates a list of objects that were read into these stores.
+    pub(crate) fn stored(stores: Vec<JsonStore>, objects: Vec<StoredObject>) -> Self {
+        Self { stores, objects, ..Self::default() }
+    }
+
     /// Adds objects.
     pub fn extend(&mut self, objects: impl IntoIterator<Item = Value>) {
         self.index = OnceLock::new();
         self.by_namespace = OnceLock::new();
-        for object in objects {
-            let node = self.store.insert(&object);
-            self.objects.push(node);
+        if self.stores.is_empty() {
+            self.stores.push(JsonStore::default());
         }
+        let store = &mut self.stores[0];
+        self.objects.extend(objects.into_iter().map(|object| StoredObject { store: 0, node: store.insert(&object) }));
     }
 
     /// Number of objects.
@@ -61,7 +78,7 @@ impl ObjectList {
 
     /// Returns all objects, in the order in which they were read.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Object<'_>> {
-        self.objects.iter().map(|node| Object::new(self.store.get(*node)))
+        self.objects.iter().map(|object| self.read(*object))
     }
 
     /// Returns all objects of a kind in a group (`""` is the core group), in the order in which they were read.
@@ -73,23 +90,26 @@ impl ObjectList {
     /// Returns all objects in a namespace, in the order in which they were read.
     pub fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = Object<'_>> {
         let by_namespace = self.by_namespace.get_or_init(|| self.build_namespaces());
-        let positions = self.store.find_text(namespace).and_then(|node| by_namespace.get(&node));
-        positions.map_or(&[][..], Vec::as_slice).iter().map(|position| self.at(*position))
+        let positions = by_namespace.get(namespace).map_or(&[][..], Vec::as_slice);
+        positions.iter().map(|position| self.at(*position))
     }
 
     /// Returns an object by group, kind, namespace (`None` for cluster-scoped kinds) and name.
     #[must_use]
     pub fn find(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> Option<Object<'_>> {
-        let namespace = match namespace.filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) => self.store.find_text(namespace)?,
-            None => JsonNode::NULL,
-        };
-        let key = (namespace, self.store.find_text(name)?);
-        self.kind(group, kind)?.by_name.get(&key).map(|position| self.at(*position))
+        let kind = self.kind(group, kind)?;
+        let namespace = namespace.filter(|namespace| !namespace.is_empty());
+        let keys = (0..).zip(&self.stores).filter_map(|(position, store)| name_key(position, store, namespace, name));
+        // Of two objects with the same name, the first counts.
+        keys.filter_map(|key| kind.by_name.get(&key)).min().map(|position| self.at(*position))
     }
 
     fn at(&self, position: u32) -> Object<'_> {
-        Object::new(self.store.get(self.objects[position as usize]))
+        self.read(self.objects[position as usize])
+    }
+
+    fn read(&self, object: StoredObject) -> Object<'_> {
+        Object::new(self.stores[object.store as usize].get(object.node))
     }
 
     fn kind(&self, group: &str, kind: &str) -> Option<&KindIndex> {
@@ -97,28 +117,38 @@ impl ObjectList {
         index.get(&(group.to_owned(), kind.to_owned()))
     }
 
-    fn build_namespaces(&self) -> HashMap<JsonNode, Vec<u32>, foldhash::fast::RandomState> {
-        let mut by_namespace = HashMap::default();
+    fn build_namespaces(&self) -> HashMap<String, Vec<u32>, RandomState> {
+        let mut by_namespace: HashMap<String, Vec<u32>, RandomState> = HashMap::default();
         for (position, object) in (0..).zip(self.iter()) {
-            let node = object.namespace().and_then(|namespace| self.store.find_text(namespace));
-            by_namespace.entry(node.unwrap_or(JsonNode::NULL)).or_insert_with(Vec::new).push(position);
+            let Some(namespace) = object.namespace() else { continue };
+            match by_namespace.get_mut(namespace) {
+                Some(positions) => positions.push(position),
+                None => drop(by_namespace.insert(namespace.to_owned(), vec![position])),
+            }
         }
         by_namespace
     }
 
-    /// Builds the index. Of two objects with the same name, the first counts.
     fn build_index(&self) -> ObjectIndex {
         let mut index = ObjectIndex::new();
-        for (position, object) in (0..).zip(self.iter()) {
+        for (position, stored) in (0..).zip(&self.objects) {
+            let object = self.read(*stored);
             let key = (object.group().to_owned(), object.kind().to_owned());
             let kind = index.entry(key).or_default();
             kind.positions.push(position);
-            let node = |text: &str| self.store.find_text(text).unwrap_or(JsonNode::NULL);
-            let key = (object.namespace().map_or(JsonNode::NULL, node), node(object.name()));
-            kind.by_name.entry(key).or_insert(position);
+            let store = &self.stores[stored.store as usize];
+            if let Some(key) = name_key(stored.store, store, object.namespace(), object.name()) {
+                kind.by_name.entry(key).or_insert(position);
+            }
         }
         index
     }
+}
+
+/// Returns the key of an object's name; `None` if the store has no object of this name.
+fn name_key(position: u32, store: &JsonStore, namespace: Option<&str>, name: &str) -> Option<NameKey> {
+    let namespace = namespace.map_or(Some(JsonNode::NULL), |namespace| store.find_text(namespace))?;
+    Some((position, namespace, store.find_text(name)?))
 }
 
 impl From<Vec<Value>> for ObjectList {
@@ -147,123 +177,11 @@ impl Serialize for ObjectList {
     }
 }
 
-impl<'de> Deserialize<'de> for ObjectList {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut reader = ObjectListReader::new(u64::MAX);
-        deserializer.deserialize_seq(StoredObjects(&mut reader))?;
-        Ok(reader.finish())
-    }
-}
-
-/// Byte between two JSON texts of a sequence (RFC 7464). JSON itself can't contain it.
-pub const RECORD_SEPARATOR: u8 = 0x1E;
-
-/// Reader of objects that come in pieces of JSON text.
-#[derive(Debug)]
-pub struct ObjectListReader {
-    list: ObjectList,
-    open: Vec<JsonNode>,
-    values_left: u64,
-}
-
-/// Objects that can't be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadObjectsError {
-    /// The objects have more JSON values than the reader may read.
-    #[error("too many JSON values")]
-    TooManyValues,
-    /// The text isn't JSON.
-    #[error("object {object}: {source}")]
-    NotJson {
-        /// Position of the object, from 1.
-        object: usize,
-        /// Cause. Its line and column are those of the object.
-        source: serde_json::Error,
-    },
-}
-
-impl ObjectListReader {
-    /// Creates a reader that reads at most this many JSON values. A key counts as a value.
-    #[must_use]
-    pub fn new(most_values: u64) -> Self {
-        Self { list: ObjectList::default(), open: Vec::new(), values_left: most_values }
-    }
-
-    /// Reads complete objects with a [`RECORD_SEPARATOR`] between them.
-    ///
-    /// # Errors
-    /// Returns an error if the text isn't JSON, or has more values than may be read.
-    pub fn read(&mut self, text: &[u8]) -> Result<(), ReadObjectsError> {
-        for object in text.split(|byte| *byte == RECORD_SEPARATOR) {
-            if object.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            match self.read_object(object) {
-                Ok(object) => self.list.objects.push(object),
-                Err(error) if error.is_data() && self.values_left == 0 => return Err(ReadObjectsError::TooManyValues),
-                Err(source) => return Err(ReadObjectsError::NotJson { object: self.len() + 1, source }),
-            }
-        }
-        Ok(())
-    }
-
-    fn read_object(&mut self, text: &[u8]) -> Result<JsonNode, serde_json::Error> {
-        let Self { list: ObjectList { store, .. }, open, values_left } = self;
-        let mut deserializer = serde_json::Deserializer::from_slice(text);
-        let object = (StoredJson { store, open, values_left }).deserialize(&mut deserializer)?;
-        deserializer.end()?;
-        Ok(object)
-    }
-
-    /// Number of objects that were read.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// True if no object was read.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    /// Number of values that may still be read.
-    #[must_use]
-    pub fn values_left(&self) -> u64 {
-        self.values_left
-    }
-
-    /// Returns the objects.
-    #[must_use]
-    pub fn finish(self) -> ObjectList {
-        self.list
-    }
-}
-
-/// Reads a list of objects.
-struct StoredObjects<'a>(&'a mut ObjectListReader);
-
-impl<'de> Visitor<'de> for StoredObjects<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of objects")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        let Self(ObjectListReader { list: ObjectList { store, objects, .. }, open, values_left }) = self;
-        while let Some(object) = elements.next_element_seed(StoredJson { store, open, values_left })? {
-            objects.push(object);
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ObjectList, ObjectListReader, ReadObjectsError};
+    use super::ObjectList;
 
     #[test]
     fn objects_are_found_by_kind_and_name_also_those_that_were_added_later() {
@@ -279,19 +197,6 @@ mod tests {
         assert_eq!(objects.of_kind("apps", "Pod").count(), 0);
         assert_eq!(objects.in_namespace("y").map(|pod| pod.name()).collect::<Vec<_>>(), ["a"]);
         assert_eq!(objects.in_namespace("z").count(), 0);
-    }
-
-    #[test]
-    fn a_reader_reads_pieces_and_names_the_object_that_is_no_json() {
-        let mut reader = ObjectListReader::new(8);
-        reader.read(b"{\"a\": 1}\x1e[true]\x1e").expect("JSON");
-        reader.read(b" ").expect("nothing");
-        assert_eq!((reader.len(), reader.values_left()), (2, 3));
-        assert_eq!(
-            reader.read(b"{}\x1e {\"a\" 1}").expect_err("no colon").to_string(),
-            "object 4: expected `:` at line 1 column 7"
-        );
-        assert!(matches!(reader.read(b"[1, 2, 3]"), Err(ReadObjectsError::TooManyValues)));
     }
 
     #[test]

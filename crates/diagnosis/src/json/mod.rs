@@ -6,7 +6,10 @@
 mod read;
 mod reference;
 mod store;
+mod value_limit;
 
 pub(crate) use read::StoredJson;
 pub use reference::{JsonElements, JsonFields, JsonList, JsonRef};
 pub(crate) use store::{JsonNode, JsonStore};
+pub(crate) use value_limit::ValueAllowance;
+pub use value_limit::ValueLimit;

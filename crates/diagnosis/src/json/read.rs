@@ -5,30 +5,25 @@ use std::fmt::{self, Write as _};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::store::{JsonNode, JsonStore, NodeType, StoreFull};
+use super::value_limit::ValueAllowance;
 
 /// Reads a value and its parts into a store.
 pub(crate) struct StoredJson<'a> {
     pub store: &'a mut JsonStore,
     /// Elements of the lists and objects that aren't complete yet.
     pub open: &'a mut Vec<JsonNode>,
-    /// Number of values that may still be read, keys included.
-    pub values_left: &'a mut u64,
+    /// Values that may still be read, keys included.
+    pub values: &'a mut ValueAllowance,
 }
 
 impl StoredJson<'_> {
     fn part(&mut self) -> StoredJson<'_> {
-        StoredJson { store: self.store, open: self.open, values_left: self.values_left }
+        StoredJson { store: self.store, open: self.open, values: self.values }
     }
 
     /// Counts a value.
     fn count<E: Error>(&mut self) -> Result<(), E> {
-        match self.values_left.checked_sub(1) {
-            Some(left) => {
-                *self.values_left = left;
-                Ok(())
-            }
-            None => Err(E::custom("too many values")),
-        }
+        if self.values.take() { Ok(()) } else { Err(E::custom("too many values")) }
     }
 
     /// Stores the elements that were read since `start`.

@@ -4,6 +4,8 @@
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use diagnosis::ValueLimit;
+
 use super::error::BundleError;
 
 /// Bytes of an unpacked archive that are read, for each byte of the limit. Events and logs in the archive are skipped
@@ -48,13 +50,13 @@ pub(super) struct Budget {
     path: PathBuf,
     limit: SizeLimit,
     bytes: u64,
-    values: u64,
+    values: ValueLimit,
     objects: u64,
 }
 
 impl Budget {
     pub(super) fn new(path: &Path, limit: SizeLimit) -> Self {
-        let (values, objects) = (limit.bytes() / BYTES_OF_VALUE, limit.bytes() / BYTES_OF_OBJECT);
+        let (values, objects) = (ValueLimit::new(limit.bytes() / BYTES_OF_VALUE), limit.bytes() / BYTES_OF_OBJECT);
         Self { path: path.to_owned(), limit, bytes: limit.bytes(), values, objects }
     }
 
@@ -78,14 +80,9 @@ impl Budget {
         self.too_large(format!("its files have more than {} MiB", self.limit.mebibytes))
     }
 
-    /// Remaining number of JSON values of objects.
-    pub(super) fn values(&self) -> u64 {
-        self.values
-    }
-
-    /// Sets the remaining number of JSON values of objects.
-    pub(super) fn set_values(&mut self, left: u64) {
-        self.values = left;
+    /// Limit for the number of JSON values of objects.
+    pub(super) fn values(&self) -> &ValueLimit {
+        &self.values
     }
 
     /// Builds the error for a bundle whose objects have too many JSON values.

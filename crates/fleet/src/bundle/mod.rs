@@ -24,6 +24,7 @@ mod limit;
 mod logs;
 mod manifest;
 mod objects;
+mod objects_parser;
 mod read;
 mod stream;
 mod write;

@@ -7,9 +7,7 @@ use std::panic::resume_unwind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use diagnosis::{
-    ClusterSnapshot, ObjectList, ObjectListReader, ReadObjectsError, Snapshot, SnapshotRole, UnreadKind, UnreadReason,
-};
+use diagnosis::{ClusterSnapshot, ObjectList, ReadObjectsError, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -19,6 +17,7 @@ use super::file;
 use super::limit::{Budget, CappedReader, SizeBudget, SizeLimit};
 use super::manifest::{BundleClusterEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA, lacking};
 use super::objects::{self, SplitError};
+use super::objects_parser::ObjectsParser;
 use crate::kinds;
 
 /// Pieces of objects that are read before they are parsed.
@@ -77,7 +76,7 @@ impl LoadedBundle {
     /// Checks that everything is there that a diagnosis needs. Without it the diagnosis would draw wrong conclusions.
     ///
     /// # Errors
-    /// Returns an error if the hub, or a needed list of the hub's objects, couldn't be read when the bundle was taken.
+    /// Returns an error if the bundle has no hub, or if the hub couldn't be read when the bundle was taken.
     pub fn check(&self) -> Result<(), BundleError> {
         if self.snapshot.hub().is_none() {
             return Err(not_a_bundle(&self.path, "it has no hub"));
@@ -286,18 +285,14 @@ impl BundleStorage {
     }
 }
 
-/// Reads the objects of a file on another thread while this one parses them.
-fn objects_of(path: &Path, name: &str, file: impl Read + Send, budget: &mut Budget) -> Result<ObjectList, BundleError> {
-    let (sender, pieces) = sync_channel(PIECES_AHEAD);
-    let mut reading = ObjectsReading::new(budget);
-    let split = std::thread::scope(|scope| {
-        let splitting = scope.spawn(move || objects::split(file, |piece| sender.send(piece).is_ok()));
-        for piece in pieces {
-            reading.add(&piece);
-        }
-        splitting.join().unwrap_or_else(|panic| resume_unwind(panic))
+/// Reads the objects of a file while other threads parse them.
+fn objects_of(path: &Path, name: &str, file: impl Read, budget: &mut Budget) -> Result<ObjectList, BundleError> {
+    let mut parser = ObjectsParser::new(budget);
+    let split = objects::split(file, |piece| {
+        parser.add(piece);
+        true
     });
-    reading.finish(path, name, split, budget)
+    parsed_objects(path, name, split, parser, budget)
 }
 
 /// Opens a file of a bundle that is a directory; `None` if there is no such file. The reader ends where the file ended when it was opened.
@@ -362,16 +357,16 @@ impl ArchiveFiles {
     /// Reads the parts of an archive as they come.
     fn read(path: &Path, parts: Receiver<ArchivePart>, budget: &mut Budget) -> Self {
         let mut files = Self::default();
-        let mut reading = None;
+        let mut parser = None;
         for part in parts {
             match part {
                 ArchivePart::Text(name, bytes) => drop(files.texts.insert(name, bytes)),
                 ArchivePart::Objects(piece) => {
-                    reading.get_or_insert_with(|| ObjectsReading::new(budget)).add(&piece);
+                    parser.get_or_insert_with(|| ObjectsParser::new(budget)).add(piece);
                 }
                 ArchivePart::ObjectsEnd(name, end) => {
-                    let reading = reading.take().unwrap_or_else(|| ObjectsReading::new(budget));
-                    let objects = reading.finish(path, &name, end, budget);
+                    let parser = parser.take().unwrap_or_else(|| ObjectsParser::new(budget));
+                    let objects = parsed_objects(path, &name, end, parser, budget);
                     files.objects.insert(name, objects);
                 }
             }
@@ -394,46 +389,27 @@ fn below_root<T>(files: BTreeMap<String, T>, root: &str) -> BTreeMap<String, T> 
     files.into_iter().filter_map(|(name, file)| Some((name.strip_prefix(root)?.to_owned(), file))).collect()
 }
 
-/// Objects of a file, as far as they were read.
-struct ObjectsReading {
-    reader: ObjectListReader,
-    error: Option<ReadObjectsError>,
-}
-
-impl ObjectsReading {
-    fn new(budget: &Budget) -> Self {
-        Self { reader: ObjectListReader::new(budget.values()), error: None }
-    }
-
-    /// Reads a piece, unless an earlier one couldn't be read.
-    fn add(&mut self, piece: &[u8]) {
-        if self.error.is_none() {
-            self.error = self.reader.read(piece).err();
-        }
-    }
-
-    fn finish(
-        self,
-        path: &Path,
-        file: &str,
-        end: Result<(), SplitError>,
-        budget: &mut Budget,
-    ) -> Result<ObjectList, BundleError> {
-        budget.set_values(self.reader.values_left());
-        match (self.error, end) {
-            (Some(ReadObjectsError::TooManyValues), _) => Err(budget.too_many_values()),
-            (Some(error @ ReadObjectsError::NotJson { .. }), _) => Err(not_a_bundle(path, &format!("{file}: {error}"))),
-            (None, Err(SplitError::Read(error))) => Err(match error.kind() {
-                ErrorKind::FileTooLarge => budget.exceeded(),
-                ErrorKind::UnexpectedEof => truncated(path, format!("{file} ends too early")),
-                ErrorKind::InvalidInput | ErrorKind::InvalidData => {
-                    truncated(path, format!("{file} is damaged: {error}"))
-                }
-                _ => unread(&path.join(file), error),
-            }),
-            (None, Err(SplitError::EndsTooEarly)) => Err(truncated(path, format!("{file} ends too early"))),
-            (None, Err(SplitError::NoList)) => Err(not_a_bundle(path, &format!("{file} is no list of objects"))),
-            (None, Ok(())) => Ok(self.reader.finish()),
-        }
+/// Returns the parsed objects of a file that was split until `end`.
+fn parsed_objects(
+    path: &Path,
+    file: &str,
+    end: Result<(), SplitError>,
+    parser: ObjectsParser,
+    budget: &Budget,
+) -> Result<ObjectList, BundleError> {
+    let objects = parser.finish().map_err(|error| match error {
+        ReadObjectsError::TooManyValues => budget.too_many_values(),
+        ReadObjectsError::NotJson { .. } => not_a_bundle(path, &format!("{file}: {error}")),
+    })?;
+    match end {
+        Ok(()) => Ok(objects),
+        Err(SplitError::Read(error)) => Err(match error.kind() {
+            ErrorKind::FileTooLarge => budget.exceeded(),
+            ErrorKind::UnexpectedEof => truncated(path, format!("{file} ends too early")),
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => truncated(path, format!("{file} is damaged: {error}")),
+            _ => unread(&path.join(file), error),
+        }),
+        Err(SplitError::EndsTooEarly) => Err(truncated(path, format!("{file} ends too early"))),
+        Err(SplitError::NoList) => Err(not_a_bundle(path, &format!("{file} is no list of objects"))),
     }
 }
