@@ -309,7 +309,7 @@ fn write(
     let Writing { writer, list, kept } = &mut *writing;
     for object in page {
         let object = cleaned(kind, object, &context.redactor);
-        kept.extend(context.keeper.kept(kind, &object));
+        kept.extend(context.kept_objects.kept(kind, &object));
         writer.add(list, &object)?;
         context.progress.objects.fetch_add(1, Ordering::Relaxed);
     }

@@ -9,7 +9,7 @@
 mod cluster;
 mod extras;
 mod files;
-mod kept;
+mod kept_objects;
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 use self::cluster::{ClusterParts, kinds_of_hub, kinds_of_member};
 use self::files::{BundleFiles, DiskBudget};
-use self::kept::Keeper;
+use self::kept_objects::KeptObjects;
 use super::collect::{BundleSource, tokens};
 use super::error::BundleError;
 use super::logs;
@@ -95,7 +95,7 @@ struct StreamContext<'a> {
     files: BundleFiles,
     limits: StreamLimits,
     redactor: Redactor,
-    keeper: Keeper,
+    kept_objects: KeptObjects,
     progress: &'a StreamProgress,
     /// True if a limit has kept something out of the bundle.
     is_cut: AtomicBool,
@@ -134,7 +134,7 @@ impl BundleStream {
             files: BundleFiles::new(directory.path().to_owned(), DiskBudget::new(limits.bytes)),
             limits,
             redactor: Redactor::knowing(source.directory.as_deref().map(tokens).unwrap_or_default()),
-            keeper: Keeper::default(),
+            kept_objects: KeptObjects::default(),
             progress,
             is_cut: AtomicBool::new(false),
         };
@@ -145,7 +145,7 @@ impl BundleStream {
         let kinds = kinds_of_hub();
         hub.read_objects(&context, kinds).await.map_err(written)?;
         let hub_snapshot = Snapshot { taken_at: Timestamp::now(), clusters: vec![hub.snapshot()] };
-        let has_applications = context.keeper.learn_from_hub(&hub_snapshot);
+        let has_applications = context.kept_objects.learn_from_hub(&hub_snapshot);
         if has_applications {
             let hub_is_destination = diagnosis::hub_is_destination(&hub_snapshot);
             let kinds = kinds_of_destination(SnapshotRole::Hub, hub_is_destination).collect();

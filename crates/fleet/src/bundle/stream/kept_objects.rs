@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 use crate::kinds::{APPLICATION, APPLIED_WORK, JOB, MEMBER_CLUSTER, NAMESPACE, POD, ResourceKind, WORK};
 
-/// Decides which objects are kept.
+/// Choice of the objects that are kept.
 #[derive(Debug, Default)]
-pub(super) struct Keeper {
+pub(super) struct KeptObjects {
     /// Names of Works that are being deleted.
     deleted_works: HashSet<String>,
     /// True if an operation of an Application has failed.
     has_failed_operations: AtomicBool,
 }
 
-impl Keeper {
+impl KeptObjects {
     /// Learns from the hub's objects which of the members' matter. Returns true if there are Applications.
     pub(super) fn learn_from_hub(&mut self, snapshot: &Snapshot) -> bool {
         let Some(hub) = snapshot.hub() else { return false };
