@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::logs::{self, CollectedLogs, LogTail};
-use super::manifest::{MissingBundlePart, lacking};
+use super::manifest::MissingBundlePart;
 use crate::error::{FleetError, in_full};
 use crate::fleet::Fleet;
 use crate::kinds::{EVENT, ResourceKind};
@@ -103,12 +103,6 @@ impl Bundle {
             logs,
             missing,
         }
-    }
-
-    /// Returns the first thing that a diagnosis needs and that couldn't be read, with the reason.
-    #[must_use]
-    pub fn lacks(&self) -> Option<(String, String)> {
-        lacking(&self.snapshot, &self.missing).map(|(what, why)| (what, why.to_owned()))
     }
 }
 

@@ -53,13 +53,11 @@ pub enum BundleError {
         /// Size limit in MiB, from which the other limits follow.
         mebibytes: u64,
     },
-    /// Something that a diagnosis needs couldn't be read when the bundle was taken.
-    #[error("{} can't be diagnosed: when it was taken, {what} couldn't be read: {why}", path.display())]
-    Incomplete {
+    /// The hub couldn't be read when the bundle was taken.
+    #[error("{} can't be diagnosed: when it was taken, the hub couldn't be read: {why}", path.display())]
+    WithoutHub {
         /// Path of the bundle.
         path: PathBuf,
-        /// Missing part, e.g. `the hub's works`.
-        what: String,
         /// Reason.
         why: String,
     },

@@ -1,6 +1,6 @@
 //! `bundle.json`: the contents of a bundle, and what couldn't be read.
 
-use diagnosis::{Snapshot, SnapshotRole, UnreadKind};
+use diagnosis::{SnapshotRole, UnreadKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -90,18 +90,7 @@ pub struct MissingBundlePart {
     pub what: String,
     /// Reason why it couldn't be read.
     pub why: String,
-    /// True if a diagnosis without this list would be wrong.
+    /// True if a diagnosis without this list leaves out findings that rest on it. An older fleetdrill refuses to diagnose such a bundle.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub needed: bool,
-}
-
-/// Returns the first thing that a diagnosis needs and that couldn't be read, with the reason.
-pub(super) fn lacking<'a>(snapshot: &'a Snapshot, missing: &'a [MissingBundlePart]) -> Option<(String, &'a str)> {
-    if let Some(why) = snapshot.hub().and_then(|hub| hub.unreachable.as_deref()) {
-        return Some(("the hub".into(), why));
-    }
-    missing
-        .iter()
-        .find(|missing| missing.needed)
-        .map(|missing| (format!("the hub's {}", missing.what), missing.why.as_str()))
 }

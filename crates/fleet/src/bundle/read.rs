@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::error::BundleError;
 use super::file;
 use super::limit::{Budget, CappedReader, SizeBudget, SizeLimit};
-use super::manifest::{BundleClusterEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA, lacking};
+use super::manifest::{BundleClusterEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA};
 use super::objects::{self, SplitError};
 use super::objects_parser::ObjectsParser;
 use crate::kinds;
@@ -73,16 +73,15 @@ impl LoadedBundle {
         Ok(Self { manifest, snapshot, path: path.to_owned() })
     }
 
-    /// Checks that everything is there that a diagnosis needs. Without it the diagnosis would draw wrong conclusions.
+    /// Checks that something of the hub is there, without which there is no diagnosis. The lists that are missing are in the
+    /// snapshot, and a diagnosis leaves out the findings that rest on them.
     ///
     /// # Errors
     /// Returns an error if the bundle has no hub, or if the hub couldn't be read when the bundle was taken.
     pub fn check(&self) -> Result<(), BundleError> {
-        if self.snapshot.hub().is_none() {
-            return Err(not_a_bundle(&self.path, "it has no hub"));
-        }
-        match lacking(&self.snapshot, &self.manifest.missing) {
-            Some((what, why)) => Err(BundleError::Incomplete { path: self.path.clone(), what, why: why.to_owned() }),
+        let hub = self.snapshot.hub().ok_or_else(|| not_a_bundle(&self.path, "it has no hub"))?;
+        match &hub.unreachable {
+            Some(why) => Err(BundleError::WithoutHub { path: self.path.clone(), why: why.clone() }),
             None => Ok(()),
         }
     }

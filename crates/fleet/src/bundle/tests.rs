@@ -217,16 +217,10 @@ fn without_the_hub_there_is_no_diagnosis() {
     let (dir, _) = written("b");
     let mut without = bundle();
     without.snapshot.clusters[0].unreachable = Some("connection refused".into());
-    let mut lacking = bundle();
-    let missing =
-        MissingBundlePart { cluster: Some("hub".into()), what: "works".into(), why: "forbidden".into(), needed: true };
-    lacking.missing.push(missing);
-    for (name, bundle, what) in [("c", without, "the hub"), ("d", lacking, "the hub's works")] {
-        let path = dir.path().join(name);
-        bundle.write(&path).unwrap();
-        let error = LoadedBundle::read(&path, SizeLimit::default()).unwrap().check().unwrap_err();
-        assert!(matches!(&error, BundleError::Incomplete { what: w, .. } if w == what), "{error:?}");
-    }
+    let path = dir.path().join("c");
+    without.write(&path).unwrap();
+    let error = LoadedBundle::read(&path, SizeLimit::default()).unwrap().check().unwrap_err();
+    assert!(matches!(&error, BundleError::WithoutHub { why, .. } if why == "connection refused"), "{error:?}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub(super) fn remove_from_errors(snapshot: &mut Snapshot, redactor: &Redactor) {
     }
 }
 
-/// True if a diagnosis without a list that failed like this would be wrong. Rules expect that credentials may lack the
+/// True if a diagnosis leaves out findings without a list that failed like this. Rules expect that credentials may lack the
 /// right to read accounts, roles, applications and the members' heartbeats. An API server doesn't tell such credentials either if it serves the
 /// kind.
 pub(crate) fn is_needed(kind: ResourceKind, error: &FleetError) -> bool {

@@ -119,7 +119,7 @@ fn say(bundle: &BundleManifest) {
     }
     for (missing, whats) in told {
         let of = missing.cluster.as_ref().map(|cluster| format!(" of {cluster}")).unwrap_or_default();
-        let loss = if missing.needed { ", and nothing can be diagnosed without them" } else { "" };
+        let loss = if missing.needed { ", and a diagnosis leaves out what rests on them" } else { "" };
         stderr_line!("warning: {}{of} couldn't be read{loss}: {}", whats.join(", "), missing.why);
     }
 }

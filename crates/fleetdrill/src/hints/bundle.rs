@@ -17,7 +17,7 @@ pub fn for_bundle(error: &BundleError) -> Option<String> {
              FLEETDRILL_FROM_LIMIT; reading takes up to five times as much memory"
         )),
         BundleError::Truncated { .. } => Some("copy it again, or collect a new one".into()),
-        BundleError::Incomplete { .. } => {
+        BundleError::WithoutHub { .. } => {
             Some("collect a new one when that can be read; what else this one has can be looked at as it is".into())
         }
         BundleError::Exists(_) => Some("give it another name with --bundle".into()),

@@ -327,15 +327,16 @@ impl Hooks {
     /// up.
     async fn keep_bundle(&self, context: Option<&ScenarioContext>, recorder: Recorder, about: String, name: &str) {
         let bundle = self.bundles.take(context.map_or(&self.fleet, ScenarioContext::fleet), about).await;
-        match (context, bundle.lacks()) {
+        let unreachable = bundle.snapshot.hub().and_then(|hub| hub.unreachable.as_ref());
+        match (context, unreachable) {
             (Some(context), None) => {
                 let findings = context.findings_in(&bundle.snapshot);
                 if last_diagnosis(&recorder).as_ref() != Some(&findings) {
                     recorder.add(RecordedEvent::Diagnosed { findings });
                 }
             }
-            (Some(_), Some((what, why))) => {
-                tracing::warn!("failed to diagnose a failed scenario: {what} can't be read: {why}");
+            (Some(_), Some(why)) => {
+                tracing::warn!("failed to diagnose a failed scenario: the hub can't be read: {why}");
             }
             (None, _) => {}
         }

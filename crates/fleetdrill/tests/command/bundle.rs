@@ -152,7 +152,14 @@ fn what_is_no_whole_bundle_is_named() {
     let why = "works is forbidden".to_owned();
     lacking.missing.push(MissingBundlePart { cluster: Some("hub".into()), what: "works".into(), why, needed: true });
     let path = written(&place, "c", &lacking);
-    from(&place, path, &[]).expect(2, &["can't be diagnosed", "the hub's works couldn't be read: works is forbidden"]);
+    let said = from(&place, path, &[]);
+    let text = &said.expect(1, &[]).stdout;
+    assert!(text.starts_with("KF-WS-001: ") && text.contains("works is forbidden"), "{text}");
+
+    let mut without_hub = bundle();
+    without_hub.snapshot.clusters[0].unreachable = Some("connection refused".into());
+    let path = written(&place, "d", &without_hub);
+    from(&place, path, &[]).expect(2, &["can't be diagnosed", "the hub couldn't be read: connection refused"]);
 
     from(&place, dir, &["--fleet", "default"]).expect(2, &["cannot be used with"]);
 }

@@ -191,7 +191,7 @@ impl<'a> ClusterParts<'a> {
         }
     }
 
-    /// True if a diagnosis without the objects of a kind that failed would be wrong.
+    /// True if a diagnosis leaves out findings without the objects of a kind that failed.
     fn needs(&self, outcome: &KindOutcome) -> bool {
         let is_of_hub = self.role == SnapshotRole::Hub && kinds_of_hub().contains(&outcome.kind);
         is_of_hub

@@ -32,7 +32,7 @@ use self::kept_objects::KeptObjects;
 use super::collect::{BundleSource, tokens};
 use super::error::BundleError;
 use super::logs;
-use super::manifest::{BundleLogEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA, lacking};
+use super::manifest::{BundleLogEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA};
 use super::path_part;
 use super::write::{default_name, unique};
 use crate::error::FleetError;
@@ -218,12 +218,6 @@ impl BundleStream {
     #[must_use]
     pub fn default_name(&self) -> PathBuf {
         default_name(&self.manifest.fleet, self.manifest.taken_at)
-    }
-
-    /// Returns the first thing that a diagnosis needs and that couldn't be read, with the reason.
-    #[must_use]
-    pub fn lacks(&self) -> Option<(String, String)> {
-        lacking(&self.snapshot, &self.manifest.missing).map(|(what, why)| (what, why.to_owned()))
     }
 
     /// Gives the bundle its name. It becomes one file if the name ends with `.tar.gz` or `.tgz`. Only the owner may read
