@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clusters::existing::ClusterContexts;
 use fleet::HUB;
 use kube::config::Kubeconfig;
+use report::text::some_names;
 
 use super::hub_members::asks_hub;
 use super::member_contexts;
@@ -124,16 +125,7 @@ impl<'a> ContextTable<'a> {
 
     /// Names of contexts, the first ones if there are many.
     pub(super) fn some_names(&self) -> String {
-        some(&names(self.kubeconfig), NAMED)
-    }
-}
-
-/// Returns names, the first ones if there are more than `most`: `east, west (and 3 more)`.
-pub(super) fn some(names: &[impl AsRef<str>], most: usize) -> String {
-    let named = names.iter().take(most).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(most) {
-        0 => named,
-        more => format!("{named} (and {more} more)"),
+        some_names(&names(self.kubeconfig), NAMED)
     }
 }
 

@@ -12,6 +12,7 @@ use fleet::pages::{self, ListQuery};
 use fleet::{FleetError, HUB};
 use kube::Client;
 use kube::config::Kubeconfig;
+use report::text::some_names;
 use serde_json::Value;
 use tokio::time::{Duration, Instant};
 
@@ -63,7 +64,7 @@ impl NotRead {
         self.0.iter().map(|(why, names)| {
             let members =
                 if names.len() == 1 { "1 member isn't".to_owned() } else { format!("{} members aren't", names.len()) };
-            format!("{members} read: {why}: {}", contexts::some(names, QUOTED))
+            format!("{members} read: {why}: {}", some_names(names, QUOTED))
         })
     }
 }

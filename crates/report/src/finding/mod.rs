@@ -1,5 +1,6 @@
 //! Findings as text, as Markdown and as data.
 
+mod cluster_report;
 pub mod code_explanation;
 pub mod diagnosis_report;
 pub mod markdown;

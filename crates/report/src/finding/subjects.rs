@@ -1,6 +1,10 @@
 //! The subjects of a finding in a few words, however many there are.
 
+use std::collections::BTreeSet;
+
 use diagnosis::{Finding, Subject};
+
+use crate::text::some_names;
 
 /// Number of subjects that are named.
 const NAMED: usize = 3;
@@ -14,10 +18,7 @@ pub fn subjects_text(finding: &Finding) -> String {
     }
     let subjects: Vec<&Subject> = finding.subjects().collect();
     let first = subjects[0];
-    let named = |names: Vec<String>| match names.len().saturating_sub(NAMED) {
-        0 => names.join(", "),
-        more => format!("{} (and {more} more)", names[..NAMED].join(", ")),
-    };
+    let named = |names: Vec<String>| some_names(&names, NAMED);
     let members: Option<Vec<String>> = subjects.iter().map(|subject| subject.member.clone()).collect();
     let count = subjects.len();
     if subjects.iter().all(|subject| subject.path() == first.path())
@@ -29,7 +30,33 @@ pub fn subjects_text(finding: &Finding) -> String {
         let names = subjects.iter().map(|subject| subject.name.clone()).collect();
         return format!("{count} {}s: {}", first.kind, named(names));
     }
+    if let Some(text) = placements_on_members(&subjects) {
+        return text;
+    }
     format!("{count} objects: {}", named(subjects.iter().map(ToString::to_string).collect()))
+}
+
+/// Returns `3 ClusterResourcePlacements (api, shop, web) on 97 members: m-001, m-002, m-003 (and 94 more)`; `None` if the subjects
+/// aren't objects of one kind, each on a member.
+fn placements_on_members(subjects: &[&Subject]) -> Option<String> {
+    let first = subjects[0];
+    let (mut names, mut members) = (BTreeSet::new(), BTreeSet::new());
+    for subject in subjects {
+        if subject.kind != first.kind || subject.cluster != first.cluster {
+            return None;
+        }
+        names.insert(match &subject.namespace {
+            Some(namespace) => format!("{namespace}/{}", subject.name),
+            None => subject.name.clone(),
+        });
+        members.insert(subject.member.as_deref()?);
+    }
+    let (names, members): (Vec<_>, Vec<_>) = (names.into_iter().collect(), members.into_iter().collect());
+    let on = match members.len() {
+        1 => members[0].to_owned(),
+        count => format!("{count} members: {}", some_names(&members, NAMED)),
+    };
+    Some(format!("{} {}s ({}) on {on}", names.len(), first.kind, some_names(&names, NAMED)))
 }
 
 #[cfg(test)]
@@ -48,6 +75,10 @@ mod tests {
         finding.other_subjects = many;
         assert_eq!(subjects_text(&finding), format!("{path} on 5 members: m-1, m-2, m-3 (and 2 more)"));
         finding.other_subjects[0].name = "shop".to_owned();
+        let both =
+            format!("2 ClusterResourcePlacements (shop, {}) on 5 members: m-1, m-2, m-3 (and 2 more)", path.name);
+        assert_eq!(subjects_text(&finding), both);
+        finding.other_subjects[1].member = None;
         assert!(subjects_text(&finding).starts_with("5 objects: "));
         finding.subject.member = None;
         finding.other_subjects = vec![diagnosis::Subject { name: "shop".to_owned(), ..finding.subject.clone() }];
