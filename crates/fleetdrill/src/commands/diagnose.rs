@@ -15,8 +15,8 @@ use record::{ObjectPath, Subject};
 use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource, ReadCounts};
 use report::finding::markdown;
 use report::finding::text::Detail;
-use report::text::clean_line;
 use report::text::style::OutputLayout;
+use report::text::{clean_line, some_names};
 
 use crate::cli::{DiagnoseArgs, DiagnoseFormat, FailOn, OutputFormat};
 use crate::command_progress::CommandProgress;
@@ -24,6 +24,9 @@ use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::fleet_source::{ReadableFleet, RequiredState};
 use crate::output::data;
+
+/// Unreachable clusters that have a warning each; more have one together.
+const SINGLE_WARNINGS: usize = 3;
 
 /// Snapshot to diagnose, with its origin.
 struct DiagnosisInput {
@@ -47,12 +50,7 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
         Some(path) => saved(path, SizeLimit::of_mebibytes(args.from_limit))?,
         None => live(args, wanted.as_ref(), &redactor).await?,
     };
-    for cluster in &snapshot.clusters {
-        if let Some(why) = &cluster.unreachable {
-            let (name, why) = (clean_line(&cluster.name), clean_line(why));
-            stderr_line!("warning: {name} can't be read, its side of things is left out: {why}");
-        }
-    }
+    warn_of_unreachable(&snapshot);
     let mut found = diagnosis::examine_by_cause(&snapshot, &access);
     if let Some(wanted) = &wanted {
         wanted.check(args, &snapshot)?;
@@ -68,6 +66,21 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
         DiagnoseFormat::Yaml => data::print(OutputFormat::Yaml, &report),
     }
     Ok(exit(&args.fail_on, &found.findings, report.is_complete()))
+}
+
+/// Prints to stderr which clusters couldn't be read. The report has them, too; but not everybody looks at all of it.
+fn warn_of_unreachable(snapshot: &Snapshot) {
+    let unreachable = snapshot.clusters.iter().filter_map(|cluster| Some((cluster, cluster.unreachable.as_ref()?)));
+    let unreachable: Vec<_> = unreachable.map(|(cluster, why)| (clean_line(&cluster.name), clean_line(why))).collect();
+    if unreachable.len() > SINGLE_WARNINGS {
+        let names: Vec<&str> = unreachable.iter().map(|(name, _)| &**name).collect();
+        let (count, some) = (names.len(), some_names(&names, SINGLE_WARNINGS));
+        stderr_line!("warning: {count} clusters can't be read, their side of things is left out: {some}");
+        return;
+    }
+    for (name, why) in unreachable {
+        stderr_line!("warning: {name} can't be read, its side of things is left out: {why}");
+    }
 }
 
 /// Returns the amount of text. Values of drifts are evidence, which the short form leaves out.

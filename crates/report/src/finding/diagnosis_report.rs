@@ -1,18 +1,18 @@
 //! Output of `diagnose` besides its findings: the fleet that was read, and gaps in what was read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use diagnosis::kinds;
-use diagnosis::{
-    ClusterSnapshot, Diagnosis, Finding, InProgress, Snapshot, SnapshotRole, UnreadKind, UnreadReason, codes_that_need,
-};
+use diagnosis::{ClusterSnapshot, Diagnosis, Finding, InProgress, Snapshot, SnapshotRole};
 use jiff::Timestamp;
 use record::{HOLLOW_LABEL, duration_text};
 use serde::Serialize;
 
+use super::cluster_report::{ClusterReport, is_not_needed};
+use super::gaps;
 use super::text::{Detail, write_all};
+use crate::text::TextPage;
 use crate::text::style::{HINT, PLAIN};
-use crate::text::{TextPage, clean};
 
 /// Schema number of the JSON and YAML. It changes when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
@@ -63,33 +63,6 @@ pub struct ReadCounts {
     pub objects: usize,
 }
 
-/// Objects that were read from a cluster, and the kinds that weren't.
-#[derive(Debug, Serialize)]
-struct ClusterReport<'a> {
-    name: &'a str,
-    role: SnapshotRole,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    server: Option<&'a str>,
-    read: bool,
-    /// False if the diagnosis needed nothing of the cluster.
-    needed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    objects: usize,
-    unread: Vec<UnreadReport<'a>>,
-}
-
-/// Kind that couldn't be read from a cluster.
-#[derive(Debug, Serialize)]
-struct UnreadReport<'a> {
-    kind: String,
-    reason: UnreadReason,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    message: &'a str,
-}
-
 /// Number of objects that can be diagnosed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct ObjectCounts {
@@ -138,11 +111,6 @@ fn hollow_members(snapshot: &Snapshot) -> usize {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &usize) -> bool {
     *count == 0
-}
-
-/// True if the diagnosis needed nothing of a cluster.
-fn is_not_needed(cluster: &ClusterSnapshot) -> bool {
-    cluster.read.is_nothing() && cluster.unreachable.is_none()
 }
 
 /// Number and noun: `1 run`, `2 runs`.
@@ -255,11 +223,11 @@ impl<'a> DiagnosisReport<'a> {
         self.in_progress.iter().map(in_progress_text).collect()
     }
 
-    /// Returns a sentence for each cluster and reason why something couldn't be read, and for each cluster that doesn't
-    /// know some kinds.
+    /// Returns a sentence for each reason why something couldn't be read, and for kinds that clusters don't know. A sentence is about
+    /// all clusters of which it is true.
     #[must_use]
     pub fn gaps(&self) -> Vec<String> {
-        self.clusters.iter().flat_map(ClusterReport::gaps).collect()
+        gaps::sentences(&self.clusters)
     }
 
     /// Returns the report as text with colours, wrapped to a width. A single finding is always printed in full.
@@ -300,67 +268,9 @@ fn in_progress_text(state: &InProgress) -> String {
     format!("{}{age} usually at most {usual}{}", state.subject, waits_for.unwrap_or_default())
 }
 
-impl<'a> ClusterReport<'a> {
-    fn of(cluster: &'a ClusterSnapshot, contexts: &'a BTreeMap<String, String>) -> Self {
-        Self {
-            name: &cluster.name,
-            role: cluster.role,
-            context: contexts.get(&cluster.name).map(String::as_str),
-            server: cluster.server.as_deref(),
-            read: cluster.unreachable.is_none() && !cluster.read.is_nothing(),
-            needed: !is_not_needed(cluster),
-            reason: cluster.unreachable.as_deref(),
-            objects: cluster.objects.len(),
-            unread: cluster.unread.iter().map(UnreadReport::of).collect(),
-        }
-    }
-
-    fn gaps(&self) -> Vec<String> {
-        if let Some(reason) = self.reason {
-            let hidden =
-                if self.role == SnapshotRole::Member { "; failures of workloads on it aren't found" } else { "" };
-            return vec![format!("not read: {}, nothing of it: {}{hidden}", self.name, clean(reason))];
-        }
-        let told = [
-            (UnreadReason::Forbidden, "not read on", "these credentials may not list"),
-            (UnreadReason::Failed, "not read on", "the request failed for"),
-            (UnreadReason::OtherVersion, "not read on", "the API server serves other versions only of"),
-            (UnreadReason::NotServed, "not there on", "the API server doesn't know"),
-        ];
-        let told = told.into_iter().filter_map(|(reason, what, why)| {
-            let kinds = self.unread_kinds(reason);
-            let text = || format!("{what} {}: {why} {}{}", self.name, kinds.join(", "), self.hidden(reason));
-            (!kinds.is_empty()).then(text)
-        });
-        told.collect()
-    }
-
-    /// Returns `; without them KF-MC-002 isn't found`; empty if no code needs the kinds, or nothing is hidden.
-    fn hidden(&self, reason: UnreadReason) -> String {
-        let unread = self.unread.iter().filter(|unread| unread.reason == reason && reason != UnreadReason::NotServed);
-        let codes: BTreeSet<_> = unread.flat_map(|unread| codes_that_need(&unread.kind)).copied().collect();
-        let codes: Vec<_> = codes.into_iter().collect();
-        if codes.is_empty() {
-            String::new()
-        } else {
-            format!("; without them these aren't found: {}", codes.join(", "))
-        }
-    }
-
-    fn unread_kinds(&self, reason: UnreadReason) -> Vec<&str> {
-        let unread = self.unread.iter().filter(|unread| unread.reason == reason);
-        unread.map(|unread| unread.kind.as_str()).collect()
-    }
-}
-
-impl<'a> UnreadReport<'a> {
-    fn of(unread: &'a UnreadKind) -> Self {
-        Self { kind: unread.full_name(), reason: unread.reason, message: &unread.message }
-    }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
+    use diagnosis::{UnreadKind, UnreadReason};
     use record::Subject;
     use serde_json::json;
 
