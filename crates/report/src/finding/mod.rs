@@ -3,6 +3,8 @@
 mod cluster_report;
 pub mod code_explanation;
 pub mod diagnosis_report;
+mod first_screen;
+mod gaps;
 pub mod markdown;
 pub mod short_findings;
 pub mod subjects;

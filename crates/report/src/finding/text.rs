@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use owo_colors::OwoColorize;
 use record::duration_text;
 
+use super::first_screen;
 use super::subjects::subjects_text;
 use crate::text::TextPage;
 use crate::text::style::{BOLD, ERROR, HINT, PLAIN, WARNING};
@@ -15,7 +16,7 @@ pub const NUMBER: usize = 4;
 /// Amount of text for each finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What is wrong, since when, and the first remedy.
+    /// What is wrong, since when, and the first remedy, as far as a screen has room for it.
     Short,
     /// Everything, but of several subjects with one cause the commands for the first one.
     FirstSubjects,
@@ -26,18 +27,17 @@ pub enum Detail {
 /// Writes all findings, numbered if there are several. A finding stands before those that it explains. `now` is the
 /// present time on the clock of the cluster that the findings are about.
 pub fn write_all(page: &mut TextPage, findings: &[Finding], detail: Detail, now: Option<Timestamp>) {
+    if detail == Detail::Short {
+        first_screen::write(page, findings, now);
+        return;
+    }
     for (number, finding) in findings.iter().enumerate() {
         page.blank();
-        match detail {
-            Detail::Short => write_short(page, finding, now),
-            Detail::FirstSubjects | Detail::Full => {
-                if findings.len() > 1 {
-                    heading(page, &format!("finding {} of {}", number + 1, findings.len()));
-                    page.blank();
-                }
-                write_with(page, finding, detail, now);
-            }
+        if findings.len() > 1 {
+            heading(page, &format!("finding {} of {}", number + 1, findings.len()));
+            page.blank();
         }
+        write_with(page, finding, detail, now);
     }
 }
 
@@ -77,7 +77,7 @@ fn write_with(page: &mut TextPage, finding: &Finding, detail: Detail, now: Optio
 }
 
 /// Writes what is wrong, since when, the first remedy, and the codes of the findings that this one explains.
-fn write_short(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
+pub(super) fn write_short(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
     if let Some(loss) = &finding.data_loss {
         page.item("warning: ", WARNING, 2, loss);
     }
@@ -152,8 +152,8 @@ fn since(finding: &Finding, now: Option<Timestamp>) -> String {
     format!(", since {since}{}", age.unwrap_or_default())
 }
 
-/// Returns ` For 7 min.`, or the time of the beginning if the present time isn't known; empty if neither is.
-fn short_since(finding: &Finding, now: Option<Timestamp>) -> String {
+/// Returns ` For 7 min now.`, or the time of the beginning if the present time isn't known; empty if neither is.
+pub(super) fn short_since(finding: &Finding, now: Option<Timestamp>) -> String {
     match (finding.since, now) {
         (Some(since), Some(now)) => format!(" For {} now.", duration_text(now.duration_since(since).as_secs())),
         (Some(since), None) => format!(" Since {since}."),
@@ -306,7 +306,7 @@ mod tests {
     fn five_findings_in_short_fit_a_screen() {
         let finding = Finding { data_loss: None, ..fixture::member_namespace_finding() };
         let text = plain_with(&vec![finding; 5], Detail::Short);
-        assert!(text.lines().count() <= 40, "{text}");
+        assert!(text.lines().count() <= 40 && text.matches("remedy: ").count() == 5, "{text}");
     }
 
     #[test]

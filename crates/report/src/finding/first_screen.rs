@@ -1,0 +1,118 @@
+//! The findings on one screen of a terminal, however many there are: what is wrong, how widely, since when, what to do first.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
+
+use diagnosis::{Finding, Severity};
+use jiff::Timestamp;
+
+use super::subjects::subjects_text;
+use super::text::{short_since, write_short, write_title};
+use crate::text::TextPage;
+
+/// Rows of a terminal that the findings take at most. A screen has 40, with the summary below them.
+const ROWS: usize = 32;
+
+/// Rows that the codes of the remaining findings take.
+const ROWS_OF_REST: usize = 3;
+
+/// Lines of a remedy, if there are too many findings for their whole text.
+const LINES: usize = 2;
+
+/// Writes all findings in short. If they take more than a screen, one finding of each code comes first, those that are about the most
+/// objects before the others: the first finding with its commands, the next ones without, and the rest by code.
+pub(super) fn write(page: &mut TextPage, findings: &[Finding], now: Option<Timestamp>) {
+    let all = |page: &mut TextPage| {
+        for finding in findings {
+            page.blank();
+            write_short(page, finding, now);
+        }
+    };
+    if rows(page, all) <= ROWS {
+        all(page);
+        return;
+    }
+    let ordered = by_weight(findings);
+    let mut left = ROWS - ROWS_OF_REST;
+    let mut shown = 0;
+    for (position, finding) in ordered.iter().enumerate() {
+        let write = |page: &mut TextPage| {
+            if position == 0 {
+                write_short(page, finding, now);
+                page.blank();
+            } else {
+                write_outline(page, finding, now);
+            }
+        };
+        let needed = rows(page, write);
+        if position > 0 && needed > left {
+            break;
+        }
+        left = left.saturating_sub(needed);
+        write(page);
+        shown = position + 1;
+    }
+    write_rest(page, &ordered[shown..]);
+}
+
+/// Returns the findings in the order in which a screen shows them.
+fn by_weight(findings: &[Finding]) -> Vec<&Finding> {
+    let mut ordered: Vec<&Finding> = findings.iter().collect();
+    ordered.sort_by_key(|finding| Reverse(objects(finding)));
+    let mut codes = HashSet::new();
+    let firsts: Vec<bool> = ordered.iter().map(|finding| codes.insert(&finding.code)).collect();
+    let mut ordered: Vec<(bool, &Finding)> = firsts.into_iter().zip(ordered).collect();
+    // The sort is stable: of equal findings, those about more objects come first.
+    ordered.sort_by_key(|(is_first, finding)| {
+        (finding.data_loss.is_none(), finding.severity == Severity::Notice, !is_first)
+    });
+    ordered.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// Returns the rows that a terminal of the page's width shows of a text. Commands may be longer than a row.
+fn rows(page: &TextPage, write: impl FnOnce(&mut TextPage)) -> usize {
+    let width = page.columns();
+    let mut scratch = TextPage::new(width);
+    write(&mut scratch);
+    let text = scratch.finish();
+    let plain = anstream::adapter::strip_str(&text).to_string();
+    plain.lines().map(|line| line.chars().count().div_ceil(width).max(1)).sum()
+}
+
+/// Number of objects that a finding and its consequences are about.
+fn objects(finding: &Finding) -> usize {
+    finding.flatten().map(|finding| finding.subjects().count()).sum()
+}
+
+/// Writes what is wrong, how widely, since when, and what to do, without the cause and the commands.
+fn write_outline(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>) {
+    let explained = match finding.flatten().skip(1).map(|finding| finding.subjects().count()).sum::<usize>() {
+        0 => String::new(),
+        1 => " It explains another finding.".to_owned(),
+        more => format!(" It explains {more} others."),
+    };
+    let title = format!("{}: {}.{}{explained}", finding.title, subjects_text(finding), short_since(finding, now));
+    write_title(page, &finding.code, finding.severity, &title);
+    if let Some(remedy) = finding.remedies.first().filter(|_| finding.superseded_by.is_none()) {
+        page.indented(2, |page| page.at_most(LINES, "remedy: ", 2, &remedy.action));
+    }
+}
+
+/// Writes how many findings of each code aren't shown.
+fn write_rest(page: &mut TextPage, rest: &[&Finding]) {
+    if rest.is_empty() {
+        return;
+    }
+    let mut by_code: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in rest {
+        *by_code.entry(&finding.code.0).or_default() += 1;
+    }
+    let mut by_code: Vec<(&str, usize)> = by_code.into_iter().collect();
+    by_code.sort_by_key(|(code, count)| (Reverse(*count), *code));
+    let named = by_code.iter().map(|(code, count)| match count {
+        1 => (*code).to_owned(),
+        _ => format!("{code} ({count})"),
+    });
+    let text = format!("{} more: {}", rest.len(), named.collect::<Vec<_>>().join(", "));
+    page.at_most(ROWS_OF_REST, "and ", 2, &text);
+}
