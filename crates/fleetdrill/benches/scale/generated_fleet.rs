@@ -30,16 +30,19 @@ pub enum FleetState {
     OneCause,
     /// Up to 1,000 pairs fail in different ways.
     ManyCauses,
+    /// One failure of each kind: three pairs, a silent member, a stuck update run, and a stale approval.
+    OneOfEach,
 }
 
 impl FleetState {
-    pub const ALL: [Self; 3] = [Self::Healthy, Self::OneCause, Self::ManyCauses];
+    pub const ALL: [Self; 4] = [Self::Healthy, Self::OneCause, Self::ManyCauses, Self::OneOfEach];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Healthy => "healthy",
             Self::OneCause => "one cause on 1,000 pairs",
             Self::ManyCauses => "1,000 pairs, several causes",
+            Self::OneOfEach => "one failure of each kind",
         }
     }
 }
@@ -56,6 +59,10 @@ enum Failure {
     NotOwned,
     Manifest,
     Unavailable,
+}
+
+impl Failure {
+    const ALL: [Self; 3] = [Self::Unavailable, Self::Manifest, Self::NotOwned];
 }
 
 /// Writes a bundle with `pairs` pairs of a placement and a member, and returns the number of bytes.
@@ -85,10 +92,15 @@ pub fn generate(
     let placements = pairs.div_ceil(MEMBERS_OF_PLACEMENT);
     let members = placements.max(MEMBERS_OF_PLACEMENT);
     for member in 0..members {
-        add(member_objects(&name_of(member), now))?;
+        let is_silent = state == FleetState::OneOfEach && member == 0;
+        add(member_objects(&name_of(member), if is_silent { SINCE } else { now }))?;
     }
     let mut left = pairs;
-    let mut failing = if state == FleetState::Healthy { 0 } else { 1_000.min(pairs / 10) };
+    let mut failing = match state {
+        FleetState::Healthy => 0,
+        FleetState::OneCause | FleetState::ManyCauses => 1_000.min(pairs / 10),
+        FleetState::OneOfEach => Failure::ALL.len(),
+    };
     for number in 0..placements {
         let first = rng.random_range(0..members);
         let count = MEMBERS_OF_PLACEMENT.min(left);
@@ -97,23 +109,20 @@ pub fn generate(
             .map(|n| {
                 let fails = failing > 0 && n % 10 == 0;
                 failing -= usize::from(fails);
-                Pair { member: name_of((first + n) % members), failure: fails.then(|| failure(state, &mut rng)) }
+                let failure = fails.then(|| match state {
+                    FleetState::Healthy | FleetState::OneCause => Failure::NotOwned,
+                    FleetState::ManyCauses => Failure::ALL[rng.random_range(0..Failure::ALL.len())],
+                    FleetState::OneOfEach => Failure::ALL[failing],
+                });
+                Pair { member: name_of((first + n) % members), failure }
             })
             .collect();
+        if number == 0 && state == FleetState::OneOfEach {
+            add(run_objects("placement-0000", &pairs))?;
+        }
         add(placement_objects(&format!("placement-{number:04}"), &pairs))?;
     }
     Ok(())
-}
-
-fn failure(state: FleetState, rng: &mut StdRng) -> Failure {
-    if state == FleetState::OneCause {
-        return Failure::NotOwned;
-    }
-    match rng.random_range(0..3) {
-        0 => Failure::NotOwned,
-        1 => Failure::Manifest,
-        _ => Failure::Unavailable,
-    }
 }
 
 fn name_of(member: usize) -> String {
@@ -251,6 +260,42 @@ fn placement_objects(name: &str, pairs: &[Pair]) -> Vec<Value> {
         objects.push(work(name, pair, &labels(json!({}))));
     }
     objects
+}
+
+/// Returns an update run of a placement that is stuck on a member, and one that waits for an approval which carries the wrong generation.
+fn run_objects(placement: &str, pairs: &[Pair]) -> Vec<Value> {
+    let started =
+        |member: &Pair, conditions: &[Value]| json!([{"clusterName": member.member, "conditions": conditions}]);
+    let run = |name: &str, progressing: Value, stage: Value| {
+        json!({"apiVersion": PLACEMENT_API, "kind": "ClusterStagedUpdateRun", "metadata": metadata(name, None, &json!({})),
+            "spec": {"placementName": placement, "resourceSnapshotIndex": "0", "stagedRolloutStrategyName": "strategy"},
+            "status": {"conditions": [met("Initialized"), progressing], "stagesStatus": [stage],
+                "resourceSnapshotIndexUsed": "0", "policySnapshotIndexUsed": "0"}})
+    };
+    let waiting = "The updateRun is waiting for after-stage tasks in stage canary to complete";
+    let stuck = format!(
+        "The updateRun is stuck waiting for {} cluster(s) in stage canary to finish updating, please check placement \
+         status for potential errors",
+        pairs[1].member
+    );
+    vec![
+        run(
+            "stuck",
+            condition("Progressing", "False", "UpdateRunStuck", &stuck),
+            json!({"stageName": "canary", "conditions": [], "clusters": started(&pairs[1], &[met("Started")])}),
+        ),
+        run(
+            "waiting",
+            condition("Progressing", "False", "UpdateRunWaiting", waiting),
+            json!({"stageName": "canary", "clusters": started(&pairs[2], &[met("Started"), met("Succeeded")]),
+                "conditions": [condition("Progressing", "False", "StageUpdatingWaiting", "")]}),
+        ),
+        json!({"apiVersion": PLACEMENT_API, "kind": "ClusterApprovalRequest",
+            "metadata": metadata("waiting-after-canary", None, &json!({})),
+            "spec": {"parentStageRollout": "waiting", "targetStage": "canary"},
+            "status": {"conditions": [{"type": "Approved", "status": "True", "reason": "approved", "message": "",
+                "observedGeneration": 0, "lastTransitionTime": SINCE}]}}),
+    ]
 }
 
 fn pair_conditions(pair: &Pair) -> Vec<Value> {

@@ -14,11 +14,15 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use super::generated_fleet::{FleetState, generate};
-use super::{Measured, SEED, measured};
+use super::{Measured, SEED, growth, measured};
 use crate::{BenchError, components, program, seconds};
 
 /// Objects that are created at the same time.
-const AT_ONCE: usize = 48;
+const AT_ONCE: usize = 32;
+
+/// Attempts for each request, and the pause after one.
+const ATTEMPTS: usize = 5;
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// First lists of a diagnosis, as kubectl names them.
 const FIRST_LISTS: [&str; 9] = [
@@ -38,27 +42,32 @@ pub fn live(pairs: &[usize]) -> Result<(), BenchError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     println!("\ndiagnosis of a live hub, by pairs of a placement and a member");
     println!(
-        "  {:<30} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
-        "fleet", "pairs", "requests", "objects", "read", "time", "memory", "kubectl"
+        "  {:<30} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7}",
+        "fleet", "pairs", "requests", "objects", "sent", "time", "memory", "growth", "kubectl"
     );
-    for state in [FleetState::Healthy, FleetState::OneCause] {
+    for state in FleetState::ALL {
+        let mut last = None;
         for pairs in pairs {
             let fleet = runtime.block_on(fleet_with(*pairs, state))?;
+            let before = runtime.block_on(sent_bytes(&fleet));
             let result = diagnose(&fleet.kubeconfig_file());
+            let after = runtime.block_on(sent_bytes(&fleet));
             let lists = kubectl_lists(&fleet.kubeconfig_file());
             runtime.block_on(fleet.end())?;
-            let (Measured { took, peak_kib, read_bytes, stdout }, lists) = (result?, lists?);
+            let (Measured { took, peak_kib, stdout }, lists) = (result?, lists?);
             let report: Value = serde_json::from_slice(&stdout)?;
             println!(
-                "  {:<30} {pairs:>8} {:>9} {:>9} {:>6} MB {:>7.2} s {:>6} MB {:>7.2}",
+                "  {:<30} {pairs:>8} {:>9} {:>9} {:>6.1} MB {:>7.2} s {:>6} MB {:>7} {:>7.2}",
                 state.name(),
                 report["reads"]["requests"],
                 report["reads"]["objects"],
-                read_bytes / 1_000_000,
+                (after? - before?) / 1e6,
                 seconds(took),
                 peak_kib / 1_000,
+                growth(took, last),
                 seconds(took) / seconds(lists)
             );
+            last = Some(took);
         }
     }
     Ok(())
@@ -100,15 +109,38 @@ async fn create(fleet: &Fleet, mut object: Value) -> Result<(), BenchError> {
         metadata.retain(|field, _| ["name", "namespace", "labels"].contains(&field.as_str()));
     }
     let created: DynamicObject = serde_json::from_value(object)?;
-    match api.create(&PostParams::default(), &created).await {
-        Err(kube::Error::Api(status)) if status.code == 409 => {}
-        result => drop(result?),
-    }
+    again(|| async {
+        match api.create(&PostParams::default(), &created).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+            result => result.map(drop),
+        }
+    })
+    .await?;
     if let Some(status) = status.filter(|_| !group.is_empty()) {
-        let patch = json!({"status": status});
-        api.patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+        let patch = Patch::Merge(json!({"status": status}));
+        let parameters = PatchParams::default();
+        again(|| api.patch_status(&name, &parameters, &patch)).await?;
     }
     Ok(())
+}
+
+/// Repeats a request that a busy API server has dropped.
+async fn again<T>(request: impl AsyncFn() -> Result<T, kube::Error>) -> Result<T, kube::Error> {
+    for _ in 1..ATTEMPTS {
+        match request().await {
+            Err(kube::Error::Service(_) | kube::Error::HyperError(_)) => tokio::time::sleep(PAUSE).await,
+            result => return result,
+        }
+    }
+    request().await
+}
+
+/// Number of bytes that the hub's API server has sent as answers to GET and LIST, from its metrics. Others than the diagnosis send few
+/// such requests while the hub-agent is stopped.
+async fn sent_bytes(fleet: &Fleet) -> Result<f64, BenchError> {
+    let metrics = fleet.hub().client.request_text(http::Request::get("/metrics").body(Vec::new())?).await?;
+    let sums = metrics.lines().filter(|line| line.starts_with("apiserver_response_sizes_sum"));
+    Ok(sums.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum())
 }
 
 fn diagnose(kubeconfig: &Path) -> Result<Measured, BenchError> {
