@@ -154,7 +154,8 @@ fn what_is_no_whole_bundle_is_named() {
     let path = written(&place, "c", &lacking);
     let said = from(&place, path, &[]);
     let text = &said.expect(1, &[]).stdout;
-    assert!(text.starts_with("KF-WS-001: ") && text.contains("works is forbidden"), "{text}");
+    assert!(text.starts_with("KF-WS-001: "), "{text}");
+    assert!(text.contains("not read on hub: the request failed for works.placement.kubernetes-fleet.io"), "{text}");
 
     let mut without_hub = bundle();
     without_hub.snapshot.clusters[0].unreachable = Some("connection refused".into());
