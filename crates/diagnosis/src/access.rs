@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::Snapshot;
+
 /// Name of the hub in commands and contexts.
 pub(crate) const HUB: &str = "hub";
 
@@ -34,6 +36,14 @@ impl KubectlAccess {
     #[must_use]
     pub fn same_names() -> Self {
         Self { kubeconfig: None, contexts: ContextNames::SameNames }
+    }
+
+    /// Access by contexts that have the names of their clusters, to the clusters in a snapshot only, as in the kubeconfigs
+    /// that fleetdrill writes. A member without a cluster, such as a hollow one, has no known context.
+    #[must_use]
+    pub fn same_names_in(snapshot: &Snapshot) -> Self {
+        let names = snapshot.clusters.iter().map(|cluster| cluster.name.clone());
+        Self::named(None, names.map(|name| (name.clone(), name)).collect())
     }
 
     /// Access by the given contexts, keyed by cluster (`hub` and the members' names). `kubeconfig` is the path of a
@@ -136,4 +146,22 @@ fn context_variable(cluster: &str) -> String {
         cluster.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
     let digit = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
     format!("\"${{{digit}{name}_CONTEXT:?}}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KubectlAccess;
+    use crate::{ClusterSnapshot, ObjectList, Snapshot, SnapshotRole};
+
+    #[test]
+    fn a_member_without_a_cluster_has_no_context() {
+        let cluster = |name: &str, role| ClusterSnapshot::new(name, role, ObjectList::default());
+        let clusters = vec![cluster("hub", SnapshotRole::Hub), cluster("member-1", SnapshotRole::Member)];
+        let taken_at = "2026-01-08T00:00:00Z".parse().expect("a time");
+        let access = KubectlAccess::same_names_in(&Snapshot { taken_at, clusters });
+        assert_eq!(access.kubectl("hub"), "kubectl --context hub");
+        assert_eq!(access.kubectl("member-1"), "kubectl --context member-1");
+        assert_eq!(access.kubectl("hollow-0001"), r#"kubectl --context "${HOLLOW_0001_CONTEXT:?}""#);
+        assert_eq!(access.known_context("hollow-0001"), None);
+    }
 }

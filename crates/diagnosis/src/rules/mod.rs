@@ -50,7 +50,7 @@ use crate::{Diagnosis, Finding, InProgress, KubectlAccess, ObjectQuery, Snapshot
 ///
 /// The same snapshot always gives the same order: data loss first, then failures, then notices, each by code and
 /// subject. Findings that another finding explains are that finding's consequences. A snapshot without a readable hub
-/// gives no findings.
+/// gives no findings. Commands are for contexts that have the names of the snapshot's clusters.
 ///
 /// ```
 /// let snapshot = diagnosis::Snapshot { taken_at: "2026-01-08T00:00:00Z".parse().unwrap(), clusters: Vec::new() };
@@ -58,7 +58,7 @@ use crate::{Diagnosis, Finding, InProgress, KubectlAccess, ObjectQuery, Snapshot
 /// ```
 #[must_use]
 pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
-    diagnose_with(snapshot, &KubectlAccess::same_names())
+    diagnose_with(snapshot, &KubectlAccess::same_names_in(snapshot))
 }
 
 /// Diagnoses a snapshot like [`diagnose`], with commands for the contexts that the reader has.

@@ -80,7 +80,8 @@ fn objects_with_one_reason_make_one_finding_and_those_with_two_make_two() {
         failed("Secret", "NotTakenOver", "m"),
         failed("Foo", "DecodingErred", "m"),
     ]);
-    let findings = diagnosis::diagnose(&hub(vec![not_applied("web", objects)]));
+    let findings =
+        diagnosis::diagnose_with(&hub(vec![not_applied("web", objects)]), &diagnosis::KubectlAccess::same_names());
     let codes: Vec<_> = findings.iter().map(|f| f.code.0.as_str()).collect();
     assert_eq!(codes, ["KF-AP-002", "KF-AP-005"]);
     assert!(

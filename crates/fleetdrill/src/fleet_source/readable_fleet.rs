@@ -126,16 +126,14 @@ impl ReadableFleet {
 
     /// Returns the options with which commands reach the clusters.
     pub(crate) fn access(&self) -> KubectlAccess {
-        let (access, file) = match &self.origin {
-            FleetOrigin::Running(fleet) => {
-                (KubectlAccess::same_names(), Some(fleet.kubeconfig_file()).filter(|file| !is_of_environment(file)))
-            }
-            FleetOrigin::Contexts(kubeconfig) => {
-                // Commands name one kubeconfig. A member with a kubeconfig of its own counts as one without a known context.
-                let mut contexts = self.contexts();
-                contexts.retain(|name, _| self.members.get(name).is_none_or(|member| member.file.is_none()));
-                (KubectlAccess::named(None, contexts), kubeconfig.clone())
-            }
+        // Commands name one kubeconfig. A member with a kubeconfig of its own counts as one without a known context, and so does a hollow
+        // member, which has no cluster.
+        let mut contexts = self.contexts();
+        contexts.retain(|name, _| self.members.get(name).is_none_or(|member| member.file.is_none()));
+        let access = KubectlAccess::named(None, contexts);
+        let file = match &self.origin {
+            FleetOrigin::Running(fleet) => Some(fleet.kubeconfig_file()).filter(|file| !is_of_environment(file)),
+            FleetOrigin::Contexts(kubeconfig) => kubeconfig.clone(),
         };
         match file {
             Some(file) => access.in_kubeconfig(file.display().to_string()),
