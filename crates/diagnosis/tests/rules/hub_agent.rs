@@ -71,6 +71,27 @@ fn a_hub_agent_that_writes_something_else_is_behind_and_has_not_stopped() {
     assert!(found(&hub(objects("2026-01-08T11:59:00Z")))[0].starts_with("KF-HA-001"));
 }
 
+/// At its start, a hub-agent lists everything before it writes anything. The last write here is 41 s old.
+#[test]
+fn a_hub_agent_with_many_members_may_write_nothing_for_longer() {
+    let fleet = |members: usize| {
+        let names: Vec<String> = (1..=members).map(|number| format!("member-{number}")).collect();
+        let writes = json!([
+            {"manager": "hubagent", "operation": "Update", "subresource": "status", "time": "2026-01-08T11:59:19Z"}
+        ]);
+        let members = names.iter().flat_map(|name| {
+            let copied = with(copied(name, "2026-01-08T11:58:44Z"), "/metadata/managedFields", writes.clone());
+            [copied, internal(name, "2026-01-08T11:59:45Z", "2026-01-08T11:59:45Z")]
+        });
+        hub(members.collect())
+    };
+    assert_eq!(found(&fleet(3)), ["KF-HA-001 Deployment/fleet-system/hub-agent"]);
+    assert_eq!(found(&fleet(100)), [""; 0]);
+    let in_progress = diagnosis::examine(&fleet(100), &diagnosis::KubectlAccess::same_names()).in_progress;
+    let subjects: Vec<_> = in_progress.iter().map(|state| state.subject.to_string()).collect();
+    assert_eq!(subjects, ["Deployment/fleet-system/hub-agent"]);
+}
+
 #[test]
 fn members_are_not_blamed_for_the_hub_agent() {
     // The heartbeat that the hub-agent has copied last is old; the agent's own is fresh.
