@@ -19,6 +19,8 @@ pub enum ProviderAbility {
     RunArgoCd,
     /// Have hollow members, whose agents a process on this machine plays.
     PlayMembers,
+    /// Give a cluster's API server only a part of its processor time.
+    ThrottleApiServers,
 }
 
 /// Completes the sentence "provider ... can't".
@@ -32,6 +34,7 @@ impl fmt::Display for ProviderAbility {
             Self::LeavePodsOut => "leave workloads without pods",
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
             Self::PlayMembers => "have hollow members",
+            Self::ThrottleApiServers => "slow API servers down",
         })
     }
 }

@@ -94,7 +94,13 @@ pub struct KindProvider {
 /// Returns true if a fleet in kind has this ability.
 #[must_use]
 pub fn can(ability: ProviderAbility) -> bool {
-    !matches!(ability, ProviderAbility::RunArgoCd | ProviderAbility::LeavePodsOut | ProviderAbility::PlayMembers)
+    let lacks = [
+        ProviderAbility::RunArgoCd,
+        ProviderAbility::LeavePodsOut,
+        ProviderAbility::PlayMembers,
+        ProviderAbility::ThrottleApiServers,
+    ];
+    !lacks.contains(&ability)
 }
 
 /// Checks that kind and Docker are there and, if charts are requested, the charts and helm.

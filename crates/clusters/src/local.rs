@@ -20,6 +20,7 @@ use crate::home::FleetHome;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
 pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::Provider;
+use crate::supervisor::ThrottledProcess;
 
 /// Programs of a control plane.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -136,6 +137,10 @@ impl Provider for LocalProvider {
             supervisor.remove(&control_plane::process(name, program)).await?;
         }
         Ok(())
+    }
+
+    async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ThrottledProcess, ClusterError> {
+        self.home.supervisor().throttle(&control_plane::process(cluster, "kube-apiserver"), percent).await
     }
 
     async fn start_pods(&self, cluster: &Cluster, programs: Option<&PodPrograms>) -> Result<(), ClusterError> {

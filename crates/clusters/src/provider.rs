@@ -9,6 +9,7 @@ use crate::agents::Agent;
 use crate::cluster::{Cluster, FleetRole};
 use crate::error::ClusterError;
 use crate::local::PodPrograms;
+use crate::supervisor::ThrottledProcess;
 
 /// A provider, which makes clusters and runs agents for them.
 #[async_trait]
@@ -44,6 +45,16 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// Returns an error if there is no such cluster.
     async fn stop_cluster(&self, name: &str) -> Result<(), ClusterError>;
+
+    /// Gives a cluster's API server only a part of its processor time, `percent` of it, until the returned value is
+    /// dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::ThrottleApiServers`]), or there is no such
+    /// cluster.
+    async fn throttle_api_server(&self, _cluster: &str, _percent: u8) -> Result<ThrottledProcess, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ThrottleApiServers })
+    }
 
     /// Starts on a member what pods need, unless it runs already. `programs` are used if the provider has none of its
     /// own. Pods can be created at once.

@@ -15,7 +15,7 @@ use clusters::provider::Provider;
 use clusters::provider_spec::ProviderSpec;
 use clusters::state_dir::write_private;
 use clusters::supervisor::protocol::ProcessExit;
-use clusters::supervisor::{SupervisorClient, SupervisorProgram};
+use clusters::supervisor::{SupervisorClient, SupervisorProgram, ThrottledProcess};
 use diagnosis::Snapshot;
 use futures::future::try_join;
 use kube::config::Kubeconfig;
@@ -494,6 +494,14 @@ impl Fleet {
         let capabilities = self.kubefleet().hub.agents.capabilities.clone();
         // The fleet may still report the end of the process that ran before.
         hub_probe::notices_changes(self.hub(), &capabilities, &Observer::ignoring_exits()).await
+    }
+
+    /// Gives the hub's API server only a part of its processor time, `percent` of it, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't slow API servers down.
+    pub async fn throttle_hub(&self, percent: u8) -> Result<ThrottledProcess, FleetError> {
+        Ok(self.0.provider.throttle_api_server(&self.hub().name, percent).await?)
     }
 
     /// Log of the hub-agent since its last start.

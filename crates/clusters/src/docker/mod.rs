@@ -97,7 +97,8 @@ pub struct DockerProvider {
 #[must_use]
 pub fn can(ability: ProviderAbility) -> bool {
     // The hub's API server can't reach a webhook on this machine.
-    !matches!(ability, ProviderAbility::RunArgoCd | ProviderAbility::PlayMembers)
+    let lacks = [ProviderAbility::RunArgoCd, ProviderAbility::PlayMembers, ProviderAbility::ThrottleApiServers];
+    !lacks.contains(&ability)
 }
 
 /// Checks that Docker is there.

@@ -47,6 +47,14 @@ pub struct SupervisorClient {
     owned: Option<Arc<OwnedSupervisor>>,
 }
 
+/// Process that gets only a part of its processor time until this value is dropped.
+#[derive(Debug)]
+#[must_use = "the process has its whole processor time again once this is dropped"]
+pub struct ThrottledProcess {
+    /// The supervisor throttles the process for as long as this connection is open.
+    _connection: Framed<UnixStream, LinesCodec>,
+}
+
 /// Supervisor process that this program started. Dropping this value ends the fleet, unless the fleet is kept, and
 /// waits until the process has ended.
 #[derive(Debug)]
@@ -334,22 +342,26 @@ impl SupervisorClient {
         Ok(receiver)
     }
 
+    /// Gives a process only a part of its processor time, `percent` of it, until the returned value is dropped or this program ends. The
+    /// process is paused for the rest of each 100 ms, as a container with a CPU limit is.
+    ///
+    /// # Errors
+    /// Returns an error if the supervisor has no process of this name, or the process doesn't run.
+    pub async fn throttle(&self, name: &str, percent: u8) -> Result<ThrottledProcess, ClusterError> {
+        let mut connection = self.open().await?;
+        say(&mut connection, &SupervisorRequest::Throttle { name: name.to_owned(), percent }).await?;
+        is_done(hear(&mut connection).await?, format!("throttle {name}"))?;
+        Ok(ThrottledProcess { _connection: connection })
+    }
+
     async fn done(&self, request: SupervisorRequest, action: String) -> Result<(), ClusterError> {
-        match self.ask(request).await? {
-            SupervisorResponse::Done => Ok(()),
-            SupervisorResponse::Refused(reason) => Err(ClusterError::Refused { action, reason }),
-            other => Err(ClusterError::Supervisor(format!("unexpected answer `{other}`"))),
-        }
+        is_done(self.ask(request).await?, action)
     }
 
     async fn ask(&self, request: SupervisorRequest) -> Result<SupervisorResponse, ClusterError> {
         let mut lines = self.open().await?;
         say(&mut lines, &request).await?;
-        match lines.next().await {
-            Some(Ok(line)) => serde_json::from_str(&line).map_err(|e| ClusterError::Supervisor(e.to_string())),
-            Some(Err(error)) => Err(ClusterError::Supervisor(error.to_string())),
-            None => Err(ClusterError::Supervisor("it ended".into())),
-        }
+        hear(&mut lines).await
     }
 
     async fn open(&self) -> Result<Framed<UnixStream, LinesCodec>, ClusterError> {
@@ -396,6 +408,24 @@ impl Drop for StartingSupervisorGuard<'_> {
 async fn say(lines: &mut Framed<UnixStream, LinesCodec>, request: &SupervisorRequest) -> Result<(), ClusterError> {
     let line = serde_json::to_string(request).map_err(|e| ClusterError::Supervisor(e.to_string()))?;
     lines.send(line).await.map_err(|e| ClusterError::Supervisor(e.to_string()))
+}
+
+/// Reads one answer.
+async fn hear(lines: &mut Framed<UnixStream, LinesCodec>) -> Result<SupervisorResponse, ClusterError> {
+    match lines.next().await {
+        Some(Ok(line)) => serde_json::from_str(&line).map_err(|e| ClusterError::Supervisor(e.to_string())),
+        Some(Err(error)) => Err(ClusterError::Supervisor(error.to_string())),
+        None => Err(ClusterError::Supervisor("it ended".into())),
+    }
+}
+
+/// Checks that a request was carried out that has no other answer.
+fn is_done(response: SupervisorResponse, action: String) -> Result<(), ClusterError> {
+    match response {
+        SupervisorResponse::Done => Ok(()),
+        SupervisorResponse::Refused(reason) => Err(ClusterError::Refused { action, reason }),
+        other => Err(ClusterError::Supervisor(format!("unexpected answer `{other}`"))),
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ mod children;
 mod client;
 pub mod protocol;
 mod server;
+mod throttle;
 
 pub use children::exec;
-pub use client::{SupervisorClient, SupervisorProgram};
+pub use client::{SupervisorClient, SupervisorProgram, ThrottledProcess};
 pub use server::serve;

@@ -64,6 +64,14 @@ pub enum SupervisorRequest {
     /// Replace a process with another of the same name. If the old process was stopped, the new one starts with the
     /// next [`SupervisorRequest::StartAgain`]. Otherwise the old process is killed and the new one starts now.
     Exchange(ProcessSpec),
+    /// Give a process only a part of its processor time for as long as this connection is open. The answer is
+    /// [`SupervisorResponse::Done`]. A client that ends, for whatever reason, leaves no throttled process behind.
+    Throttle {
+        /// Name of the process.
+        name: String,
+        /// Part of the time for which the process runs, in percent.
+        percent: u8,
+    },
     /// List all processes, in the order in which they were first started.
     List,
     /// Reserve ports on 127.0.0.1 for as long as the fleet lives. The supervisor binds them with `SO_REUSEPORT` and

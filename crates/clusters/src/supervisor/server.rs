@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
+use rustix::process::Pid;
 use socket2::{Domain, Socket, Type};
 use tokio::io::AsyncReadExt;
 use tokio::net::{UnixListener, UnixStream};
@@ -16,10 +17,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::codec::{Framed, LinesCodec};
 
-use super::children;
 use super::protocol::{
     ProcessExit, ProcessSpec, ProcessStatus, SOCKET, ShutdownHook, SupervisorRequest, SupervisorResponse,
 };
+use super::{children, throttle};
 use crate::state_dir;
 use crate::stderr_line;
 
@@ -211,6 +212,16 @@ impl Supervisor {
         self.start(spec)
     }
 
+    /// Returns the process group of a running process, and the receiver that turns true once the process has ended.
+    fn running(&self, name: &str) -> Result<(Pid, watch::Receiver<bool>), String> {
+        let inner = self.lock();
+        let process = inner.processes.iter().find(|p| p.spec.name == name);
+        let process = process.ok_or_else(|| format!("there is no process {name}"))?;
+        let group = process.pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        let group = group.ok_or_else(|| format!("{name} doesn't run"))?;
+        Ok((group, process.gone.clone()))
+    }
+
     async fn remove(&self, name: &str) -> Result<(), String> {
         self.stop(name).await?;
         self.lock().processes.retain(|p| p.spec.name != name || p.pid.is_some());
@@ -261,6 +272,9 @@ async fn answer(supervisor: Arc<Supervisor>, stream: UnixStream) {
     while let Some(Ok(line)) = lines.next().await {
         let response = match serde_json::from_str(&line) {
             Ok(SupervisorRequest::Watch) => return tell_exits(&supervisor, &mut lines).await,
+            Ok(SupervisorRequest::Throttle { name, percent }) => {
+                return throttle_while_connected(&supervisor, &mut lines, &name, percent).await;
+            }
             Ok(request) => handle(&supervisor, request).await,
             Err(error) => SupervisorResponse::Refused(error.to_string()),
         };
@@ -321,7 +335,30 @@ async fn handle(supervisor: &Arc<Supervisor>, request: SupervisorRequest) -> Sup
             supervisor.end.notify_one();
             SupervisorResponse::Done
         }
-        SupervisorRequest::Watch => SupervisorResponse::Refused("watch is not a request with one answer".into()),
+        SupervisorRequest::Watch | SupervisorRequest::Throttle { .. } => {
+            SupervisorResponse::Refused("watch and throttle are not requests with one answer".into())
+        }
+    }
+}
+
+/// Throttles a process until the client closes the connection or the process ends.
+async fn throttle_while_connected(
+    supervisor: &Supervisor,
+    lines: &mut Framed<UnixStream, LinesCodec>,
+    name: &str,
+    percent: u8,
+) {
+    let (group, gone) = match supervisor.running(name) {
+        Ok(running) => running,
+        Err(reason) => return send(lines, &SupervisorResponse::Refused(reason)).await.unwrap_or_default(),
+    };
+    if send(lines, &SupervisorResponse::Done).await.is_err() {
+        return;
+    }
+    tokio::select! {
+        () = throttle::throttle(group, percent, gone) => (),
+        // The client sends nothing more.
+        _ = lines.next() => (),
     }
 }
 

@@ -54,3 +54,10 @@ pub fn listens_on(id: u32) -> Vec<String> {
     }
     addresses
 }
+
+/// State of a process as the kernel abbreviates it: `T` for a stopped one, `S` for one that sleeps; `None` if there is no such process.
+pub fn state(id: u32) -> Option<char> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name before it is in brackets and may have any character.
+    text.rsplit_once(") ")?.1.chars().next()
+}

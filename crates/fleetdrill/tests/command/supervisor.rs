@@ -77,6 +77,40 @@ async fn a_process_starts_stops_and_starts_again() {
     place.nothing_is_left();
 }
 
+#[tokio::test]
+async fn a_process_is_throttled_until_its_client_goes() {
+    let place = Place::new();
+    let supervisor = supervisor(&place).await;
+    supervisor.start(shell("one", "exec sleep 1000")).await.expect("starts");
+    let pid = status(&supervisor, "one").await.pid.expect("it runs");
+    let error = supervisor.throttle("two", 1).await.expect_err("unknown").to_string();
+    assert!(error.ends_with("there is no process two"), "{error}");
+
+    let throttled = supervisor.throttle("one", 1).await.expect("throttled");
+    until("a pause", || (proc::state(pid) == Some('T')).then_some(()));
+    drop(throttled);
+    // It is paused for 99 ms of each 100 ms; it isn't any more if it isn't for several periods.
+    until("the end of all pauses", || {
+        let runs = |_| {
+            std::thread::sleep(Duration::from_millis(20));
+            proc::state(pid).is_some_and(|state| state != 'T')
+        };
+        (0..20).all(runs).then_some(())
+    });
+
+    // A process that is paused can be stopped, and its successor isn't throttled.
+    let throttled = supervisor.throttle("one", 1).await.expect("throttled");
+    supervisor.stop("one").await.expect("stopped");
+    let error = supervisor.throttle("one", 1).await.expect_err("it doesn't run").to_string();
+    assert!(error.ends_with("one doesn't run"), "{error}");
+    supervisor.start_again("one").await.expect("starts");
+    let pid = status(&supervisor, "one").await.pid.expect("it runs");
+    assert_ne!(proc::state(pid), Some('T'));
+    drop(throttled);
+    supervisor.end().await.expect("ends");
+    place.nothing_is_left();
+}
+
 fn sh(script: &str) -> Vec<String> {
     ["sh", "-c", script].map(str::to_owned).to_vec()
 }
