@@ -1,10 +1,12 @@
 //! Steps about what the diagnosis says.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use clusters::agents::HUB_AGENT;
 use cucumber::gherkin::Step;
 use cucumber::{then, when};
-use diagnosis::Finding;
+use diagnosis::{Diagnosis, Finding, InProgress, UnreadReason};
 use record::RecordedEvent;
 use tokio::time::Instant;
 
@@ -15,7 +17,7 @@ use crate::limits;
 use crate::needs::{StepRole, TableShape, needs};
 use crate::params::{CodeParam, ObjectRef};
 use crate::pauses::between_reads;
-use crate::phrases::{FindingRelation, ForMember, WhileAvailable, WithinSeconds};
+use crate::phrases::{FindingRelation, ForMember, Meanwhile, WithinSeconds};
 use crate::placement_objects::available_on;
 use crate::wording;
 use crate::world::World;
@@ -52,15 +54,17 @@ async fn is(
 /// The diagnosis finds nothing wrong with anything of this scenario: neither a failure nor a notice, now.
 ///
 /// ` while placement "web" becomes available on "member-1"`: diagnoses about every second until the placement says so and its resources are
-/// there, and finds nothing any time.
+/// there, and finds nothing any time. ` while the hub-agent is restarted`: diagnoses until the hub-agent works again and nothing is in
+/// progress any more, and finds nothing any time. The report says how often the diagnosis took the hub-agent for one that is behind.
+/// Fails if the hub didn't return all that the diagnosis asked for.
 #[needs(role: Some(StepRole::AssertsNoFindings))]
 #[then(expr = "the diagnosis finds nothing{while?}")]
 #[when(expr = "the diagnosis finds nothing{while?}")]
-async fn nothing(world: &mut World, meanwhile: WhileAvailable) -> Result<(), StepError> {
+async fn nothing(world: &mut World, meanwhile: Meanwhile) -> Result<(), StepError> {
     let context = world.context();
-    match meanwhile.0 {
-        None => finds_nothing(context).await,
-        Some((placement, members)) => {
+    match meanwhile {
+        Meanwhile::Nothing => finds_nothing(context).await.map(drop),
+        Meanwhile::Available(placement, members) => {
             let always = async {
                 loop {
                     finds_nothing(context).await?;
@@ -72,16 +76,73 @@ async fn nothing(world: &mut World, meanwhile: WhileAvailable) -> Result<(), Ste
                 found = always => found,
             }
         }
+        Meanwhile::HubAgentRestarts => nothing_while_hub_agent_restarts(context).await,
     }
 }
 
-async fn finds_nothing(context: &ScenarioContext) -> Result<(), StepError> {
-    let findings = diagnose(context).await?;
-    if findings.is_empty() {
-        return Ok(());
+/// Restarts the hub-agent. Diagnoses until the hub-agent works again and everything is well.
+async fn nothing_while_hub_agent_restarts(context: &ScenarioContext) -> Result<(), StepError> {
+    if !context.owns_fleet() {
+        return Err(StepError::Feature("the hub-agent is everybody's: take a fleet of its own".into()));
     }
-    Err(StepError::Differs(format!("the diagnosis finds {}", list(&findings))))
+    let (works, deadline) = (AtomicBool::new(false), Instant::now() + limits::CAUGHT_UP);
+    let restart = async {
+        context.fleet.restart_hub_agent().await?;
+        works.store(true, Ordering::Relaxed);
+        context.remedied("hub-agent restarted");
+        Ok(())
+    };
+    let diagnose = async {
+        let mut lags = Vec::new();
+        for count in 1.. {
+            // A diagnosis counts if the hub-agent works when it begins.
+            let worked = works.load(Ordering::Relaxed);
+            let in_progress = finds_nothing(context).await?;
+            let hub_agent = in_progress.iter().find(|state| state.subject.name == HUB_AGENT);
+            lags.extend(hub_agent.map(|state| state.seconds.unwrap_or_default()));
+            if worked && in_progress.is_empty() {
+                let (behind, lag) = (lags.len(), lags.into_iter().max().unwrap_or_default());
+                context.did(format!(
+                    "{behind} of {count} diagnoses said that the hub-agent is behind, by {lag} s at most"
+                ));
+                break;
+            }
+            if Instant::now() > deadline {
+                let subjects: Vec<String> = in_progress.iter().map(|state| state.subject.to_string()).collect();
+                return Err(StepError::Differs(format!("in progress are still: {}", subjects.join(", "))));
+            }
+            between_reads(PAUSE).await;
+        }
+        Ok(())
+    };
+    futures::future::try_join(restart, diagnose).await.map(drop)
 }
+
+/// Diagnoses once and finds nothing. Returns what is in progress.
+async fn finds_nothing(context: &ScenarioContext) -> Result<Vec<InProgress>, StepError> {
+    let began = Instant::now();
+    let snapshot = context.fleet.needed_snapshot().await?;
+    let Diagnosis { findings, in_progress } = context.examine(&snapshot);
+    context.recorder.add(RecordedEvent::Diagnosed { findings: findings.clone() });
+    if !findings.is_empty() {
+        return Err(StepError::Differs(format!("the diagnosis finds {}", list(&findings))));
+    }
+    let took = began.elapsed();
+    if took > WORTH_TELLING {
+        context.did(format!("the diagnosis took {:.1} s", took.as_secs_f64()));
+    }
+    let unread = snapshot.hub().into_iter().flat_map(|hub| &hub.unread);
+    match unread.into_iter().find(|unread| unread.reason != UnreadReason::NotServed) {
+        Some(unread) => {
+            let (resource, why) = (&unread.resource, &unread.message);
+            Err(StepError::Differs(format!("the diagnosis finds nothing, but the hub didn't return {resource}: {why}")))
+        }
+        None => Ok(in_progress),
+    }
+}
+
+/// Time from which on the report says how long a diagnosis took.
+const WORTH_TELLING: Duration = Duration::from_secs(3);
 
 /// Nothing tells when the diagnosis will change its mind: it reads the age of things, which no watch tells.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -106,12 +167,6 @@ async fn within(
         }
         between_reads(PAUSE).await;
     }
-}
-
-async fn diagnose(context: &ScenarioContext) -> Result<Vec<Finding>, StepError> {
-    let findings = context.diagnose().await?;
-    context.recorder.add(RecordedEvent::Diagnosed { findings: findings.clone() });
-    Ok(findings)
 }
 
 /// Checks that the findings have the wanted one, at its place among the others, and with the table's evidence.

@@ -1,17 +1,18 @@
 //! Steps about fleets with hundreds of members, which are hollow: one process plays their agents.
 //!
-//! Placements and update runs are made by the hundred here, without names of their own: what a step says, it says of all.
+//! Placements and update runs are made by the hundred here, without names of their own: what a step says, it says of all. Steps about
+//! fleets, agents and single placements, which work with hollow members too, are in the files of their nouns.
 
 use std::time::Duration;
 
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::{Finding, KubectlAccess, Object};
-use fleet::hollow::{HollowBehaviour, HollowBehaviours, hollow_name};
+use fleet::hollow::{HollowBehaviour, HollowBehaviours, MOST_HOLLOW_MEMBERS, hollow_name, ring_of};
 use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
 use record::{HOLLOW_LABEL, RecordedEvent};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::context::ScenarioContext;
@@ -19,11 +20,13 @@ use crate::data_table::DataTable;
 use crate::error::StepError;
 use crate::expected_finding::list;
 use crate::limits;
+use crate::member::heartbeat;
 use crate::needs::{ProviderAbility, StepRole, TableShape, needs};
 use crate::params::CodeParam;
 use crate::pauses::between_reads;
-use crate::phrases::{AgentsChange, WithExternal};
-use crate::selected_members::named;
+use crate::phrases::{CommonOutcome, SpeedChange, WithExternal, WithRing};
+use crate::selected_members::pick_named;
+use crate::update_run::{in_ring, max_concurrency};
 use crate::world::World;
 
 /// Table of stages of all update runs.
@@ -41,19 +44,13 @@ const SCHEDULED: &str = "ClusterResourcePlacementScheduled";
 /// Label on the placements that the steps of this file make.
 const ALL: &str = "fleetdrill.dev/of-many";
 
-/// Starts a fleet that no other scenario uses, with a hub, this many members, and this many hollow members more. Hollow members have no
-/// clusters: one process plays their agents, and says that Works are applied and available. The hub and its agent are real. The names
-/// are `hollow-0001` and so on. The fleet ends with the scenario. Must be the first step. Tag the scenario `@scale`.
-#[needs(ability: |_| Some(ProviderAbility::PlayMembers), role: Some(StepRole::LeavesSharedFleet))]
-#[given(expr = "a fleet of its own with {int} member(s) and {int} hollow member(s)")]
-async fn fleet_of_its_own(world: &mut World, members: usize, hollow: usize) -> Result<(), StepError> {
-    let context = world.context();
-    context.move_to_own_fleet(members, false).await?;
-    context.fleet.set_hollow_members(hollow, &|_| ()).await?;
-    let name = context.fleet.name();
-    context.did(format!(
-        "fleet {name} started, with {hollow} hollow members: no clusters, one process plays their agents"
-    ));
+/// Joins hollow members to the scenario's own fleet, and puts the scenario's limit off: everything takes longer on a fleet of hundreds.
+pub(crate) async fn join(context: &mut ScenarioContext, count: usize) -> Result<(), StepError> {
+    context.put_off(limits::HUNDREDS);
+    context.fleet.set_hollow_members(count, &|_| ()).await?;
+    for name in (1..=count).map(hollow_name) {
+        context.ledger.names.call(&name, name.clone());
+    }
     Ok(())
 }
 
@@ -80,11 +77,9 @@ async fn placements(
         context.make(kinds::DEPLOYMENT, Some(&content), crate::workload::deployment(&image)).await?;
         let selected: Vec<String> =
             (0..members).map(|offset| hollow_name((number * members + offset) % there + 1)).collect();
-        let term = json!([{"labelSelector": named(&selected)}]);
-        let affinity = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": term}});
         let spec = json!({
             "resourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": content}],
-            "policy": {"placementType": "PickAll", "affinity": {"clusterAffinity": affinity}},
+            "policy": pick_named(&selected),
             "strategy": {"type": if external.0 { "External" } else { "RollingUpdate" }},
         });
         let labels = json!({ALL: if external.0 { "external" } else { "rolling" }});
@@ -95,28 +90,31 @@ async fn placements(
     Ok(())
 }
 
-/// Waits until every placement is available that a step has made by the number.
-#[given(expr = "within {int} seconds all placements are available")]
-#[then(expr = "within {int} seconds all placements are available")]
-async fn all_available(world: &mut World, seconds: u64) -> Result<(), StepError> {
+/// Waits until everything that steps have made by the number is so: every placement is available, or every update run has succeeded.
+#[given(expr = "within {int} seconds all {outcome}")]
+#[then(expr = "within {int} seconds all {outcome}")]
+async fn all_are(world: &mut World, seconds: u64, outcome: CommonOutcome) -> Result<(), StepError> {
     let context = world.context();
-    let watched = WatchSelection::labelled("hub", kinds::CLUSTER_RESOURCE_PLACEMENT, None, ALL);
-    let is = |o: Object<'_>| o.current_condition(AVAILABLE).is_some_and(|c| c.status == "True");
-    all(context, &watched, "placements are available", Duration::from_secs(seconds), is).await.map(drop)
+    let (kind, what, condition) = match outcome {
+        CommonOutcome::Available => (kinds::CLUSTER_RESOURCE_PLACEMENT, "placements are available", AVAILABLE),
+        CommonOutcome::RunsSucceed => (kinds::CLUSTER_RUN, "update runs succeed", "Succeeded"),
+    };
+    let watched = WatchSelection::labelled("hub", kind, None, ALL);
+    let is = |o: Object<'_>| o.current_condition(condition).is_some_and(|c| c.status == "True");
+    all(context, &watched, what, Duration::from_secs(seconds), is).await.map(drop)
 }
 
 /// Starts a staged update run of each placement with strategy External, at its latest snapshot. Columns: `stage`; `ring`, the label of the
 /// members that are in it; `at once`, how many of them are updated at once: a number or a part in percent.
 #[needs(table: |_| Some(STAGES))]
+#[given(expr = "an update run of each placement with strategy External starts")]
 #[when(expr = "an update run of each placement with strategy External starts")]
 async fn runs_start(world: &mut World, step: &Step) -> Result<(), StepError> {
     let context = world.context();
     let table = DataTable::of(step, &STAGES)?;
     let mut stages = Vec::new();
     for row in table.rows() {
-        let at_once = row.needed("at once")?;
-        let at_once: Value = at_once.parse::<u32>().map_or_else(|_| at_once.into(), Into::into);
-        let selector = json!({"matchLabels": {"ring": row.needed("ring")?}});
+        let (selector, at_once) = (in_ring(row.needed("ring")?), max_concurrency(row.needed("at once")?));
         stages.push(json!({"name": row.needed("stage")?, "labelSelector": selector, "maxConcurrency": at_once}));
     }
     let strategy = json!({"metadata": {"name": "rings"}, "spec": {"stages": stages}});
@@ -136,39 +134,25 @@ async fn runs_start(world: &mut World, step: &Step) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Waits until all update runs have succeeded that a step has started for each placement.
-#[then(expr = "within {int} seconds all update runs succeed")]
-async fn runs_succeed(world: &mut World, seconds: u64) -> Result<(), StepError> {
-    let context = world.context();
-    let watched = WatchSelection::labelled("hub", kinds::CLUSTER_RUN, None, ALL);
-    let is = |o: Object<'_>| o.current_condition("Succeeded").is_some_and(|c| c.status == "True");
-    all(context, &watched, "update runs succeed", Duration::from_secs(seconds), is).await.map(drop)
+/// Stops the agents of the first hollow members: they send no heartbeats, and their Works stay as they are.
+pub(crate) fn stop_agents(context: &ScenarioContext, count: usize) -> Result<(), StepError> {
+    add_behaviour(context, agents_run(count, false))?;
+    context.induced(format!("the agents of {count} hollow members stopped"));
+    Ok(())
 }
 
-/// Stops the agents of the first hollow members: they send no heartbeats, and their Works stay as they are. Or lets them run again, and
-/// waits until the hub-agent has taken over a heartbeat of each.
-#[when(expr = "the agents of {int} hollow members {stop or run again}")]
-async fn agents(world: &mut World, count: usize, change: AgentsChange) -> Result<(), StepError> {
-    let context = world.context();
-    let behaviour = HollowBehaviour {
-        names: (1..=count).map(hollow_name).collect(),
-        heartbeats: Some(change.run),
-        works: Some(change.run),
-        ..HollowBehaviour::default()
-    };
-    let members: Vec<String> = behaviour.names.clone();
-    if !change.run {
-        add_behaviour(context, behaviour)?;
-        context.induced(format!("the agents of {count} hollow members stopped"));
-        return Ok(());
-    }
+/// Lets the agents of the first hollow members run again, and waits until the hub-agent has taken over a heartbeat of each.
+pub(crate) async fn start_agents(context: &ScenarioContext, count: usize) -> Result<(), StepError> {
     let watched = WatchSelection::labelled("hub", kinds::MEMBER_CLUSTER, None, HOLLOW_LABEL);
     let hub = context.hub();
     let seen = context.wait(&hub, &watched, "members are there", limits::REPORTED, |_| Verdict::Holds).await?.objects;
+    let behaviour = agents_run(count, true);
+    let members = behaviour.names.clone();
     add_behaviour(context, behaviour)?;
     context.remedied(format!("the agents of {count} hollow members run again"));
+    let of = |objects: &WatchedObjects, name: &str| objects.get(name).and_then(|o| heartbeat(o)).cloned();
     let check = |objects: &WatchedObjects| {
-        let silent = |name: &&String| heartbeat(objects, name) == heartbeat(&seen, name);
+        let silent = |name: &&String| of(objects, name) == of(&seen, name);
         match members.iter().filter(silent).count() {
             0 => Verdict::Holds,
             silent => Verdict::Pending(format!("{silent} have sent none")),
@@ -177,23 +161,49 @@ async fn agents(world: &mut World, count: usize, change: AgentsChange) -> Result
     context.wait(&hub, &watched, "all agents send heartbeats again", limits::AVAILABLE, check).await.map(drop)
 }
 
-/// Returns the time of a member's last heartbeat.
-fn heartbeat<'a>(members: &'a WatchedObjects, name: &str) -> Option<&'a Value> {
-    members.get(name)?.pointer("/status/agentStatus/0/lastReceivedHeartbeat")
+/// Behaviour of hollow members whose agents run, or have stopped.
+fn agents_run(count: usize, run: bool) -> HollowBehaviour {
+    let names = (1..=count).map(hollow_name).collect();
+    HollowBehaviour { names, heartbeats: Some(run), works: Some(run), ..HollowBehaviour::default() }
 }
 
-/// Lets workloads with this image never become available on the first hollow members, as with an image that can't be pulled there.
-#[given(expr = "image {string} fails on {int} hollow members")]
-fn image_fails(world: &mut World, image: String, count: usize) -> Result<(), StepError> {
+/// Lets workloads with this image never become available on the first hollow members, as with an image that can't be pulled there. ` with
+/// ring "broad"`: on the first ones that have this label.
+#[given(expr = "image {string} fails on {int} hollow members{with ring?}")]
+fn image_fails(world: &mut World, image: String, count: usize, ring: WithRing) -> Result<(), StepError> {
     let context = world.context();
+    let numbers = (1..=MOST_HOLLOW_MEMBERS).map(usize::from);
+    let fits = move |number: &usize| ring.0.as_deref().is_none_or(|ring| ring_of(*number) == ring);
+    let names: Vec<String> = numbers.filter(fits).take(count).map(hollow_name).collect();
+    if names.len() < count {
+        return Err(StepError::Feature(format!("there are no {count} hollow members with this ring")));
+    }
     let action = format!("workloads with image {image} don't become available on {count} hollow members");
-    let behaviour = HollowBehaviour {
-        names: (1..=count).map(hollow_name).collect(),
-        failing_images: Some(vec![image]),
-        ..HollowBehaviour::default()
-    };
-    add_behaviour(context, behaviour)?;
+    add_behaviour(context, HollowBehaviour { names, failing_images: Some(vec![image]), ..HollowBehaviour::default() })?;
     context.induced(action);
+    Ok(())
+}
+
+/// Part of its processor time, in percent, that the API server of a slow hub gets.
+const SLOW: u8 = 10;
+
+/// Gives the hub's API server a tenth of its processor time, as a CPU limit that is too low does: it is paused for nine tenths of each
+/// 100 ms. Or gives it its processor time back, as the end of the scenario does. Every scenario on the fleet would feel it: use a fleet of
+/// its own.
+#[needs(ability: |_| Some(ProviderAbility::ThrottleApiServers))]
+#[when(expr = "the hub's API server {gets slow or fast}")]
+async fn hub_speed(world: &mut World, change: SpeedChange) -> Result<(), StepError> {
+    let context = world.context();
+    if !context.owns_fleet() {
+        return Err(StepError::Feature("the hub's API server is everybody's: take a fleet of its own".into()));
+    }
+    if change.slow {
+        context.throttled_hub = Some(context.fleet.throttle_hub(SLOW).await?);
+        context.induced(format!("the hub's API server gets {SLOW} % of its processor time"));
+    } else {
+        context.throttled_hub = None;
+        context.remedied("the hub's API server has its processor time back");
+    }
     Ok(())
 }
 
@@ -211,7 +221,7 @@ async fn one_finding(world: &mut World, seconds: u64, code: CodeParam, count: us
     let deadline = Instant::now() + Duration::from_secs(seconds);
     loop {
         let snapshot = context.fleet.needed_snapshot().await?;
-        let findings = diagnosis::examine_by_cause(&snapshot, &KubectlAccess::same_names()).findings;
+        let findings = diagnosis::examine_by_cause(&snapshot, &KubectlAccess::same_names_in(&snapshot)).findings;
         let is = matches!(&findings[..], [one] if one.code.to_string() == code.0 && subjects(one) == count);
         if is || Instant::now() > deadline {
             let found = format!("the diagnosis finds {}", list(&findings));

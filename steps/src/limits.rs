@@ -43,5 +43,12 @@ pub const COMPARED: Duration = Duration::from_secs(30);
 /// An Application compares or syncs: within 2 s on Argo CD v3.2, and 2 s more for each further wave or phase.
 pub const SYNCED: Duration = Duration::from_secs(120);
 
+/// A hub-agent has looked at everything again after its restart: within 10 s with 202 members and 100 placements, and after 140 s or more
+/// where the hub's API server has a tenth of its processor time (v0.1.2).
+pub const CAUGHT_UP: Duration = Duration::from_secs(300);
+
+/// More time for a scenario whose fleet has hundreds of members.
+pub const HUNDREDS: Duration = Duration::from_secs(600);
+
 /// The whole scenario. Whatever hangs in spite of every wait's own limit ends here, by name.
 pub const SCENARIO: Duration = Duration::from_secs(600);

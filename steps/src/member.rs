@@ -10,24 +10,44 @@ use serde_json::{Value, json};
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
+use crate::hollow;
 use crate::limits;
 use crate::names;
-use crate::needs::{ProviderAbility, StepRole, needs};
+use crate::needs::{ProviderAbility, StepCall, StepRole, needs};
 use crate::params::ObjectRef;
-use crate::phrases::{AgentRef, AndArgoCd, MemberDeparture, NamespaceDeletion, WithoutAgent};
+use crate::phrases::{AgentRef, FleetAddition, MemberDeparture, NamespaceDeletion, WithoutAgent};
 use crate::placement_objects::absent;
 use crate::world::World;
 
-/// Starts a fleet that no other scenario uses, with a hub and this many members, and with Argo CD on its hub if the step says so. For
-/// faults that every scenario on the fleet would feel. The fleet ends with the scenario. Must be the first step.
-#[needs(ability: |_| Some(ProviderAbility::MakeClusters), role: Some(StepRole::LeavesSharedFleet))]
-#[given(expr = "a fleet of its own with {int} member(s){and Argo CD?}")]
-async fn fleet_of_its_own(world: &mut World, members: usize, argocd: AndArgoCd) -> Result<(), StepError> {
+/// Starts a fleet that no other scenario uses, with a hub and this many members. For faults that every scenario on the fleet would
+/// feel. The fleet ends with the scenario. Must be the first step.
+///
+/// ` and Argo CD`: with Argo CD on its hub. ` and 200 hollow members`: with this many members more that have no clusters. One process plays
+/// their agents, and says that Works are applied and available; the hub and its agent are real. Their names are `hollow-0001` and so on.
+/// Tag the scenario `@scale`.
+#[needs(ability: |call| Some(fleet_ability(call)), role: Some(StepRole::LeavesSharedFleet))]
+#[given(expr = "a fleet of its own with {int} member(s){and what else?}")]
+async fn fleet_of_its_own(world: &mut World, members: usize, addition: FleetAddition) -> Result<(), StepError> {
     let context = world.context();
-    context.move_to_own_fleet(members, argocd.0).await?;
-    let with = if argocd.0 { " with Argo CD" } else { "" };
+    context.move_to_own_fleet(members, addition == FleetAddition::ArgoCd).await?;
+    let with = match addition {
+        FleetAddition::Nothing => String::new(),
+        FleetAddition::ArgoCd => " with Argo CD".to_owned(),
+        FleetAddition::HollowMembers(count) => {
+            hollow::join(context, count).await?;
+            format!(", with {count} hollow members: no clusters, one process plays their agents")
+        }
+    };
     context.did(format!("fleet {} started{with}", context.fleet.name()));
     Ok(())
+}
+
+/// Ability that a provider needs for a fleet of its own.
+fn fleet_ability(call: &StepCall<'_>) -> ProviderAbility {
+    match call.parameters.last().and_then(|text| text.parse().ok()) {
+        Some(FleetAddition::HollowMembers(_)) => ProviderAbility::PlayMembers,
+        _ => ProviderAbility::MakeClusters,
+    }
 }
 
 /// Joins a member that no other scenario uses, for faults that would disturb others. It leaves at the end.
@@ -195,38 +215,45 @@ async fn namespace_back(world: &mut World, member: String) -> Result<(), StepErr
 }
 
 /// Stops an agent, as a crash or a lost node does. Every scenario on the fleet would feel the end of the hub-agent: use a fleet of its
-/// own.
+/// own. Agents of hollow members send no heartbeats then, and their Works stay as they are.
 #[needs(ability: |_| Some(ProviderAbility::StopAgents))]
-#[given(expr = "{agent} stops")]
-#[when(expr = "{agent} stops")]
+#[given(expr = "{agent} stop(s)")]
+#[when(expr = "{agent} stop(s)")]
 async fn agent_stops(world: &mut World, agent: AgentRef) -> Result<(), StepError> {
     let context = world.context();
-    let Some(member) = agent.member else {
-        if !context.owns_fleet() {
+    match agent {
+        AgentRef::Hub if !context.owns_fleet() => {
             return Err(StepError::Feature("the hub-agent is everybody's: take a fleet of its own".into()));
         }
-        context.fleet.stop_hub_agent().await?;
-        context.induced("hub-agent stopped");
-        return Ok(());
-    };
-    let real = context.ledger.names.get(&member)?;
-    faults::stop_member_agent(&context.fleet, &real).await?;
-    context.induced(format!("member-agent of {real} stopped"));
+        AgentRef::Hub => {
+            context.fleet.stop_hub_agent().await?;
+            context.induced("hub-agent stopped");
+        }
+        AgentRef::Member(member) => {
+            let real = context.ledger.names.get(&member)?;
+            faults::stop_member_agent(&context.fleet, &real).await?;
+            context.induced(format!("member-agent of {real} stopped"));
+        }
+        AgentRef::Hollow(count) => hollow::stop_agents(context, count)?,
+    }
     Ok(())
 }
 
-/// Restarts an agent, or starts it where it doesn't run. Waits until a member's agent has sent a heartbeat. Every scenario on the fleet
-/// would feel a restart of the hub-agent: use a fleet of its own.
+/// Restarts an agent, or starts it where it doesn't run. Waits until the hub-agent has taken over a heartbeat of a member's agent. Every
+/// scenario on the fleet would feel a restart of the hub-agent: use a fleet of its own.
 #[needs(ability: |_| Some(ProviderAbility::StopAgents))]
-#[when(expr = "{agent} is restarted")]
+#[when(expr = "{agent} is/are restarted")]
 async fn agent_restarted(world: &mut World, agent: AgentRef) -> Result<(), StepError> {
     let context = world.context();
-    let Some(member) = agent.member else {
-        context.fleet.restart_hub_agent().await?;
-        context.remedied("hub-agent restarted");
-        return Ok(());
-    };
-    restart_member_agent(context, &context.ledger.names.get(&member)?).await
+    match agent {
+        AgentRef::Hub => {
+            context.fleet.restart_hub_agent().await?;
+            context.remedied("hub-agent restarted");
+            Ok(())
+        }
+        AgentRef::Member(member) => restart_member_agent(context, &context.ledger.names.get(&member)?).await,
+        AgentRef::Hollow(count) => hollow::start_agents(context, count).await,
+    }
 }
 
 async fn restart_member_agent(context: &ScenarioContext, real: &str) -> Result<(), StepError> {
@@ -250,7 +277,7 @@ async fn restart_member_agent(context: &ScenarioContext, real: &str) -> Result<(
 }
 
 /// Returns the time of a member's last heartbeat.
-fn heartbeat(member: &Value) -> Option<&Value> {
+pub(crate) fn heartbeat(member: &Value) -> Option<&Value> {
     member.pointer("/status/agentStatus/0/lastReceivedHeartbeat")
 }
 

@@ -216,6 +216,10 @@ mod tests {
     fn a_step_has_the_needs_that_stand_above_it() {
         assert_eq!(needs_of("Given a member \"east\" of its own").ability, Some(ProviderAbility::MakeClusters));
         assert_eq!(needs_of("When the agent of member \"east\" stops").ability, Some(ProviderAbility::StopAgents));
+        assert_eq!(needs_of("When the agents of 30 hollow members stop").ability, Some(ProviderAbility::StopAgents));
+        let fleet = |with: &str| needs_of(&format!("Given a fleet of its own with 2 members{with}")).ability;
+        assert_eq!(fleet(" and 200 hollow members"), Some(ProviderAbility::PlayMembers));
+        assert_eq!([fleet(" and Argo CD"), fleet("")], [Some(ProviderAbility::MakeClusters); 2]);
         assert_eq!(needs_of("Then the hub-agent has logged \"x\"").ability, Some(ProviderAbility::ReadAgentLogs));
         let five_minutes = Some(Duration::from_secs(300));
         assert_eq!(

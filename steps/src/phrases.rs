@@ -85,17 +85,26 @@ impl std::str::FromStr for FindingRelation {
     }
 }
 
-/// ` while placement "web" becomes available on "member-1"`.
-#[derive(Clone, Debug, Parameter)]
+/// ` while placement "web" becomes available on "member-1"`, or ` while the hub-agent is restarted`.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"(?: while placement "[^"]+" becomes available on "[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?)?"#,
+    regex = r#"(?: while placement "[^"]+" becomes available on "[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?| while the hub-agent is restarted)?"#,
     name = "while?"
 )]
-pub struct WhileAvailable(pub Option<(String, Vec<String>)>);
+pub enum Meanwhile {
+    /// Nothing in particular: the diagnosis is made once.
+    Nothing,
+    /// A placement becomes available on members.
+    Available(String, Vec<String>),
+    /// The hub-agent is restarted.
+    HubAgentRestarts,
+}
 
-impl_from_str!(WhileAvailable, |text| Self(
-    quoted(text).split_first().map(|(placement, members)| (placement.clone(), members.to_vec()))
-));
+impl_from_str!(Meanwhile, |text| match quoted(text).split_first() {
+    Some((placement, members)) => Self::Available(placement.clone(), members.to_vec()),
+    None if text.is_empty() => Self::Nothing,
+    None => Self::HubAgentRestarts,
+});
 
 /// `, whose agent never comes`.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -157,22 +166,57 @@ impl FromStr for HeldObject {
     }
 }
 
-/// ` and Argo CD`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(regex = "(?: and Argo CD)?", name = "and Argo CD?")]
-pub struct AndArgoCd(pub bool);
-
-impl_from_str!(AndArgoCd, |text| Self(!text.is_empty()));
-
-/// `stop`, or `run again`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(regex = "stop|run again", name = "stop or run again")]
-pub struct AgentsChange {
-    /// True if they run again.
-    pub run: bool,
+/// ` and Argo CD`, or ` and 200 hollow members`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "(?: and Argo CD| and [0-9]+ hollow members)?", name = "and what else?")]
+pub enum FleetAddition {
+    /// Nothing but a hub and members.
+    Nothing,
+    /// Argo CD on the hub.
+    ArgoCd,
+    /// This many hollow members.
+    HollowMembers(usize),
 }
 
-impl_from_str!(AgentsChange, |text| Self { run: text == "run again" });
+impl_from_str!(FleetAddition, |text| match first_number(text) {
+    Some(count) => Self::HollowMembers(count),
+    None if text.is_empty() => Self::Nothing,
+    None => Self::ArgoCd,
+});
+
+/// Returns the first word of a text that is a number.
+fn first_number(text: &str) -> Option<usize> {
+    text.split(' ').find_map(|word| word.parse().ok())
+}
+
+/// ` with ring "broad"`: the label by which stages of update runs select hollow members.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"(?: with ring "[^"]+")?"#, name = "with ring?")]
+pub struct WithRing(pub Option<String>);
+
+impl_from_str!(WithRing, |text| Self(inner(text)));
+
+/// `placements are available`, or `update runs succeed`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "placements are available|update runs succeed", name = "outcome")]
+pub enum CommonOutcome {
+    /// All placements are available.
+    Available,
+    /// All update runs have succeeded.
+    RunsSucceed,
+}
+
+impl_from_str!(CommonOutcome, |text| if text == "update runs succeed" { Self::RunsSucceed } else { Self::Available });
+
+/// `gets slow`, or `is as fast as before`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "gets slow|is as fast as before", name = "gets slow or fast")]
+pub struct SpeedChange {
+    /// True if it gets slow.
+    pub slow: bool,
+}
+
+impl_from_str!(SpeedChange, |text| Self { slow: text == "gets slow" });
 
 /// `while it holds a Work`, or `by force`.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -184,15 +228,23 @@ pub struct NamespaceDeletion {
 
 impl_from_str!(NamespaceDeletion, |text| Self { by_force: text == "by force" });
 
-/// `the hub-agent`, or `the agent of member "m"`.
-#[derive(Clone, Debug, Parameter)]
-#[param(regex = r#"the hub-agent|the agent of member "[^"]+""#, name = "agent")]
-pub struct AgentRef {
-    /// The agent's member; none for the hub-agent.
-    pub member: Option<String>,
+/// `the hub-agent`, `the agent of member "m"`, or `the agents of 30 hollow members`: of the first ones.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = r#"the hub-agent|the agent of member "[^"]+"|the agents of [0-9]+ hollow members"#, name = "agent")]
+pub enum AgentRef {
+    /// KubeFleet's agent on the hub.
+    Hub,
+    /// Agent of a member.
+    Member(String),
+    /// Agents of this many hollow members, the first ones.
+    Hollow(usize),
 }
 
-impl_from_str!(AgentRef, |text| Self { member: inner(text) });
+impl_from_str!(AgentRef, |text| match (inner(text), first_number(text)) {
+    (Some(member), _) => Self::Member(member),
+    (None, Some(count)) => Self::Hollow(count),
+    (None, None) => Self::Hub,
+});
 
 /// `has left`, or `is still leaving after 10 seconds`.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -215,9 +267,12 @@ impl_from_str!(WithExternal, |text| Self(!text.is_empty()));
 
 /// Members that a placement selects: `"member-1" and "member-2"` by a label of theirs (policy PickAll), `2 of "member-1" and "member-2"`
 /// (policy PickN; more than there are can't be had), `by name "member-1"` (policy PickFixed; a name that nothing has in this scenario is
-/// a member that doesn't exist), or `no member`.
+/// a member that doesn't exist), `60 hollow members` (the first ones, policy PickAll), or `no member`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
-#[param(regex = r#"no member|(?:[0-9]+ of |by name )?"[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?"#, name = "selection")]
+#[param(
+    regex = r#"no member|[0-9]+ hollow members|(?:[0-9]+ of |by name )?"[^"]+"(?:, "[^"]+")*(?: and "[^"]+")?"#,
+    name = "selection"
+)]
 pub enum MemberSelection {
     /// Members with the placement's label.
     Labelled(Vec<String>),
@@ -225,6 +280,8 @@ pub enum MemberSelection {
     Count(usize, Vec<String>),
     /// Members by their names.
     Named(Vec<String>),
+    /// This many hollow members, the first ones.
+    Hollow(usize),
 }
 
 impl FromStr for MemberSelection {
@@ -234,6 +291,7 @@ impl FromStr for MemberSelection {
         let members = quoted(text);
         Ok(match text.split(' ').next() {
             Some("by") => Self::Named(members),
+            Some(count) if text.ends_with(" hollow members") => Self::Hollow(count.parse().map_err(|_| unknown(text))?),
             Some(count) if text.starts_with(|c: char| c.is_ascii_digit()) => {
                 Self::Count(count.parse().map_err(|_| unknown(text))?, members)
             }
@@ -663,10 +721,11 @@ mod tests {
         assert_eq!(relation(", because of KF-MC-001"), FindingRelation::BecauseOf(CodeParam("KF-MC-001".into())));
         assert_eq!(relation(", superseded by update run \"again\""), FindingRelation::SupersededBy("again".into()));
         assert_eq!(relation(""), FindingRelation::Root);
-        assert_eq!("".parse::<WhileAvailable>().map(|while_| while_.0), Ok(None));
+        assert_eq!("".parse(), Ok(Meanwhile::Nothing));
+        assert_eq!(" while the hub-agent is restarted".parse(), Ok(Meanwhile::HubAgentRestarts));
         assert_eq!(
-            " while placement \"web\" becomes available on \"a\" and \"b\"".parse::<WhileAvailable>().map(|w| w.0),
-            Ok(Some(("web".into(), vec!["a".into(), "b".into()])))
+            " while placement \"web\" becomes available on \"a\" and \"b\"".parse(),
+            Ok(Meanwhile::Available("web".into(), vec!["a".into(), "b".into()]))
         );
         assert_eq!(" that takes 20 seconds".parse::<TakesSeconds>().map(|takes| takes.0), Ok(Some(20)));
         assert_eq!("".parse::<TakesSeconds>().map(|takes| takes.0), Ok(None));
@@ -688,5 +747,17 @@ mod tests {
         assert_eq!(of("\"a\" and \"b\""), MemberSelection::Labelled(vec!["a".into(), "b".into()]));
         assert_eq!(of("3 of \"a\" and \"b\""), MemberSelection::Count(3, vec!["a".into(), "b".into()]));
         assert_eq!(of("by name \"a\""), MemberSelection::Named(vec!["a".into()]));
+        assert_eq!(of("60 hollow members"), MemberSelection::Hollow(60));
+    }
+
+    #[test]
+    fn numbers_of_hollow_members_are_read() {
+        let agent = |text: &str| text.parse::<AgentRef>().expect("a phrase");
+        assert_eq!(agent("the agents of 30 hollow members"), AgentRef::Hollow(30));
+        assert_eq!(agent("the agent of member \"m 1\""), AgentRef::Member("m 1".into()));
+        assert_eq!(agent("the hub-agent"), AgentRef::Hub);
+        let addition = |text: &str| text.parse::<FleetAddition>().expect("a phrase");
+        assert_eq!(addition(" and 200 hollow members"), FleetAddition::HollowMembers(200));
+        assert_eq!((addition(" and Argo CD"), addition("")), (FleetAddition::ArgoCd, FleetAddition::Nothing));
     }
 }

@@ -142,6 +142,9 @@ async fn selects_other(
             policy::name_instead(context, &name, &members).await
         }
         (MemberSelection::Labelled(members), SelectionChange::Too) => select_too(context, &name, &members).await,
+        (MemberSelection::Hollow(_), _) => {
+            Err(StepError::Feature("only a new placement selects hollow members by their number".into()))
+        }
         (MemberSelection::Count(..), _) | (MemberSelection::Named(_), SelectionChange::Too) => Err(StepError::Feature(
             "another number of members is set by `placement \"...\" asks for ... members`".into(),
         )),

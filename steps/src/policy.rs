@@ -1,6 +1,7 @@
 //! Steps about the policy by which a placement chooses members.
 
 use cucumber::when;
+use fleet::hollow::hollow_name;
 use record::Action;
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::phrases::MemberSelection;
 use crate::placement_objects::{noticed, patch_spec};
-use crate::selected_members::{SelectedMembers, affinity, pick_all};
+use crate::selected_members::{SelectedMembers, affinity, pick_all, pick_named};
 use crate::world::World;
 
 /// Policy of a new placement.
@@ -19,6 +20,8 @@ pub(crate) enum Policy {
     PickN(usize, Vec<String>),
     /// Members by their real names, and, of these, the members that there are.
     PickFixed(Vec<String>, Vec<String>),
+    /// This many hollow members, the first ones, by their names.
+    PickHollow(usize),
 }
 
 impl Policy {
@@ -30,19 +33,22 @@ impl Policy {
                 let existing = members.iter().filter(|m| context.ledger.names.get(m).is_ok()).cloned().collect();
                 Self::PickFixed(real_names(context, members), existing)
             }
+            MemberSelection::Hollow(count) => Self::PickHollow(*count),
         }
     }
 
-    /// Members that get the placement's label.
+    /// Members that get the placement's label; none where the policy names its members.
     pub fn members(&self) -> &[String] {
-        let (Self::PickAll(members) | Self::PickN(_, members) | Self::PickFixed(_, members)) = self;
-        members
+        match self {
+            Self::PickAll(members) | Self::PickN(_, members) | Self::PickFixed(_, members) => members,
+            Self::PickHollow(_) => &[],
+        }
     }
 
     /// True if there are as many members as it asks for.
     pub fn can_be_had(&self) -> bool {
         match self {
-            Self::PickAll(_) => true,
+            Self::PickAll(_) | Self::PickHollow(_) => true,
             Self::PickN(count, members) => *count <= members.len(),
             Self::PickFixed(names, existing) => names.len() == existing.len(),
         }
@@ -56,6 +62,7 @@ impl Policy {
                 json!({"placementType": "PickN", "numberOfClusters": count, "affinity": affinity(choice)})
             }
             Self::PickFixed(names, _) => json!({"placementType": "PickFixed", "clusterNames": names}),
+            Self::PickHollow(count) => pick_named(&(1..=*count).map(hollow_name).collect::<Vec<_>>()),
         }
     }
 }

@@ -27,6 +27,13 @@ pub(crate) fn named(members: &[String]) -> Value {
     json!({"matchExpressions": [{"key": fleet::MEMBER_LABEL, "operator": "In", "values": members}]})
 }
 
+/// Policy PickAll of members by their real names.
+pub(crate) fn pick_named(members: &[String]) -> Value {
+    let terms = json!([{"labelSelector": named(members)}]);
+    let affinity = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}});
+    json!({"placementType": "PickAll", "affinity": {"clusterAffinity": affinity}})
+}
+
 pub(crate) fn pick_all(choice: &SelectedMembers) -> Value {
     json!({"placementType": "PickAll", "affinity": affinity(choice)})
 }

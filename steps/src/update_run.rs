@@ -20,6 +20,7 @@ use crate::error::{StepError, in_time};
 use crate::limits;
 use crate::needs::{StepCall, TableShape, needs};
 use crate::objects::{Placement, PlacementScope, UpdateRun};
+use crate::params::Members;
 use crate::phrases::{AtIndex, InState, PlacementOfRun, ReconcileTiming, RefusedWith, StageMove, StrategyRef};
 use crate::placement_objects::{absent, snapshot_exists};
 use crate::reconcile_schedule;
@@ -29,7 +30,7 @@ use crate::world::World;
 /// Table of stages.
 const STAGES: TableShape = TableShape {
     rows: "stages",
-    columns: &["stage", "members", "labelled", "before", "after", "sorted by", "selector"],
+    columns: &["stage", "members", "labelled", "ring", "at once", "before", "after", "sorted by", "selector"],
     optional: false,
 };
 
@@ -40,7 +41,8 @@ fn before_stage_tasks(call: &StepCall<'_>) -> Option<Capability> {
 }
 
 /// A strategy for a placement's runs. Columns: `stage`; `members` (separated by commas), or `labelled` with those that the
-/// stage selects by a label of its own, which can be taken from them and given to others; and where wanted `before` and
+/// stage selects by a label of its own, which can be taken from them and given to others, or `ring` with the value of that label of
+/// hollow members; and where wanted `at once`, how many clusters are updated at the same time, a number or a part in percent; `before` and
 /// `after`, each tasks separated by commas: `Approval` or `TimedWait 5s`; `sorted by`, a label's key; `selector`, a label
 /// selector as JSON instead of one that fits the members.
 #[needs(table: |_| Some(STAGES), capability: before_stage_tasks)]
@@ -97,6 +99,12 @@ async fn stages(context: &mut ScenarioContext, strategy: &str, step: &Step) -> R
         }
         let selector = if members.is_empty() { json!({"matchLabels": {label: "true"}}) } else { named(&members) };
         let mut value = json!({"name": stage, "labelSelector": selector});
+        if let Some(ring) = row.cell("ring") {
+            value["labelSelector"] = in_ring(ring);
+        }
+        if let Some(at_once) = row.cell("at once") {
+            value["maxConcurrency"] = max_concurrency(at_once);
+        }
         if let Some(selector) = row.cell("selector") {
             value["labelSelector"] = serde_json::from_str(selector)
                 .map_err(|e| StepError::Feature(format!("the selector of stage {stage} is not JSON: {e}")))?;
@@ -112,6 +120,16 @@ async fn stages(context: &mut ScenarioContext, strategy: &str, step: &Step) -> R
         stages.push(value);
     }
     Ok(stages)
+}
+
+/// Label selector of the hollow members in a ring.
+pub(crate) fn in_ring(ring: &str) -> Value {
+    json!({"matchLabels": {"ring": ring}})
+}
+
+/// `maxConcurrency` of a stage: a number, or a part in percent.
+pub(crate) fn max_concurrency(cell: &str) -> Value {
+    cell.parse::<u32>().map_or_else(|_| cell.into(), Into::into)
 }
 
 /// Returns the real names of the members in a cell, where commas separate them.
@@ -215,12 +233,18 @@ async fn snapshot_is_taken(world: &mut World, placement: String) -> Result<(), S
 /// six minutes into the past, so that they have passed at the hub-agent's next look: only a start time in the run's status
 /// is changed, what the hub-agent makes of it is its own. With `--real-time` they are waited out.
 #[needs(waits_out: Some(reconcile_schedule::STUCK))]
-#[given(expr = "the stuck threshold of update run {string} passes on {string}")]
-#[when(expr = "the stuck threshold of update run {string} passes on {string}")]
-async fn threshold_passes(world: &mut World, name: String, member: String) -> Result<(), StepError> {
-    let context = world.context();
-    let run = context.run(&name)?;
-    let member = context.ledger.names.get(&member)?;
+#[given(expr = "the stuck threshold of update run {string} passes on {members}")]
+#[when(expr = "the stuck threshold of update run {string} passes on {members}")]
+async fn threshold_passes(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
+    for member in members.0 {
+        threshold_passes_on(world.context(), &name, &member).await?;
+    }
+    Ok(())
+}
+
+async fn threshold_passes_on(context: &mut ScenarioContext, name: &str, member: &str) -> Result<(), StepError> {
+    let run = context.run(name)?;
+    let member = context.ledger.names.get(member)?;
     let watched = run.watched();
     let hub = context.hub();
     let expectation = format!("{member} is being updated");
@@ -229,7 +253,7 @@ async fn threshold_passes(world: &mut World, name: String, member: String) -> Re
         .await?;
     let since = held.objects.get(&run.name).and_then(|o| updating_since(o, &member));
     let passed = since.map_or(Duration::ZERO, |since| jiff::Timestamp::now().duration_since(since).unsigned_abs());
-    if let Some(run) = context.ledger.runs.get_mut(&name) {
+    if let Some(run) = context.ledger.runs.get_mut(name) {
         run.waits_since = Instant::now().checked_sub(passed);
     }
     if context.real_time() {

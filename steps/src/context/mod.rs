@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clusters::cluster::Cluster;
-use diagnosis::{Finding, Snapshot};
+use clusters::supervisor::ThrottledProcess;
+use diagnosis::{Diagnosis, Finding, KubectlAccess, Snapshot};
 use fleet::kinds::{self, ResourceKind};
 use fleet::labels::RUN_LABEL;
 use fleet::objects;
@@ -84,6 +85,8 @@ pub struct ScenarioContext {
     place: Option<UpgradeParticipant>,
     /// Tasks that run beside the steps until the scenario ends.
     pub(crate) beside: JoinSet<()>,
+    /// The hub's API server, while it gets only a part of its processor time.
+    pub(crate) throttled_hub: Option<ThrottledProcess>,
 }
 
 /// An object, in most cases something to delete at the end.
@@ -127,6 +130,7 @@ impl ScenarioContext {
             own_fleet_notice: None,
             place: info.upgrade.clone().map(UpgradeParticipant::new),
             beside: JoinSet::new(),
+            throttled_hub: None,
             fleet,
             recorder,
             info,
@@ -466,9 +470,14 @@ impl ScenarioContext {
     /// Diagnoses this scenario's own objects in a snapshot that was taken already.
     #[must_use]
     pub fn findings_in(&self, snapshot: &Snapshot) -> Vec<Finding> {
-        let mut findings = diagnosis::diagnose(snapshot);
-        findings.retain(|finding| self.is_ours(finding));
-        findings
+        self.examine(snapshot).findings
+    }
+
+    /// Diagnoses this scenario's own objects in a snapshot, and everything that is in progress on the fleet.
+    pub(crate) fn examine(&self, snapshot: &Snapshot) -> Diagnosis {
+        let mut diagnosis = diagnosis::examine(snapshot, &KubectlAccess::same_names_in(snapshot));
+        diagnosis.findings.retain(|finding| self.is_ours(finding));
+        diagnosis
     }
 
     fn is_ours(&self, finding: &Finding) -> bool {

@@ -24,5 +24,5 @@ mod works;
 
 pub use self::behaviour::{HollowBehaviour, HollowBehaviours, MemberBehaviour};
 pub use self::behaviour_file::FILE;
-pub use self::names::{MOST_HOLLOW_MEMBERS, PROCESS, hollow_name};
+pub use self::names::{MOST_HOLLOW_MEMBERS, PROCESS, hollow_name, ring_of};
 pub use self::server::serve;

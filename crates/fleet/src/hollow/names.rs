@@ -31,18 +31,23 @@ pub(super) fn member_of(namespace: &str) -> Option<&str> {
     namespace.strip_prefix(MEMBER_NAMESPACE_PREFIX).filter(|name| is_hollow(name))
 }
 
-/// Labels of a hollow member's MemberCluster. Of 20 members, 1 has `ring: canary`, 4 have `early` and 15 have `broad`.
-pub(super) fn labels(number: usize) -> Value {
-    let ring = match number % 20 {
+/// Returns the label `ring` of the hollow member with this number, counted from 1: `canary`, `early` or `broad`.
+#[must_use]
+pub fn ring_of(number: usize) -> &'static str {
+    match number % 20 {
         1 => "canary",
         2..=5 => "early",
         _ => "broad",
-    };
+    }
+}
+
+/// Labels of a hollow member's MemberCluster. Of 20 members, 1 has `ring: canary`, 4 have `early` and 15 have `broad`.
+pub(super) fn labels(number: usize) -> Value {
     json!({
         HOLLOW_LABEL: "true",
         MEMBER_LABEL: hollow_name(number),
         "region": REGIONS[number % REGIONS.len()],
-        "ring": ring,
+        "ring": ring_of(number),
     })
 }
 
