@@ -89,6 +89,8 @@ pub fn generate(
     mut add: impl FnMut(Vec<Value>) -> Result<(), BenchError>,
 ) -> Result<(), BenchError> {
     let mut rng = StdRng::seed_from_u64(seed);
+    // Failures have numbers of their own, so that all states have the same placements on the same members.
+    let mut failure_rng = StdRng::seed_from_u64(seed + 1);
     let placements = pairs.div_ceil(MEMBERS_OF_PLACEMENT);
     let members = placements.max(MEMBERS_OF_PLACEMENT);
     for member in 0..members {
@@ -111,7 +113,7 @@ pub fn generate(
                 failing -= usize::from(fails);
                 let failure = fails.then(|| match state {
                     FleetState::Healthy | FleetState::OneCause => Failure::NotOwned,
-                    FleetState::ManyCauses => Failure::ALL[rng.random_range(0..Failure::ALL.len())],
+                    FleetState::ManyCauses => Failure::ALL[failure_rng.random_range(0..Failure::ALL.len())],
                     FleetState::OneOfEach => Failure::ALL[failing],
                 });
                 Pair { member: name_of((first + n) % members), failure }

@@ -2,6 +2,8 @@
 //!
 //! The hub's API server and etcd are real. Its agent is stopped, so that nobody changes the generated objects.
 
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use fleet::{Fleet, kinds};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use super::generated_fleet::{FleetState, generate};
 use super::{Measured, SEED, growth, measured};
@@ -45,59 +48,90 @@ pub fn live(pairs: &[usize]) -> Result<(), BenchError> {
         "  {:<30} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7}",
         "fleet", "pairs", "requests", "objects", "sent", "time", "memory", "growth", "kubectl"
     );
-    for state in FleetState::ALL {
-        let mut last = None;
-        for pairs in pairs {
-            let fleet = runtime.block_on(fleet_with(*pairs, state))?;
-            let before = runtime.block_on(sent_bytes(&fleet));
-            let result = diagnose(&fleet.kubeconfig_file());
-            let after = runtime.block_on(sent_bytes(&fleet));
-            let lists = kubectl_lists(&fleet.kubeconfig_file());
-            runtime.block_on(fleet.end())?;
-            let (Measured { took, peak_kib, stdout }, lists) = (result?, lists?);
+    let mut last = FleetState::ALL.map(|_| None);
+    for pairs in pairs {
+        let mut hub = runtime.block_on(GeneratedHub::start())?;
+        for (state, last) in FleetState::ALL.into_iter().zip(&mut last) {
+            let measured = runtime.block_on(hub.become_state(*pairs, state)).and_then(|()| hub.measure(&runtime));
+            let (Measured { took, peak_kib, stdout }, sent, lists) = match measured {
+                Ok(measured) => measured,
+                Err(error) => {
+                    runtime.block_on(hub.fleet.end())?;
+                    return Err(error);
+                }
+            };
             let report: Value = serde_json::from_slice(&stdout)?;
             println!(
                 "  {:<30} {pairs:>8} {:>9} {:>9} {:>6.1} MB {:>7.2} s {:>6} MB {:>7} {:>7.2}",
                 state.name(),
                 report["reads"]["requests"],
                 report["reads"]["objects"],
-                (after? - before?) / 1e6,
+                sent / 1e6,
                 seconds(took),
                 peak_kib / 1_000,
-                growth(took, last),
+                growth(took, *last),
                 seconds(took) / seconds(lists)
             );
-            last = Some(took);
+            *last = Some(took);
         }
+        runtime.block_on(hub.fleet.end())?;
     }
     Ok(())
 }
 
-/// Starts a fleet of one member, stops the hub-agent, and creates the generated objects.
-async fn fleet_with(pairs: usize, state: FleetState) -> Result<Fleet, BenchError> {
-    let options = components().await?.fleet_options("bench-scale".into(), 1, SupervisorProgram(program()));
-    let fleet = Fleet::create(options, Arc::new(|_| {})).await?;
-    fleet.stop_hub_agent().await?;
-    let now = jiff::Timestamp::now();
-    let (mut members, mut others) = (Vec::new(), Vec::new());
-    generate(pairs, state, SEED, &format!("{now:.0}"), |objects| {
-        for object in objects {
-            if object["kind"] == "Namespace" { members.push(object) } else { others.push(object) }
-        }
-        Ok(())
-    })?;
-    let started = Instant::now();
-    let count = members.len() + others.len();
-    // Namespaces come before what is in them.
-    for objects in [members, others] {
-        stream::iter(objects).map(Ok).try_for_each_concurrent(AT_ONCE, |object| create(&fleet, object)).await?;
-    }
-    eprintln!("{count} objects created in {:.0} s", seconds(started.elapsed()));
-    Ok(fleet)
+/// Hub with generated objects.
+struct GeneratedHub {
+    fleet: Fleet,
+    /// Hashes of the objects that were written, by kind, namespace and name.
+    written: HashMap<String, u64>,
 }
 
-/// Creates an object with its status. The API server takes the status of a new object only from a second request.
-async fn create(fleet: &Fleet, mut object: Value) -> Result<(), BenchError> {
+impl GeneratedHub {
+    /// Starts a fleet of one member, and stops the hub-agent.
+    async fn start() -> Result<Self, BenchError> {
+        let options = components().await?.fleet_options("bench-scale".into(), 1, SupervisorProgram(program()));
+        let fleet = Fleet::create(options, Arc::new(|_| {})).await?;
+        fleet.stop_hub_agent().await?;
+        Ok(Self { fleet, written: HashMap::new() })
+    }
+
+    /// Writes the generated objects of a state, as far as they differ from those that were written.
+    async fn become_state(&mut self, pairs: usize, state: FleetState) -> Result<(), BenchError> {
+        let now = jiff::Timestamp::now();
+        let (mut namespaces, mut others) = (Vec::new(), Vec::new());
+        generate(pairs, state, SEED, &format!("{now:.0}"), |objects| {
+            for object in objects {
+                let metadata = &object["metadata"];
+                let key = format!("{} {} {}", object["kind"], metadata["namespace"], metadata["name"]);
+                let mut hasher = DefaultHasher::new();
+                object.to_string().hash(&mut hasher);
+                if self.written.insert(key, hasher.finish()) == Some(hasher.finish()) {
+                    continue;
+                }
+                if object["kind"] == "Namespace" { namespaces.push(object) } else { others.push(object) }
+            }
+            Ok(())
+        })?;
+        let (started, count, fleet) = (Instant::now(), namespaces.len() + others.len(), &self.fleet);
+        // Namespaces come before what is in them.
+        for objects in [namespaces, others] {
+            stream::iter(objects).map(Ok).try_for_each_concurrent(AT_ONCE, |object| write(fleet, object)).await?;
+        }
+        eprintln!("{pairs} pairs, {}: {count} objects written in {:.0} s", state.name(), seconds(started.elapsed()));
+        Ok(())
+    }
+
+    /// Diagnoses the hub. Returns the figures, the bytes that the API server has sent meanwhile, and the time of kubectl's lists.
+    fn measure(&self, runtime: &Runtime) -> Result<(Measured, f64, Duration), BenchError> {
+        let before = runtime.block_on(sent_bytes(&self.fleet))?;
+        let measured = diagnose(&self.fleet.kubeconfig_file())?;
+        let sent = runtime.block_on(sent_bytes(&self.fleet))? - before;
+        Ok((measured, sent, kubectl_lists(&self.fleet.kubeconfig_file())?))
+    }
+}
+
+/// Writes an object with its status. The API server takes the status of a new object only from a second request.
+async fn write(fleet: &Fleet, mut object: Value) -> Result<(), BenchError> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (api_version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
