@@ -64,8 +64,8 @@ pub fn live(pairs: &[usize]) -> Result<(), BenchError> {
             println!(
                 "  {:<30} {pairs:>8} {:>9} {:>9} {:>6.1} MB {:>7.2} s {:>6} MB {:>7} {:>7.2}",
                 state.name(),
-                report["reads"]["requests"],
-                report["reads"]["objects"],
+                report["reads"]["requests"].as_u64().unwrap_or_default(),
+                report["reads"]["objects"].as_u64().unwrap_or_default(),
                 sent / 1e6,
                 seconds(took),
                 peak_kib / 1_000,
