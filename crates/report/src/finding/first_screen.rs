@@ -22,14 +22,11 @@ const LINES: usize = 2;
 /// Writes all findings in short. If they take more than a screen, one finding of each code comes first, those that are about the most
 /// objects before the others: the first finding with its commands, the next ones without, and the rest by code.
 pub(super) fn write(page: &mut TextPage, findings: &[Finding], now: Option<Timestamp>) {
-    let all = |page: &mut TextPage| {
+    if fits(page, findings, now) {
         for finding in findings {
             page.blank();
             write_short(page, finding, now);
         }
-    };
-    if rows(page, all) <= ROWS {
-        all(page);
         return;
     }
     let ordered = by_weight(findings);
@@ -53,6 +50,17 @@ pub(super) fn write(page: &mut TextPage, findings: &[Finding], now: Option<Times
         shown = position + 1;
     }
     write_rest(page, &ordered[shown..]);
+}
+
+/// True if all findings in short have room on a screen, with an empty row between them.
+fn fits(page: &TextPage, findings: &[Finding], now: Option<Timestamp>) -> bool {
+    let mut left = ROWS + 1;
+    findings.iter().all(|finding| {
+        let needed = rows(page, |page| write_short(page, finding, now)) + 1;
+        let is_room = needed <= left;
+        left = left.saturating_sub(needed);
+        is_room
+    })
 }
 
 /// Returns the findings in the order in which a screen shows them.
@@ -115,4 +123,36 @@ fn write_rest(page: &mut TextPage, rest: &[&Finding]) {
     });
     let text = format!("{} more: {}", rest.len(), named.collect::<Vec<_>>().join(", "));
     page.at_most(ROWS_OF_REST, "and ", 2, &text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::fixture;
+    use crate::text::style::WIDTH;
+
+    #[test]
+    fn ten_thousand_findings_have_one_screen_and_are_all_counted() {
+        let of = |number: usize| {
+            let mut finding = fixture::member_namespace_finding();
+            finding.data_loss = None;
+            finding.subject.name = format!("web-{number}");
+            if number >= 9_990 {
+                finding.code = fixture::stale_approval_finding().code;
+            }
+            finding
+        };
+        let findings: Vec<Finding> = (0..10_000).map(of).collect();
+        let mut page = TextPage::new(WIDTH);
+        write(&mut page, &findings, None);
+        let text = anstream::adapter::strip_str(&page.finish()).to_string();
+        let shown = text.lines().filter(|line| line.starts_with("KF-")).count();
+        let rows: usize = text.lines().map(|line| line.chars().count().div_ceil(WIDTH).max(1)).sum();
+        assert!(rows <= ROWS, "{text}");
+        assert!(
+            text.lines().filter(|line| line.starts_with("KF-")).nth(1).is_some_and(|line| line.starts_with("KF-UR")),
+            "{text}"
+        );
+        assert!(text.contains(&format!("and {} more: KF-WS-001", 10_000 - shown)), "{text}");
+    }
 }
