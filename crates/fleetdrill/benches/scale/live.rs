@@ -158,11 +158,13 @@ async fn write(fleet: &Fleet, mut object: Value) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// Repeats a request that a busy API server has dropped.
+/// Repeats a request that a busy API server has dropped or refused.
 async fn again<T>(request: impl AsyncFn() -> Result<T, kube::Error>) -> Result<T, kube::Error> {
     for _ in 1..ATTEMPTS {
         match request().await {
             Err(kube::Error::Service(_) | kube::Error::HyperError(_)) => tokio::time::sleep(PAUSE).await,
+            // etcd's answer may come too late.
+            Err(kube::Error::Api(status)) if status.code >= 500 => tokio::time::sleep(PAUSE).await,
             result => return result,
         }
     }
