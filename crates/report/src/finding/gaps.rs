@@ -22,28 +22,24 @@ pub(super) fn sentences(clusters: &[ClusterReport<'_>]) -> Vec<String> {
 
 /// Returns sentences about clusters of which nothing could be read.
 fn unreachable(clusters: &[ClusterReport<'_>]) -> Vec<String> {
-    let unreachable: Vec<(&ClusterReport<'_>, &str)> =
-        clusters.iter().filter_map(|cluster| Some((cluster, cluster.reason?))).collect();
-    let members: Vec<_> = unreachable.iter().filter(|(cluster, _)| cluster.role == SnapshotRole::Member).collect();
+    let unreachable = clusters.iter().filter_map(|cluster| Some((cluster.role, cluster.name, cluster.reason?)));
+    let (hub, members): (Vec<_>, Vec<_>) = unreachable.partition(|(role, ..)| *role == SnapshotRole::Hub);
+    let sentence = |name: &str, reason: &str| format!("not read: {name}, nothing of it: {}", clean(reason));
+    let mut sentences: Vec<String> = hub.into_iter().map(|(_, name, reason)| sentence(name, reason)).collect();
     if members.len() <= SINGLE_SENTENCES {
-        let sentence = |(cluster, reason): &(&ClusterReport<'_>, &str)| {
-            let hidden = match cluster.role {
-                SnapshotRole::Member => "; failures of workloads on it aren't found",
-                SnapshotRole::Hub => "",
-            };
-            format!("not read: {}, nothing of it: {}{hidden}", cluster.name, clean(reason))
-        };
-        return unreachable.iter().map(sentence).collect();
+        let hidden = "failures of workloads on it aren't found";
+        sentences.extend(members.into_iter().map(|(_, name, reason)| format!("{}; {hidden}", sentence(name, reason))));
+        return sentences;
     }
-    let names: Vec<&str> = members.iter().map(|(cluster, _)| cluster.name).collect();
-    let (first, reason) = members[0];
-    vec![format!(
-        "not read: {} members, nothing of them: {}; failures of workloads on them aren't found. The reason for {}: {}",
+    let names: Vec<&str> = members.iter().map(|(_, name, _)| *name).collect();
+    let (_, first, reason) = members[0];
+    sentences.push(format!(
+        "not read: {} members, nothing of them: {}; failures of workloads on them aren't found. The reason for {first}: {}",
         members.len(),
         some_names(&names, NAMED),
-        first.name,
         clean(reason)
-    )]
+    ));
+    sentences
 }
 
 /// Returns sentences about kinds that couldn't be read of clusters, although others could.
@@ -88,7 +84,12 @@ mod tests {
     use super::*;
 
     fn sentences_of(members: usize, change: impl Fn(&mut ClusterSnapshot)) -> Vec<String> {
-        let mut clusters = vec![ClusterSnapshot::new("hub", SnapshotRole::Hub, ObjectList::default())];
+        let hub = ClusterSnapshot::new("hub", SnapshotRole::Hub, ObjectList::default());
+        sentences_with(hub, members, change)
+    }
+
+    fn sentences_with(hub: ClusterSnapshot, members: usize, change: impl Fn(&mut ClusterSnapshot)) -> Vec<String> {
+        let mut clusters = vec![hub];
         for number in 1..=members {
             let name = format!("m-{number:03}");
             let mut cluster = ClusterSnapshot::new(&name, SnapshotRole::Member, ObjectList::default());
@@ -115,6 +116,17 @@ mod tests {
               aren't found. The reason for m-001: no route to m-001"
             ]
         );
+    }
+
+    #[test]
+    fn an_unreachable_hub_is_named_beside_many_unreachable_members() {
+        let gone = |cluster: &mut ClusterSnapshot| cluster.unreachable = Some(format!("no route to {}", cluster.name));
+        let mut hub = ClusterSnapshot::new("hub", SnapshotRole::Hub, ObjectList::default());
+        gone(&mut hub);
+        let sentences = sentences_with(hub, 30, gone);
+        assert_eq!(sentences.len(), 2, "{sentences:?}");
+        assert_eq!(sentences[0], "not read: hub, nothing of it: no route to hub");
+        assert!(sentences[1].starts_with("not read: 30 members"), "{sentences:?}");
     }
 
     #[test]
