@@ -3,7 +3,8 @@ Feature: WorkSynchronized is False
   The guide "Work Synchronization Failure TSG": a placement was updated, but its Work for a selected cluster can't be
   updated, because the member's namespace on the hub is terminating.
 
-  @drill @disruptive @KF-WS-001 @KF-WS-008
+  # Once the namespace is gone, it stays away until the hub-agent's next attempt: KF-WS-007 for some seconds.
+  @drill @disruptive @KF-WS-001 @KF-WS-008 @passes:KF-WS-007
   @guide:work-synchronized/condition @guide:work-synchronized/logs
   @guide:work-synchronized/terminating-namespace @guide:work-synchronized/terminating-namespace-cause
   @guide:azure-work-synchronized/sample @guide:azure-work-synchronized/symptoms @guide:azure-work-synchronized/logs
@@ -168,7 +169,8 @@ Feature: WorkSynchronized is False
     And a change to the resources of placement "third" arrives on "east"
     And a change to the resources of placement "first" arrives on "east"
 
-  @disruptive @takes-120s @KF-WS-001
+  # Once the namespace is gone, it stays away until the hub-agent's next attempt: KF-WS-007 for some seconds.
+  @disruptive @takes-120s @KF-WS-001 @passes:KF-WS-007
   Scenario: The member's namespace is being deleted, and what holds it is somebody's ConfigMap
     Given a member "east" of its own
     And a placement "first" has put its resources on "east"
