@@ -8,7 +8,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use clusters::provider_spec::ProviderSpec;
@@ -148,25 +147,17 @@ impl GeneratedHub {
                 }
                 Ok(())
             });
-            (written, generated.map_err(|error| error.to_string()))
+            generated.map(|()| written).map_err(|error| error.to_string())
         });
         let objects = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
-        let (fleet, count) = (&self.fleet, AtomicUsize::new(0));
-        objects
-            .map(Ok)
-            .try_for_each_concurrent(AT_ONCE, |object| {
-                count.fetch_add(1, Ordering::Relaxed);
-                write(fleet, object)
-            })
-            .await?;
-        let (written, generated) = generator.await?;
-        self.written = written;
-        generated?;
-        Ok(count.into_inner())
+        let (fleet, mut count) = (&self.fleet, 0);
+        objects.inspect(|_| count += 1).map(Ok).try_for_each_concurrent(AT_ONCE, |object| write(fleet, object)).await?;
+        self.written = generator.await??;
+        Ok(count)
     }
 
-    /// Diagnoses the hub. Returns the figures, the bytes that the API server has sent meanwhile, and the time of kubectl's lists: of each
-    /// the fastest of some attempts, because the API server is still busy after so many writes.
+    /// Diagnoses the hub. Returns the figures, the bytes that the API server has sent for one diagnosis, and the time of kubectl's lists. Both
+    /// times are the fastest of some attempts, because the API server is still busy after so many writes.
     fn measure(&self, runtime: &Runtime) -> Result<(Measured, f64, Duration), BenchError> {
         let kubeconfig = self.fleet.kubeconfig_file();
         let before = runtime.block_on(sent_bytes(&self.fleet))?;

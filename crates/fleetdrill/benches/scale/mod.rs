@@ -15,7 +15,7 @@ use crate::{BenchError, kib_of, seconds};
 const PAIRS: [usize; 3] = [1_000, 10_000, 100_000];
 const SEED: u64 = 1;
 
-/// Pairs on a live hub. A hundred thousand take a quarter of an hour to create, and 16 GB of memory.
+/// Pairs on a live hub. A hundred thousand take a quarter of an hour to create, and 20 GB of memory.
 const LIVE_PAIRS: [usize; 3] = [1_000, 10_000, 100_000];
 
 /// Measures `fleetdrill diagnose` on a live hub with generated fleets.
