@@ -137,10 +137,10 @@ impl FoundObject {
 
 pub(crate) async fn requested(context: &ScenarioContext, object: &ObjectRef) -> Result<FoundObject, StepError> {
     let found = context.find(object)?;
-    let hub = context.hub();
+    let cluster = context.cluster_of(&found).await?;
     let expectation = format!("the {} is there", found.kind.kind);
     let held = context
-        .wait(&hub, &found.watched, &expectation, limits::RUN, |objects| match found.pick(objects) {
+        .wait(&cluster, &found.watched, &expectation, limits::RUN, |objects| match found.pick(objects) {
             Some(_) => Verdict::Holds,
             None => Verdict::Pending("there is none".into()),
         })

@@ -74,13 +74,15 @@ async fn reports(world: &mut World, object: ObjectRef, time: ForSeconds, step: &
     }
     let expected = tables(context, &object, step)?;
     let found = context.find(&object)?;
-    let hub = context.hub();
+    let cluster = context.cluster_of(&found).await?;
     let (watched, expectation) = (&found.watched, expectation(&expected[0]));
     // The watch may not have seen yet what a step before has just written.
-    context.wait(&hub, watched, &expectation, limits::REPORTED, |objects| check(&found, &expected, objects)).await?;
+    context
+        .wait(&cluster, watched, &expectation, limits::REPORTED, |objects| check(&found, &expected, objects))
+        .await?;
     let Some(seconds) = time.0 else { return Ok(()) };
     let time = Duration::from_secs(seconds);
-    context.stays(&hub, watched, &expectation, time, |objects| check(&found, &expected, objects)).await
+    context.stays(&cluster, watched, &expectation, time, |objects| check(&found, &expected, objects)).await
 }
 
 /// Returns the expected conditions in the words of the version that runs. For an update run that was made before KubeFleet was upgraded,

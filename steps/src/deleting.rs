@@ -3,6 +3,7 @@
 use cucumber::when;
 use diagnosis::Object;
 use fleet::kinds;
+use fleet::objects;
 use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
 use record::{Action, ObjectPath};
 
@@ -68,19 +69,18 @@ async fn is_deleted(world: &mut World, object: ObjectRef) -> Result<(), StepErro
 /// Waits until an object is there, deletes it and waits until it is gone. Returns its path.
 async fn delete_one(context: &ScenarioContext, object: &ObjectRef) -> Result<ObjectPath, StepError> {
     let old = requested(context, object).await?;
-    context.delete(old.found.kind, old.found.watched.namespace.as_deref(), &old.name).await?;
+    let cluster = context.cluster_of(&old.found).await?;
+    objects::delete(&cluster, old.found.kind, old.found.watched.namespace.as_deref(), &old.name).await?;
     if context.holds(old.found.kind, &old.path) {
         return Ok(old.path);
     }
     let expectation = format!("{} is gone", old.path);
     context
-        .wait(&context.hub(), &old.found.watched, &expectation, limits::REPORTED, |objects| {
-            match old.found.pick(objects) {
-                Some(now) if Object::new(now).str("/metadata/uid") == Some(&old.uid) => {
-                    Verdict::Pending("it is still there".into())
-                }
-                _ => Verdict::Holds,
+        .wait(&cluster, &old.found.watched, &expectation, limits::REPORTED, |objects| match old.found.pick(objects) {
+            Some(now) if Object::new(now).str("/metadata/uid") == Some(&old.uid) => {
+                Verdict::Pending("it is still there".into())
             }
+            _ => Verdict::Holds,
         })
         .await?;
     Ok(old.path)

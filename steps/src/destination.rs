@@ -1,5 +1,6 @@
 //! Steps about the clusters that Applications deploy to.
 
+use clusters::cluster::Cluster;
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::Object;
@@ -20,29 +21,34 @@ use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
 use crate::pauses::between_reads;
-use crate::phrases::{IsOrNot, Rights};
+use crate::phrases::{DestinationRef, IsOrNot, Rights};
 use crate::repository::document;
 use crate::world::World;
 
 /// Name by which a scenario calls its own namespace on members.
 pub(crate) const NAMESPACE: &str = "apps";
 
-/// Applies manifests, the step's text (several: with `---` between them), to a member, as its administrator does with `kubectl apply
-/// --server-side`; in the namespace `{apps}` where they name none. They go at the end of the scenario: give those without a
+/// Applies manifests, the step's text (several: with `---` between them), to a member or to the hub, as its administrator does with
+/// `kubectl apply --server-side`; in the namespace `{apps}` where they name none. They go at the end of the scenario: give those without a
 /// namespace a name with `{suffix}` in it.
-#[given(expr = "the administrator of {string} applies")]
-#[when(expr = "the administrator of {string} applies")]
-async fn applies(world: &mut World, member: String, step: &Step) -> Result<(), StepError> {
+#[given(expr = "the administrator of {destination} applies")]
+#[when(expr = "the administrator of {destination} applies")]
+async fn applies(world: &mut World, destination: DestinationRef, step: &Step) -> Result<(), StepError> {
     let context = world.context();
-    let text = document(context, step)?;
-    let member = context.ledger.names.get(&member)?;
-    let manifests: Vec<Value> = serde_saphyr::from_multiple(&text)
-        .map_err(|e| StepError::Feature(format!("these manifests are no YAML: {e}")))?;
-    for manifest in manifests {
-        let action = apply(context, &member, manifest).await?;
+    let cluster = match destination.member {
+        Some(member) => context.fleet.member(&context.ledger.names.get(&member)?).await?.cluster,
+        None => context.hub(),
+    };
+    for manifest in manifests(&document(context, step)?)? {
+        let (action, _) = apply(context, &cluster, None, manifest).await?;
         context.did(action);
     }
     Ok(())
+}
+
+/// Reads the manifests in a step's text.
+pub(crate) fn manifests(text: &str) -> Result<Vec<Value>, StepError> {
+    serde_saphyr::from_multiple(text).map_err(|e| StepError::Feature(format!("these manifests are no YAML: {e}")))
 }
 
 /// Deletes an object (`Kind/name`; in the namespace `{apps}`, unless it is of a kind that has none) on a member, as its
@@ -142,7 +148,8 @@ async fn refuses(world: &mut World, member: String, why: String, step: &Step) ->
     let (member, why) = (context.ledger.names.get(&member)?, context.ledger.names.fill(&why));
     let manifest: Value = serde_saphyr::from_str(&document(context, step)?)
         .map_err(|e| StepError::Feature(format!("this manifest is not YAML: {e}")))?;
-    let target = target(context, &member, &manifest).await?;
+    let cluster = context.fleet.member(&member).await?.cluster;
+    let target = target(context, &cluster, None, &manifest).await?;
     let params = PatchParams { dry_run: true, ..PatchParams::apply(FIELD_MANAGER) };
     let deadline = Instant::now() + limits::REPORTED;
     loop {
@@ -160,48 +167,62 @@ async fn refuses(world: &mut World, member: String, why: String, step: &Step) ->
 
 /// Returns the scenario's own namespace on a member, and creates it if it doesn't exist.
 pub(crate) async fn namespace_on(context: &mut ScenarioContext, member: &str) -> Result<String, StepError> {
-    let real = context.ledger.names.get(NAMESPACE).unwrap_or_else(|_| context.ledger.names.make(NAMESPACE));
     let cluster = context.fleet.member(member).await?.cluster;
-    let failed = FleetError::api(member, format!("read Namespace/{real}"));
+    own_namespace(context, &cluster).await
+}
+
+async fn own_namespace(context: &mut ScenarioContext, cluster: &Cluster) -> Result<String, StepError> {
+    let real = context.ledger.names.get(NAMESPACE).unwrap_or_else(|_| context.ledger.names.make(NAMESPACE));
+    let failed = FleetError::api(&cluster.name, format!("read Namespace/{real}"));
     if kinds::NAMESPACE.api(&cluster.client, None).get_opt(&real).await.map_err(failed)?.is_none() {
-        context.make_on(&cluster, kinds::NAMESPACE, None, json!({"metadata": {"name": real}})).await?;
+        context.make_on(cluster, kinds::NAMESPACE, None, json!({"metadata": {"name": real}})).await?;
     }
     Ok(real)
 }
 
 /// Object to which a manifest is applied.
-struct ManifestTarget {
+pub(crate) struct ManifestTarget {
     api: Api<DynamicObject>,
-    resource: ApiResource,
-    namespace: Option<String>,
-    name: String,
+    pub resource: ApiResource,
+    pub namespace: Option<String>,
+    pub name: String,
 }
 
-async fn target(context: &mut ScenarioContext, member: &str, manifest: &Value) -> Result<ManifestTarget, StepError> {
+/// Finds where a manifest is applied: in its own namespace, in the given one, or in the scenario's own one on this cluster.
+async fn target(
+    context: &mut ScenarioContext,
+    cluster: &Cluster,
+    namespace: Option<&str>,
+    manifest: &Value,
+) -> Result<ManifestTarget, StepError> {
     let object = Object::new(manifest);
     let api_version = object.str("/apiVersion").unwrap_or_default();
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let gvk = GroupVersionKind::gvk(group, version, object.kind());
     let name = object.name().to_owned();
-    let cluster = context.fleet.member(member).await?.cluster;
-    let failed = FleetError::api(member, format!("look up the kind {}", gvk.kind));
+    let failed = FleetError::api(&cluster.name, format!("look up the kind {}", gvk.kind));
     let (resource, capabilities) = kube::discovery::pinned_kind(&cluster.client, &gvk).await.map_err(failed)?;
     if capabilities.scope == kube::discovery::Scope::Cluster {
         let api = Api::all_with(cluster.client.clone(), &resource);
         return Ok(ManifestTarget { api, resource, namespace: None, name });
     }
-    let namespace = match object.namespace() {
+    let namespace = match object.namespace().or(namespace) {
         Some(namespace) => namespace.to_owned(),
-        None => namespace_on(context, member).await?,
+        None => own_namespace(context, cluster).await?,
     };
     let api = Api::namespaced_with(cluster.client.clone(), &namespace, &resource);
     Ok(ManifestTarget { api, resource, namespace: Some(namespace), name })
 }
 
-/// Applies one manifest and returns the action. A cluster-scoped object is remembered for the cleanup; other objects are deleted with the
-/// scenario's namespace.
-async fn apply(context: &mut ScenarioContext, member: &str, manifest: Value) -> Result<Action, StepError> {
-    let target = target(context, member, &manifest).await?;
+/// Applies one manifest, and returns the action and where it went. A cluster-scoped object is remembered for the cleanup; other objects
+/// are deleted with their namespace.
+pub(crate) async fn apply(
+    context: &mut ScenarioContext,
+    cluster: &Cluster,
+    namespace: Option<&str>,
+    manifest: Value,
+) -> Result<(Action, ManifestTarget), StepError> {
+    let target = target(context, cluster, namespace, &manifest).await?;
     let path = ObjectPath::new(&target.resource.kind, target.namespace.as_deref(), &target.name);
     let what = format!("{}/{}", target.resource.kind, target.name);
     let own_name = target.namespace.as_ref().unwrap_or(&target.name);
@@ -209,21 +230,20 @@ async fn apply(context: &mut ScenarioContext, member: &str, manifest: Value) -> 
         let text = format!("{what} would be everybody's: put {{suffix}} into its name");
         return Err(StepError::Feature(text));
     }
-    let cluster = context.fleet.member(member).await?.cluster;
     if target.resource.kind == kinds::CRD.kind {
         // Argo CD discovers kinds as other clients do, and a kind that was just created isn't known at once.
-        fleet::apply_crds(&cluster, [&manifest]).await?;
+        fleet::apply_crds(cluster, [&manifest]).await?;
     } else {
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let applied = target.api.patch(&target.name, &params, &Patch::Apply(manifest)).await;
-        applied.map_err(FleetError::api(member, format!("apply {what}")))?;
+        applied.map_err(FleetError::api(&cluster.name, format!("apply {what}")))?;
     }
     if target.namespace.is_none() {
         let kind = kinds::find(&target.resource.group, &target.resource.kind);
         let kind = kind.ok_or_else(|| StepError::Feature(format!("{what} can't be deleted at the end")))?;
-        context.remember(&cluster, kind, None, target.name);
+        context.remember(cluster, kind, None, target.name.clone());
     }
-    Ok(Action::new(format!("{what} applied to {member}")).on(path))
+    Ok((Action::new(format!("{what} applied to {}", cluster.name)).on(path), target))
 }
 
 /// Returns a member, and the kind and name of an object there. The kind has to be in [`kinds::ALL`].
@@ -231,7 +251,7 @@ pub(crate) async fn known(
     context: &ScenarioContext,
     member: &str,
     object: &str,
-) -> Result<(clusters::cluster::Cluster, ResourceKind, String), StepError> {
+) -> Result<(Cluster, ResourceKind, String), StepError> {
     let cluster = context.fleet.member(&context.ledger.names.get(member)?).await?.cluster;
     let named = object
         .split_once('/')

@@ -27,10 +27,10 @@ async fn has(world: &mut World, object: ObjectRef, step: &Step) -> Result<(), St
     let context = world.context();
     let wanted = table(context, step)?;
     let found = context.find(&object)?;
-    let (hub, kind) = (context.hub(), found.kind.kind);
+    let (cluster, kind) = (context.cluster_of(&found).await?, found.kind.kind);
     let said: Vec<String> = wanted.iter().map(|(field, value)| format!("{field} {value}")).collect();
     context
-        .wait(&hub, &found.watched, &said.join("; "), limits::REPORTED, |objects| match found.pick(objects) {
+        .wait(&cluster, &found.watched, &said.join("; "), limits::REPORTED, |objects| match found.pick(objects) {
             None => Verdict::Pending(format!("there is no such {kind}")),
             Some(value) => check(&wanted, value),
         })
@@ -48,7 +48,7 @@ async fn gets(world: &mut World, object: ObjectRef, spec: String) -> Result<(), 
     let name = found.name().ok_or_else(|| StepError::Feature("only an object with a name can be changed".into()))?;
     let patch = json!({"spec": context.json(&spec)?});
     let namespace = found.watched.namespace.as_deref();
-    context.patch(found.kind, namespace, name, patch).await?;
+    context.patch_on(&context.cluster_of(&found).await?, found.kind, namespace, name, patch).await?;
     let path = ObjectPath::new(found.kind.kind, namespace, name);
     context.remedied(Action::new(format!("{}/{name} got {spec}", found.kind.kind)).on(path));
     Ok(())

@@ -22,23 +22,23 @@ use crate::world::World;
 async fn shows(world: &mut World, command: String, object: ObjectRef, step: &Step) -> Result<(), StepError> {
     let context = world.context();
     let found = context.find(&object)?;
-    let hub = context.hub();
+    let cluster = context.cluster_of(&found).await?;
     let held = context
-        .wait(&hub, &found.watched, "the object is there", limits::REPORTED, |objects| match found.pick(objects) {
+        .wait(&cluster, &found.watched, "the object is there", limits::REPORTED, |objects| match found.pick(objects) {
             Some(_) => Verdict::Holds,
             None => Verdict::Pending("no such object".into()),
         })
         .await?;
     let name = found.pick(&held.objects).map(|o| Object::new(o).name().to_owned()).unwrap_or_default();
     let word = wording::short_name(&context.fleet.capabilities(), word(&command)?);
-    let called = fleet::kubectl_table::kind_called(&hub, found.kind, word).await?;
+    let called = fleet::kubectl_table::kind_called(&cluster, found.kind, word).await?;
     if called.as_deref() != Some(found.kind.kind) {
         let called = called.unwrap_or_else(|| "nothing".into());
         return Err(StepError::Differs(format!("`{command}` gets {called}, not {}", found.kind.kind)));
     }
     let namespace = found.watched.namespace.as_deref();
     read_until_as_expected(limits::REPORTED, async || {
-        let table = fleet::kubectl_table::get(&hub, found.kind, namespace, Some(&name)).await?;
+        let table = fleet::kubectl_table::get(&cluster, found.kind, namespace, Some(&name)).await?;
         compare(context, &command, &table, step)
     })
     .await

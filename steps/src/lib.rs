@@ -32,6 +32,7 @@ pub mod finalizer;
 pub mod forged_condition;
 pub mod hollow;
 pub mod hub_application;
+pub mod included_objects;
 pub mod kubectl_get;
 pub mod limits;
 pub mod logs;

@@ -1,7 +1,9 @@
 //! Search for an object by its words in a feature.
 
+use clusters::cluster::Cluster;
 use diagnosis::Object;
 use diagnosis::kubefleet::ENVELOPE_NAME;
+use fleet::HUB;
 use fleet::argocd;
 use fleet::kinds::{self, ResourceKind};
 use fleet::observe::WatchSelection;
@@ -170,6 +172,34 @@ impl ScenarioContext {
                 let watched = WatchSelection::labelled("hub", kinds::WORK, Some(&namespace), &label);
                 ObjectLookup { watched, kind: kinds::WORK, prefix: "", by: ObjectMatcher::Enveloped(*enveloped) }
             }
+            ObjectRef::Named { path, member } => self.named(path, member.as_deref())?,
         })
+    }
+
+    /// Returns how to find an object by its path, `Kind/namespace/name` or `Kind/name`, on a member or on the hub.
+    fn named(&self, path: &str, member: Option<&str>) -> Result<ObjectLookup, StepError> {
+        let path = self.ledger.names.fill(path);
+        let parts: Vec<&str> = path.split('/').collect();
+        let (kind, namespace, name) = match parts[..] {
+            [kind, name] => (kind, None, name),
+            [kind, namespace, name] => (kind, Some(namespace), name),
+            _ => return Err(StepError::Feature(format!("`{path}` is neither Kind/name nor Kind/namespace/name"))),
+        };
+        let known = kinds::ALL.iter().find(|known| known.kind == kind && known.namespaced == namespace.is_some());
+        let kind = *known.ok_or_else(|| StepError::Feature(format!("`{path}`: steps don't know this kind")))?;
+        let cluster = member.map_or_else(|| Ok(HUB.to_owned()), |member| self.ledger.names.get(member))?;
+        let watched = WatchSelection::one(&cluster, kind, namespace, name);
+        // As on a placement that is found by its name in the feature.
+        let is_placement = [kinds::CLUSTER_RESOURCE_PLACEMENT, kinds::RESOURCE_PLACEMENT].contains(&kind);
+        let prefix = if is_placement { kind.kind } else { "" };
+        Ok(ObjectLookup { watched, kind, prefix, by: ObjectMatcher::Name(name.to_owned()) })
+    }
+
+    /// Returns the cluster of an object: the hub, for most.
+    pub(crate) async fn cluster_of(&self, object: &ObjectLookup) -> Result<Cluster, StepError> {
+        match object.watched.cluster.as_str() {
+            HUB => Ok(self.hub()),
+            member => Ok(self.fleet.member(member).await?.cluster),
+        }
     }
 }

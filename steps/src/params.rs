@@ -25,10 +25,11 @@ impl FromStr for Members {
 /// `the second Work of the envelope of placement "p" for "m"`, `the policy snapshots of placement "p"`,
 /// `the approval request of update run "r" before|after stage "s"`, `member "m"`, `the hub's namespace of member "m"`,
 /// `the RoleBinding of member "m" on the hub`, `the ServiceAccount of member "m" on the hub`,
-/// `the policy on the hub that refuses the Works of placement "p"`, `the hub-agent`, `application "a"`.
+/// `the policy on the hub that refuses the Works of placement "p"`, `the hub-agent`, `application "a"`; or any other by its path:
+/// `object "Kind/namespace/name" of "m"`, `object "Kind/name" of the hub`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application "[^"]+""#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application "[^"]+"|object "[^"]+" of (?:the hub|"[^"]+")"#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -84,6 +85,13 @@ pub enum ObjectRef {
     Member(String),
     /// An Application of Argo CD.
     Application(String),
+    /// Any object, by its path.
+    Named {
+        /// `Kind/namespace/name`, or `Kind/name` for a kind without namespaces.
+        path: String,
+        /// The member; none for the hub.
+        member: Option<String>,
+    },
 }
 
 impl FromStr for ObjectRef {
@@ -120,6 +128,8 @@ impl FromStr for ObjectRef {
             Self::MemberNamespace(name()?)
         } else if text.starts_with("application") {
             Self::Application(name()?)
+        } else if text.starts_with("object") {
+            Self::Named { path: name()?, member: names.next() }
         } else if text.starts_with("member") {
             Self::Member(name()?)
         } else {
@@ -221,6 +231,14 @@ mod tests {
         assert_eq!(parse(r#"member "m""#), ObjectRef::Member("m".into()));
         assert_eq!(parse(r#"application "a""#), ObjectRef::Application("a".into()));
         assert_eq!(parse("the hub-agent"), ObjectRef::HubAgent);
+        assert_eq!(
+            parse(r#"object "Pod/apps/web" of "m""#),
+            ObjectRef::Named { path: "Pod/apps/web".into(), member: Some("m".into()) }
+        );
+        assert_eq!(
+            parse(r#"object "Namespace/apps" of the hub"#),
+            ObjectRef::Named { path: "Namespace/apps".into(), member: None }
+        );
         assert_eq!(
             parse(r#"the Work of the envelope of placement "p" for "m""#),
             ObjectRef::Work { placement: "p".into(), member: "m".into(), enveloped: true }

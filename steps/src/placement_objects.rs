@@ -100,6 +100,19 @@ pub(crate) async fn create_with(
     strategy: Value,
     policy: impl Fn(&SelectedMembers) -> Value,
 ) -> Result<(), StepError> {
+    create_with_spec(context, new, name, members, strategy, policy, &json!({})).await
+}
+
+/// Creates a placement as [`create_with`] does, with `changes` merged into its spec (JSON merge patch).
+pub(crate) async fn create_with_spec(
+    context: &mut ScenarioContext,
+    new: NewPlacement,
+    name: &str,
+    members: &[String],
+    strategy: Value,
+    policy: impl Fn(&SelectedMembers) -> Value,
+    changes: &Value,
+) -> Result<(), StepError> {
     let real = context.ledger.names.make(name);
     let content = format!("{real}-app");
     context.make(kinds::NAMESPACE, None, json!({"metadata": {"name": content}})).await?;
@@ -128,18 +141,11 @@ pub(crate) async fn create_with(
             {"group": kinds::ENVELOPE.group, "version": "v1beta1", "kind": "ClusterResourceEnvelope", "name": envelope},
         ])
     };
-    context
-        .make(
-            kind,
-            namespace.as_deref(),
-            json!({
-                "metadata": {"name": real},
-                "spec": {"resourceSelectors": selectors, "policy": policy(&choice), "strategy": strategy},
-            }),
-        )
-        .await?;
+    let mut spec = json!({"resourceSelectors": selectors, "policy": policy(&choice), "strategy": strategy});
+    json_patch::merge(&mut spec, changes);
+    let type_ = spec["strategy"]["type"].as_str().unwrap_or_default().to_owned();
+    context.make(kind, namespace.as_deref(), json!({"metadata": {"name": real}, "spec": spec})).await?;
     let on = if members.is_empty() { "no member".to_owned() } else { members.join(", ") };
-    let type_ = strategy["type"].as_str().unwrap_or_default();
     let path = ObjectPath::new(kind.kind, namespace.as_deref(), &real);
     let sentence = format!("{}/{real} (strategy {type_}) selects what is in namespace {content} for {on}", kind.kind);
     context.did(Action::new(sentence).on(path));

@@ -16,7 +16,7 @@ use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 const CHAPTERS: [(&str, &[&str]); 13] = [
     ("Fleets and members", &["member"]),
     ("Hundreds of members", &["hollow"]),
-    ("Placements", &["placement", "policy", "applying", "overrides", "eviction"]),
+    ("Placements", &["placement", "included_objects", "policy", "applying", "overrides", "eviction"]),
     ("Resources of placements: Deployments and envelopes", &["workload", "envelope"]),
     ("Update runs", &["update_run"]),
     ("Approval requests", &["approval"]),

@@ -46,6 +46,9 @@ kinds! {
     EVICTION = PLACEMENT_GROUP, "ClusterResourcePlacementEviction";
     OVERRIDE = PLACEMENT_GROUP, "ResourceOverride";
     OVERRIDE_SNAPSHOT = PLACEMENT_GROUP, "ResourceOverrideSnapshot";
+    CLUSTER_OVERRIDE = PLACEMENT_GROUP, "ClusterResourceOverride";
+    CLUSTER_OVERRIDE_SNAPSHOT = PLACEMENT_GROUP, "ClusterResourceOverrideSnapshot";
+    DISRUPTION_BUDGET = PLACEMENT_GROUP, "ClusterResourcePlacementDisruptionBudget";
     // What else is read where there is one: `DESTINATION_KINDS`.
     APPLICATION = ARGO_CD, "Application";
     // Says what applications may do and as whom. Read from the hub where there is an `APPLICATION`.
@@ -55,6 +58,10 @@ kinds! {
     SECRET = "", "Secret";
     SERVICE_ACCOUNT = "", "ServiceAccount";
     POD = "", "Pod";
+    RESOURCE_QUOTA = "", "ResourceQuota";
+    LIMIT_RANGE = "", "LimitRange";
+    PERSISTENT_VOLUME_CLAIM = "", "PersistentVolumeClaim";
+    REPLICA_SET = "apps", "ReplicaSet";
     DEPLOYMENT = "apps", "Deployment";
     STATEFUL_SET = "apps", "StatefulSet";
     DAEMON_SET = "apps", "DaemonSet";

@@ -62,6 +62,9 @@ kinds! {
     EVICTION = "v1beta1", "clusterresourceplacementevictions", false;
     OVERRIDE = "v1beta1", "resourceoverrides", true;
     OVERRIDE_SNAPSHOT = "v1beta1", "resourceoverridesnapshots", true;
+    CLUSTER_OVERRIDE = "v1beta1", "clusterresourceoverrides", false;
+    CLUSTER_OVERRIDE_SNAPSHOT = "v1beta1", "clusterresourceoverridesnapshots", false;
+    DISRUPTION_BUDGET = "v1beta1", "clusterresourceplacementdisruptionbudgets", false;
     APPLICATION = "v1alpha1", "applications", true;
     APP_PROJECT = "v1alpha1", "appprojects", true;
     NAMESPACE = "v1", "namespaces", false;
@@ -69,6 +72,10 @@ kinds! {
     SECRET = "v1", "secrets", true;
     SERVICE_ACCOUNT = "v1", "serviceaccounts", true;
     POD = "v1", "pods", true;
+    RESOURCE_QUOTA = "v1", "resourcequotas", true;
+    LIMIT_RANGE = "v1", "limitranges", true;
+    PERSISTENT_VOLUME_CLAIM = "v1", "persistentvolumeclaims", true;
+    REPLICA_SET = "v1", "replicasets", true;
     DEPLOYMENT = "v1", "deployments", true;
     STATEFUL_SET = "v1", "statefulsets", true;
     DAEMON_SET = "v1", "daemonsets", true;

@@ -355,15 +355,28 @@ impl ScenarioContext {
         name: &str,
         patch: Value,
     ) -> Result<(), StepError> {
-        let api = kind.api(&self.hub().client, namespace);
+        self.patch_on(&self.hub(), kind, namespace, name, patch).await
+    }
+
+    /// Patches an object on a cluster (JSON merge patch).
+    pub(crate) async fn patch_on(
+        &self,
+        cluster: &Cluster,
+        kind: ResourceKind,
+        namespace: Option<&str>,
+        name: &str,
+        patch: Value,
+    ) -> Result<(), StepError> {
+        let api = kind.api(&cluster.client, namespace);
         let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
-        self.wrote(&patched.map_err(FleetError::api("hub", format!("change {}/{name}", kind.kind)))?);
+        let patched = patched.map_err(FleetError::api(&cluster.name, format!("change {}/{name}", kind.kind)))?;
+        self.observer.wrote(&cluster.name, &patched);
         Ok(())
     }
 
     /// Takes note of an object on the hub as it is after a change: waits don't count what it was before.
     pub(crate) fn wrote(&self, object: &DynamicObject) {
-        self.observer.wrote("hub", object);
+        self.observer.wrote(HUB, object);
     }
 
     /// Sees to it that the API server refused a change as invalid, with `why` in what it says.
