@@ -3,6 +3,7 @@
 use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use fleet::observe::Verdict;
+use fleet::origin::{self, OriginReader};
 use record::{Action, ObjectPath};
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ use crate::kubectl_get;
 use crate::limits;
 use crate::needs::needs;
 use crate::params::ObjectRef;
+use crate::pauses::read_until_as_expected;
 use crate::wording;
 use crate::world::World;
 
@@ -36,6 +38,37 @@ async fn has(world: &mut World, object: ObjectRef, step: &Step) -> Result<(), St
         })
         .await?;
     Ok(())
+}
+
+/// Compares what `fleetdrill who` finds about an object, `object "Kind/namespace/name" of "member-1"`, with the table. Columns: `field`, a
+/// path in the JSON of `who -o json` such as `placedBy.0.placement`, and `value` as for `has`.
+#[needs(table: |_| Some(FIELDS))]
+#[then(expr = "the origin of {object} has")]
+async fn origin_has(world: &mut World, object: ObjectRef, step: &Step) -> Result<(), StepError> {
+    let context = world.context();
+    let wanted = table(context, step)?;
+    let found = context.find(&object)?;
+    let name = found.name().ok_or_else(|| StepError::Feature("only an object with a name has an origin".into()))?;
+    let cluster = context.cluster_of(&found).await?;
+    let reader =
+        OriginReader { hub: context.hub().client, member: cluster.client.clone(), member_name: cluster.name.clone() };
+    let called = if found.kind.group.is_empty() {
+        found.kind.kind.to_owned()
+    } else {
+        format!("{}.{}", found.kind.kind, found.kind.group)
+    };
+    let kind = origin::kind_called(&cluster.name, &cluster.client, &called).await?;
+    let kind = kind.ok_or_else(|| StepError::Differs(format!("{} serves no kind {called}", cluster.name)))?;
+    let namespace = found.watched.namespace.as_deref();
+    read_until_as_expected(limits::REPORTED, async || {
+        let origin = reader.find(&kind, namespace, name).await?;
+        let origin = serde_json::to_value(origin).unwrap_or_default();
+        match check(&wanted, &origin) {
+            Verdict::Holds => Ok(()),
+            Verdict::Pending(why) | Verdict::Never(why) => Err(StepError::Differs(why)),
+        }
+    })
+    .await
 }
 
 /// Changes the object's spec (JSON merge patch), as a repair. After a change of a member's `heartbeatPeriodSeconds`, the hub-agent creates

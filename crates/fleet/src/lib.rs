@@ -36,6 +36,7 @@ mod list_error;
 mod member;
 pub mod objects;
 pub mod observe;
+pub mod origin;
 pub mod pages;
 pub mod placed_resources;
 mod port;

@@ -54,6 +54,8 @@ pub enum CliCommand {
     Down(DownArgs),
     /// Find the causes of failures in a fleet's objects, without changing anything
     Diagnose(DiagnoseArgs),
+    /// Say which placement put an object on a member: its Work, binding, resource snapshot and overrides
+    Who(WhoArgs),
     /// Explain a failure code: cause, evidence to look for, remedies, guide
     Explain(ExplainArgs),
     /// Show the statements of KubeFleet's guides, and whether each of them holds
@@ -417,6 +419,42 @@ pub struct CollectArgs {
 /// Parses the path of `collect --bundle`.
 fn bundle_path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("a path can't be empty".into()) } else { Ok(PathBuf::from(text)) }
+}
+
+/// `fleetdrill who`.
+#[derive(Debug, Args)]
+pub struct WhoArgs {
+    /// Object on the member, named as for kubectl, e.g. `configmap/settings`, `deploy/web/app` or `widgets.example.com/w`
+    #[arg(value_name = "KIND/NAME")]
+    pub object: String,
+    /// Name of the member's MemberCluster, with its context if that has another name
+    #[arg(long, value_name = "NAME[=CONTEXT]")]
+    pub member: String,
+    /// The object's namespace; `default` by default
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// A fleet that `fleetdrill up` made; without it, and without a kubeconfig, the fleet that is up on this machine, unless KUBECONFIG is set
+    #[arg(long, alias = "name", value_name = "NAME", conflicts_with_all = ["kubeconfig", "hub"])]
+    pub fleet: Option<String>,
+    /// The kubeconfig that has the contexts; KUBECONFIG or ~/.kube/config by default
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The hub's context; the current one by default
+    #[arg(long, value_name = "CONTEXT")]
+    pub hub: Option<String>,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: OutputFormat,
+}
+
+impl WhoArgs {
+    /// Returns the options of the fleet, without the member.
+    #[must_use]
+    pub fn target(&self) -> ReadableFleetOptions {
+        let contexts =
+            ContextOptions { kubeconfig: self.kubeconfig.clone(), hub: self.hub.clone(), ..ContextOptions::default() };
+        ReadableFleetOptions { fleet: self.fleet.clone(), contexts }
+    }
 }
 
 /// `fleetdrill explain`.

@@ -12,6 +12,7 @@ mod finding;
 mod hollow;
 mod loss;
 mod object_path;
+mod origin;
 mod run;
 mod upgrade;
 mod wait;
@@ -24,6 +25,7 @@ pub use finding::{Evidence, FailureCode, Finding, GuideSection, QuotedCondition,
 pub use hollow::{HOLLOW_LABEL, SCALE_TAG};
 pub use loss::{Loss, LossKind};
 pub use object_path::ObjectPath;
+pub use origin::{ManifestReport, ObjectOrigin, ObjectWriter, WorkOrigin};
 pub use run::{
     Action, ConditionTemplate, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement,
     ShownStatementState,

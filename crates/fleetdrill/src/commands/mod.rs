@@ -13,6 +13,7 @@ mod toolchain;
 mod train;
 mod up;
 mod upgrade;
+mod who;
 
 use std::io::Write as _;
 
@@ -39,6 +40,7 @@ pub async fn execute(cli: Cli) -> CommandExitCode {
         CliCommand::Status(args) => interruptible(status::status(&args)).await,
         CliCommand::Down(args) => interruptible(down::down(&args)).await,
         CliCommand::Diagnose(args) => interruptible(diagnose::diagnose(&args)).await,
+        CliCommand::Who(args) => interruptible(who::who(args)).await,
         CliCommand::Explain(args) => explain::explain(&args),
         CliCommand::Guides(args) => guides::guides(&args),
         CliCommand::Collect(args) => interruptible(collect::collect(&args)).await,

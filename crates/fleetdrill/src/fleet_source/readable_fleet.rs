@@ -108,6 +108,19 @@ impl ReadableFleet {
         Ok(reached)
     }
 
+    /// Finds the fleet that options without members name, with one member: `NAME`, or `NAME=CONTEXT` where the fleet isn't one that is up
+    /// here.
+    ///
+    /// # Errors
+    /// Returns an error as [`ReadableFleet::reach`] does.
+    pub(crate) async fn reach_member(mut options: ReadableFleetOptions, member: &str) -> Result<Self, CommandError> {
+        let choice = choose(&options, std::env::var_os(KUBECONFIG), &local_fleets().await?);
+        if !matches!(choice, FleetChoice::Local(_) | FleetChoice::Ambiguous) {
+            options.contexts.member.push(member.to_owned());
+        }
+        Self::reach(&options, RequiredState::Whole).await
+    }
+
     /// Members, by name.
     pub(crate) fn members(&self) -> BTreeMap<String, ClusterAccess> {
         self.members.iter().map(|(name, member)| (name.clone(), member.asked())).collect()

@@ -15,6 +15,7 @@ fn every_command_says_what_it_does() {
         &["down"],
         &["diagnose"],
         &["explain"],
+        &["who"],
         &["collect"],
         &["accuracy"],
         &["toolchain"],
