@@ -3,7 +3,7 @@ Feature: A member whose agent never came
   No guide describes this. The MemberCluster is on the hub, and the hub-agent is ready for the member, but no member
   agent answers. The MemberCluster never says that anything is wrong (v0.1.2).
 
-  @takes-160s @KF-MC-005 @KF-SC-001
+  @takes-160s @KF-MC-005 @KF-SC-006
   Scenario: No agent has ever reported for a member that a placement names
     Given a member "ghost" of its own, whose agent never comes
     And a placement "web" selects by name "ghost" and "member-1"
@@ -13,7 +13,7 @@ Feature: A member whose agent never came
     Then within 150 seconds the diagnosis of member "ghost" is KF-MC-005
       | object                | value            |
       | MemberCluster/{ghost} | ReadyToJoin=True |
-    And the diagnosis of placement "web" is KF-SC-001, because of KF-MC-005
+    And the diagnosis of placement "web" is KF-SC-006, because of KF-MC-005
     When placement "web" selects by name "member-1" instead
     And member "ghost" is deleted
     # The hub-agent would wait 15 minutes for the agent's consent.

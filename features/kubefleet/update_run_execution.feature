@@ -189,14 +189,14 @@ Feature: A staged update run fails while it executes
       | on            | condition   | status | reason               |
       |               | Progressing | False  | UpdateRunWaiting     |
       | stage staging | Progressing | False  | StageUpdatingWaiting |
-    And placement "web" asks for 4 members
+    And placement "web" asks for 99 members
     Then update run "more" reports
       | condition   | status | reason          | message                 |
       | Succeeded   | False  | UpdateRunFailed | not fully scheduled yet |
     And the diagnosis of update run "more" is KF-UR-032, because of KF-SC-001
       | object                    | value |
       | UpdateRun/                | 3     |
-      | ResourcePlacement/        | 4     |
+      | ResourcePlacement/        | 99    |
     When placement "web" asks for 3 members
     And update run "more" is deleted
     Then placement "web" becomes available on "member-1", "member-2" and "member-3"

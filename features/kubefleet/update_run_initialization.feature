@@ -186,7 +186,7 @@ Feature: A staged update run fails to initialize
 
   @KF-UR-012 @KF-SC-001
   Scenario: The placement asks for more members than there are
-    Given a placement "web" with strategy External selects 9 of "member-1"
+    Given a placement "web" with strategy External selects 99 of "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |

@@ -36,6 +36,9 @@ fn table_of(call: &StepCall<'_>) -> Option<TableShape> {
     }
 }
 
+/// Member of the entries in a placement's status that have no `clusterName`, as in [`ConditionPlace::Member`].
+const UNNAMED: &str = "(none)";
+
 /// Row of a table of conditions.
 #[derive(Clone, Debug)]
 struct ExpectedCondition {
@@ -51,7 +54,8 @@ struct ExpectedCondition {
 }
 
 /// Waits until the object has all the conditions of the table at the same moment. Columns: `on` (empty: the object
-/// itself; a member in a placement; `stage S` or `stage S, member` in a run), `condition` (a placement's own types go
+/// itself; a member in a placement; `(none)`: an entry of a placement without a cluster's name, for one that wasn't chosen; `stage S`
+/// or `stage S, member` in a run), `condition` (a placement's own types go
 /// without their prefix), `status`, and where wanted `reason`, `message` (a part of it; `{name}` stands for the real name
 /// of what the scenario calls so) and `observedGeneration` (`stale` for 0; without the column it must be the object's
 /// generation). A status of `absent` means that there is no such condition.
@@ -139,7 +143,7 @@ fn place(context: &ScenarioContext, text: &str) -> Result<ConditionPlace, StepEr
         return Ok(if text.is_empty() {
             ConditionPlace::Object
         } else {
-            ConditionPlace::Member { member: context.ledger.names.get(text)? }
+            ConditionPlace::Member { member: member(context, text)? }
         });
     };
     Ok(match rest.split_once(", ") {
@@ -148,6 +152,11 @@ fn place(context: &ScenarioContext, text: &str) -> Result<ConditionPlace, StepEr
         }
         None => ConditionPlace::Stage { stage: rest.into() },
     })
+}
+
+/// Returns a member's real name, or [`UNNAMED`].
+fn member(context: &ScenarioContext, text: &str) -> Result<String, StepError> {
+    if text == UNNAMED { Ok(text.to_owned()) } else { context.ledger.names.get(text) }
 }
 
 fn expectation(expected: &[ExpectedCondition]) -> String {
@@ -183,6 +192,9 @@ fn check_one(found: &ObjectLookup, expected: &[ExpectedCondition], objects: &Wat
 }
 
 fn row_holds(found: &ObjectLookup, row: &ExpectedCondition, object: Object<'_>) -> Result<(), String> {
+    if row.place == (ConditionPlace::Member { member: UNNAMED.to_owned() }) {
+        return unnamed_row_holds(row, object);
+    }
     let (holder, prefix) = match &row.place {
         ConditionPlace::Object => (object.at("/status"), found.prefix),
         ConditionPlace::Member { member } => (by(object.list("/status/placementStatuses"), "clusterName", member), ""),
@@ -202,6 +214,22 @@ fn row_holds(found: &ObjectLookup, row: &ExpectedCondition, object: Object<'_>) 
         (Some(c), "absent") => Err(format!("{type_} is there: {} {}", c.status, c.reason)),
         (None, _) => Err(format!("{type_} isn't there")),
         (Some(c), _) => condition_holds(row, &c, object.generation()),
+    }
+}
+
+/// Checks a row about clusters that weren't chosen: one of their entries must have the condition.
+fn unnamed_row_holds(row: &ExpectedCondition, object: Object<'_>) -> Result<(), String> {
+    let entries = object.list("/status/placementStatuses").iter().filter(|entry| entry.get("clusterName").is_none());
+    let conditions: Vec<_> = entries.flat_map(|entry| diagnosis::conditions(Some(entry))).collect();
+    let mut of_type = conditions.iter().filter(|condition| condition.type_ == row.type_).peekable();
+    match (of_type.peek(), row.status.as_str()) {
+        (None, "absent") => Ok(()),
+        (Some(c), "absent") => Err(format!("{} is there: {} {}", row.type_, c.status, c.reason)),
+        (None, _) => Err(format!("no entry without a cluster's name has {}", row.type_)),
+        (Some(_), _) => {
+            let results: Vec<_> = of_type.map(|c| condition_holds(row, c, object.generation())).collect();
+            if results.iter().any(Result::is_ok) { Ok(()) } else { results.into_iter().next().unwrap_or(Ok(())) }
+        }
     }
 }
 

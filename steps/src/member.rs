@@ -1,10 +1,12 @@
 //! Steps about members.
 
+use std::time::Duration;
+
 use cucumber::{given, then, when};
 use fleet::FleetError;
 use fleet::faults;
 use fleet::kinds;
-use fleet::observe::{Verdict, WatchSelection};
+use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
 use record::{Action, ObjectPath};
 use serde_json::{Value, json};
 
@@ -18,6 +20,9 @@ use crate::params::ObjectRef;
 use crate::phrases::{AgentRef, FleetAddition, MemberDeparture, NamespaceDeletion, WithoutAgent};
 use crate::placement_objects::absent;
 use crate::world::World;
+
+/// Time without a heartbeat after which the scheduler takes a member for disconnected (v0.1.2).
+const DISCONNECTION_LIMIT: Duration = Duration::from_secs(300);
 
 /// Starts a fleet that no other scenario uses, with a hub and this many members. For faults that every scenario on the fleet would
 /// feel. The fleet ends with the scenario. Must be the first step.
@@ -273,6 +278,71 @@ async fn restart_member_agent(context: &ScenarioContext, real: &str) -> Result<(
             }
         })
         .await?;
+    Ok(())
+}
+
+/// Lets five minutes pass without a heartbeat of the member, whose agent has been stopped. Moves the last heartbeat in the
+/// MemberCluster six minutes into the past. With `--real-time` they are waited out.
+#[needs(waits_out: Some(DISCONNECTION_LIMIT))]
+#[given(expr = "the hub hasn't heard of member {string} for five minutes")]
+#[when(expr = "the hub hasn't heard of member {string} for five minutes")]
+async fn unheard(world: &mut World, member: String) -> Result<(), StepError> {
+    let context = world.context();
+    let real = context.ledger.names.get(&member)?;
+    let (hub, watched) = (context.hub(), WatchSelection::one("hub", kinds::MEMBER_CLUSTER, None, &real));
+    let there = |objects: &WatchedObjects| match objects.get(&real).and_then(|o| heartbeat(o)) {
+        Some(_) => Verdict::Holds,
+        None => Verdict::Pending("its agent has never sent a heartbeat".into()),
+    };
+    let expectation = format!("{real} has joined");
+    let held = context.wait(&hub, &watched, &expectation, limits::REPORTED, there).await?;
+    if context.real_time() {
+        let heard = held.objects.get(&real).and_then(|o| heartbeat(o)?.as_str()?.parse::<jiff::Timestamp>().ok());
+        let passed = heard.map_or(Duration::ZERO, |heard| jiff::Timestamp::now().duration_since(heard).unsigned_abs());
+        // The scheduler compares times in whole seconds.
+        let left = (DISCONNECTION_LIMIT + Duration::from_secs(5)).saturating_sub(passed);
+        return context.wait_out(&hub, &watched, &expectation, left, there).await;
+    }
+    faults::was_heard_earlier(&hub, &real).await?;
+    let path = ObjectPath::new(kinds::MEMBER_CLUSTER.kind, None, &real);
+    context.fast_forwarded(Action::new(format!("the last heartbeat of {real} counts as six minutes older")).on(path));
+    Ok(())
+}
+
+/// Gives the member a label (`key=value`; `{name}` stands for the real name of what the scenario calls so), as its administrator does
+/// with `kubectl label membercluster`. It goes at the end of the scenario. Other scenarios use the member, too: take a key that has one
+/// of the scenario's names in it.
+#[given(expr = "member {string} gets the label {string}")]
+#[when(expr = "member {string} gets the label {string}")]
+async fn gets_label(world: &mut World, member: String, label: String) -> Result<(), StepError> {
+    let context = world.context();
+    let label = context.ledger.names.fill(&label);
+    let Some((key, value)) = label.split_once('=') else {
+        return Err(StepError::Feature(format!("`{label}` isn't `key=value`")));
+    };
+    set_label(context, &member, key, value.into(), format!("label {label} set")).await
+}
+
+/// Takes a label of a member away (its key).
+#[given(expr = "member {string} loses the label {string}")]
+#[when(expr = "member {string} loses the label {string}")]
+async fn loses_label(world: &mut World, member: String, key: String) -> Result<(), StepError> {
+    let context = world.context();
+    let key = context.ledger.names.fill(&key);
+    set_label(context, &member, &key, Value::Null, format!("label {key} taken away")).await
+}
+
+async fn set_label(
+    context: &mut ScenarioContext,
+    member: &str,
+    key: &str,
+    value: Value,
+    what: String,
+) -> Result<(), StepError> {
+    let real = context.ledger.names.get(member)?;
+    context.label_member(&real, json!({ key: value })).await?;
+    let path = ObjectPath::new(kinds::MEMBER_CLUSTER.kind, None, &real);
+    context.did(Action::new(format!("{path}: {what}")).on(path));
     Ok(())
 }
 

@@ -5,7 +5,7 @@ const OF_PLACEMENTS: &[&str] = &[
     "KF-AV-001 to KF-AV-003",
     "KF-OV-001",
     "KF-RO-001 to KF-RO-003",
-    "KF-SC-001 to KF-SC-003",
+    "KF-SC-001 to KF-SC-012",
     "KF-WS-001 to KF-WS-011",
 ];
 const OF_RUNS: &[&str] = &["KF-RO-001", "KF-UR-001 to KF-UR-051"];
@@ -22,7 +22,10 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("stagedupdateruns.placement.kubernetes-fleet.io", OF_RUNS),
     ("clusterapprovalrequests.placement.kubernetes-fleet.io", OF_REQUESTS),
     ("approvalrequests.placement.kubernetes-fleet.io", OF_REQUESTS),
-    ("memberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001", "KF-MC-001 to KF-MC-005", "KF-SC-002"]),
+    (
+        "memberclusters.cluster.kubernetes-fleet.io",
+        &["KF-HA-001", "KF-MC-001 to KF-MC-005", "KF-SC-002", "KF-SC-004 to KF-SC-010"],
+    ),
     ("clusterresourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("resourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("clusterresourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),

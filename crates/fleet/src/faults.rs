@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::error::FleetError;
 use crate::fleet::Fleet;
-use crate::kinds::{NAMESPACE, ResourceKind, WORK};
+use crate::kinds::{MEMBER_CLUSTER, NAMESPACE, ResourceKind, WORK};
 use crate::member::member_namespace;
 
 /// Deletes a member's namespace on the hub, as a mistaken `kubectl delete namespace` would.
@@ -137,6 +137,22 @@ pub async fn was_unavailable_earlier(
 ) -> Result<(), FleetError> {
     change_status(hub, kind, namespace, name, "placementStatuses", |clusters| earlier(clusters, member, "Available"))
         .await
+}
+
+/// Moves a member's last heartbeat six minutes into the past, in the `MemberCluster`, where the scheduler reads it. The hub-agent
+/// doesn't overwrite it until the member's agent sends another (v0.1.2).
+///
+/// # Errors
+/// Returns an error if the hub refuses the request.
+pub async fn was_heard_earlier(hub: &Cluster, member: &str) -> Result<(), FleetError> {
+    let past = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(6);
+    let past = past.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    change_status(hub, MEMBER_CLUSTER, None, member, "agentStatus", |agents| {
+        for agent in agents {
+            agent["lastReceivedHeartbeat"] = past.clone().into();
+        }
+    })
+    .await
 }
 
 /// Removes the start of a member's update from a run's status: the conditions of the member, and the conditions and

@@ -22,14 +22,20 @@ mod kubectl;
 mod matching;
 mod member;
 mod missing_namespace;
+mod not_taken;
+mod obstacle;
 mod outcome;
 mod pattern;
 mod pods;
 mod preemption;
+mod quantity;
 mod resource_snapshot;
 mod rollout;
 mod scheduling;
 mod scope;
+mod selection;
+mod shortage;
+mod spread;
 mod stuck;
 mod superseded;
 mod waiting;
@@ -114,12 +120,13 @@ fn rests_on_unread(fleet: FleetView<'_>, draft: &FindingDraft) -> bool {
 
 /// Runs all rules, and returns their findings and the states that are in progress.
 fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
-    let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 15] = [
+    let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 16] = [
         hub_agent::rule,
         deletion::rule,
         resource_snapshot::rule,
         work_synchronized::rule,
         scheduling::rule,
+        selection::rule,
         rollout::rule,
         apply::rule,
         availability::rule,

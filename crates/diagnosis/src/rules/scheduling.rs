@@ -1,23 +1,29 @@
-//! Placements that the scheduler can't fulfil: too few clusters, or selectors that are invalid.
+//! Placements that the scheduler can't fulfil: too few clusters, selectors that are invalid, or a policy that lacks what it
+//! needs.
 
 use record::ConditionPlace;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, PlacementView};
 use super::kubectl;
-use crate::kubefleet::CLUSTER_GROUP;
-use crate::{Condition, JsonRef, conditions};
+use super::not_taken::{Group, by_code};
+use super::shortage::{Shortage, policy_names};
+use crate::{Condition, Evidence, JsonRef, conditions};
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
-        let failed = placement.condition("Scheduled").filter(|c| c.status == "False");
-        drafts.extend(failed.map(|failed| match failed.reason.as_str() {
-            "InvalidResourceSelectors" => invalid_selectors(fleet, placement, &failed),
-            _ => unfulfilled(fleet, placement, &failed),
-        }));
+        let scheduled = placement.condition("Scheduled");
+        let is_false = scheduled.as_ref().is_some_and(|c| c.status == "False");
+        match scheduled {
+            Some(failed) if is_false && failed.reason == "InvalidResourceSelectors" => {
+                drafts.push(invalid_selectors(fleet, placement, &failed));
+            }
+            Some(failed) if is_false => drafts.extend(unfulfilled(fleet, placement, &failed)),
+            scheduled => drafts.extend(incomplete_policy(fleet, placement, scheduled.as_ref())),
+        }
     }
     drafts
 }
@@ -36,14 +42,123 @@ fn invalid_selectors(fleet: FleetView<'_>, placement: PlacementView<'_>, failed:
     draft.affects(placement.part())
 }
 
-/// KF-SC-001: the policy asks for more clusters than were found. KF-SC-002: the policy names a cluster that doesn't
-/// exist.
-fn unfulfilled(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Condition) -> FindingDraft {
+/// KF-SC-012: the policy lacks the number or the names of the clusters, so the scheduler leaves it alone.
+fn incomplete_policy(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    scheduled: Option<&Condition>,
+) -> Option<FindingDraft> {
+    let object = placement.object;
+    let type_ = object.str("/spec/policy/placementType")?;
+    let lacks = match type_ {
+        "PickN" if object.at("/spec/policy/numberOfClusters").is_none() => "numberOfClusters",
+        "PickFixed" if policy_names(placement).next().is_none() => "clusterNames",
+        _ => return None,
+    };
+    // A placement that was complete before keeps its members.
+    if scheduled.is_some_and(|scheduled| scheduled.status == "True") {
+        return None;
+    }
+    let quote = fleet.quote();
+    let mut evidence: Vec<_> = scheduled.map(|scheduled| quote.condition(object, scheduled)).into_iter().collect();
+    evidence.push(quote.field(object, &format!("spec.policy.{lacks}")));
+    evidence.push(quote.field(object, "spec.policy"));
+    let names = json!({
+        "placement": placement.full_name(),
+        "placement_ref": kubectl::reference(object),
+        "type": type_,
+        "lacks": lacks,
+    });
+    let draft = FindingDraft::new(RuleCode::KF_SC_012, placement.subject(fleet, None), &names, evidence);
+    Some(draft.affects(placement.part()))
+}
+
+/// KF-SC-001, 002 and 004 to 009: the policy asks for clusters that the scheduler doesn't find. One finding for each cause that
+/// has to go so that there are enough.
+fn unfulfilled(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Condition) -> Vec<FindingDraft> {
+    let shortage = Shortage::of(fleet, placement);
+    // A hub without members is rather one whose members couldn't be read.
+    let members_read = shortage.fleet_size > 0;
+    let is_named = placement.object.str("/spec/policy/placementType") == Some("PickFixed");
+    let mut drafts = Vec::new();
+    if !shortage.unknown.is_empty() {
+        drafts.push(unknown_names(fleet, placement, &shortage, failed));
+    }
+    let mut missing = shortage.missing(fleet).saturating_sub(shortage.unknown.len());
+    if missing == 0 {
+        return drafts;
+    }
+    if members_read && (is_named || shortage.wanted <= shortage.fleet_size) {
+        for group in by_code(&shortage, missing) {
+            missing = missing.saturating_sub(group.members.len());
+            drafts.push(not_taken(fleet, placement, &shortage, failed, &group));
+        }
+    }
+    if missing > 0 {
+        drafts.push(too_few(fleet, placement, &shortage, failed, members_read));
+    }
+    drafts
+}
+
+/// KF-SC-004 to 009: members that the policy doesn't take for one reason.
+fn not_taken(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    shortage: &Shortage<'_>,
+    failed: &Condition,
+    group: &Group<'_>,
+) -> FindingDraft {
+    let mut evidence = symptom(fleet, placement, failed);
+    evidence.extend(group.evidence(fleet, placement));
+    let mut names = names(placement, shortage);
+    group.add_names(placement, &mut names);
+    let draft = FindingDraft::new(group.code, placement.subject(fleet, None), &names, evidence);
+    group.parts().fold(draft.affects(placement.part()), FindingDraft::depends_on)
+}
+
+/// KF-SC-002: the policy names a cluster that doesn't exist.
+fn unknown_names(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    shortage: &Shortage<'_>,
+    failed: &Condition,
+) -> FindingDraft {
+    let mut evidence = symptom(fleet, placement, failed);
+    evidence.extend(shortage.unknown.iter().map(|name| fleet.quote().absent("MemberCluster", None, name)));
+    let known: Vec<_> = policy_names(placement).filter(|name| !shortage.unknown.contains(name)).collect();
+    let mut names = names(placement, shortage);
+    names["unknown"] = shortage.unknown.join(", ").into();
+    names["known"] = known.join(", ").into();
+    names["patch"] = json!({"spec": {"policy": {"clusterNames": known}}}).to_string().into();
+    let draft = FindingDraft::new(RuleCode::KF_SC_002, placement.subject(fleet, None), &names, evidence);
+    policy_names(placement).fold(draft.affects(placement.part()), |draft, member| {
+        draft.depends_on(AffectedPart::Member(member.to_owned()))
+    })
+}
+
+/// KF-SC-001: the fleet has fewer members than the policy asks for, or the reason isn't known.
+fn too_few(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    shortage: &Shortage<'_>,
+    failed: &Condition,
+    members_read: bool,
+) -> FindingDraft {
+    let evidence = symptom(fleet, placement, failed);
+    let mut names = names(placement, shortage);
+    let is_small = members_read && shortage.wanted > shortage.fleet_size;
+    names["fleet_size"] = if is_small { shortage.fleet_size.into() } else { Value::Null };
+    let draft = FindingDraft::new(RuleCode::KF_SC_001, placement.subject(fleet, None), &names, evidence);
+    policy_names(placement).fold(draft.affects(placement.part()), |draft, member| {
+        draft.depends_on(AffectedPart::Member(member.to_owned()))
+    })
+}
+
+/// Returns the evidence with which each of these findings begins: the placement's condition, those of the entries without a
+/// cluster, and the policy.
+fn symptom(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Condition) -> Vec<Evidence> {
     let quote = fleet.quote();
     let object = placement.object;
-    let asked = object.list("/spec/policy/clusterNames").iter().filter_map(JsonRef::as_str);
-    let unknown: Vec<_> =
-        asked.clone().filter(|n| fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, n).is_none()).collect();
     let mut evidence = vec![quote.condition(object, failed)];
     let unnamed = ConditionPlace::Member { member: "(none)".to_owned() };
     for status in object.list("/status/placementStatuses").iter().filter(|s| s.get("clusterName").is_none()) {
@@ -54,20 +169,17 @@ fn unfulfilled(fleet: FleetView<'_>, placement: PlacementView<'_>, failed: &Cond
     let fixed = object.str("/spec/policy/placementType") == Some("PickFixed");
     let field = if fixed { "spec.policy.clusterNames" } else { "spec.policy" };
     evidence.push(quote.field(object, field));
-    evidence.extend(unknown.iter().map(|name| quote.absent("MemberCluster", None, name)));
-    let code = if unknown.is_empty() { RuleCode::KF_SC_001 } else { RuleCode::KF_SC_002 };
-    let wanted = object.at("/spec/policy/numberOfClusters").and_then(JsonRef::as_i64);
-    let known: Vec<_> = asked.clone().filter(|n| !unknown.contains(n)).collect();
-    let narrowed = json!({"spec": {"policy": {"clusterNames": known}}}).to_string();
-    let names = json!({
+    evidence
+}
+
+/// Returns the names that each of these findings needs.
+fn names(placement: PlacementView<'_>, shortage: &Shortage<'_>) -> Value {
+    let named = policy_names(placement).count();
+    let wanted = placement.object.at("/spec/policy/numberOfClusters").and_then(JsonRef::as_i64);
+    json!({
         "placement": placement.full_name(),
-        "placement_ref": kubectl::reference(object),
-        "wanted": wanted.map_or_else(|| asked.clone().count().to_string(), |n| n.to_string()),
-        "found": placement.clusters().count(),
-        "unknown": unknown.join(", "),
-        "known": known.join(", "),
-        "patch": narrowed,
-    });
-    let draft = FindingDraft::new(code, placement.subject(fleet, None), &names, evidence).affects(placement.part());
-    asked.fold(draft, |draft, member| draft.depends_on(AffectedPart::Member(member.to_owned())))
+        "placement_ref": kubectl::reference(placement.object),
+        "wanted": wanted.map_or_else(|| named.to_string(), |n| n.to_string()),
+        "found": shortage.found,
+    })
 }

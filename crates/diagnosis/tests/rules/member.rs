@@ -149,7 +149,7 @@ fn a_placement_that_names_a_member_without_an_agent_is_a_consequence() {
         json!([condition("ClusterResourcePlacementScheduled", "False", "SchedulingPolicyUnfulfilled", "")]);
     in_both_scopes(
         &[never_joined("2026-01-08T11:55:00Z"), member_cluster("member-1"), short],
-        &["KF-MC-005 MemberCluster/ghost", "  KF-SC-001 {c}ResourcePlacement/{ns}web"],
+        &["KF-MC-005 MemberCluster/ghost", "  KF-SC-006 {c}ResourcePlacement/{ns}web"],
     );
 }
 

@@ -183,7 +183,13 @@ pub fn member_cluster(name: &str) -> Value {
             "heartbeatPeriodSeconds": 15,
         },
         "status": {
-            "agentStatus": [{"type": "MemberAgent", "lastReceivedHeartbeat": "2026-01-08T11:59:50Z"}],
+            "agentStatus": [{
+                "type": "MemberAgent", "lastReceivedHeartbeat": "2026-01-08T11:59:50Z",
+                "conditions": [
+                    condition("Joined", "True", "InternalMemberClusterJoined", ""),
+                    condition("Healthy", "True", "InternalMemberClusterHealthy", ""),
+                ],
+            }],
             "conditions": [condition("Joined", "True", "MemberClusterJoined", "")],
         },
     })

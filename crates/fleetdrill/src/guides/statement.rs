@@ -116,6 +116,8 @@ pub enum ConditionOwner {
     StageMember,
     /// A placement's binding for a cluster.
     Binding,
+    /// A placement's policy snapshot.
+    PolicySnapshot,
     /// A request for a stage's approval.
     ApprovalRequest,
     /// An Argo CD Application: its conditions, and `sync`, `health` and `operation` with a status or phase.
@@ -133,6 +135,7 @@ impl ConditionOwner {
             Self::Placement | Self::Member | Self::FailedResource => ("ClusterResourcePlacement", "ResourcePlacement"),
             Self::Run | Self::Stage | Self::StageMember => ("ClusterStagedUpdateRun", "StagedUpdateRun"),
             Self::Binding => ("ClusterResourceBinding", "ResourceBinding"),
+            Self::PolicySnapshot => ("ClusterSchedulingPolicySnapshot", "SchedulingPolicySnapshot"),
             Self::ApprovalRequest => ("ClusterApprovalRequest", "ApprovalRequest"),
             Self::Application | Self::Resource => return Some("Application"),
         };
@@ -146,7 +149,12 @@ impl ConditionOwner {
     #[must_use]
     pub fn place(self) -> &'static str {
         match self {
-            Self::Placement | Self::Run | Self::Binding | Self::ApprovalRequest | Self::Application => "",
+            Self::Placement
+            | Self::Run
+            | Self::Binding
+            | Self::PolicySnapshot
+            | Self::ApprovalRequest
+            | Self::Application => "",
             Self::Resource => ", a resource of its sync",
             Self::Member => " on a cluster",
             Self::FailedResource => ", a failed placement",
@@ -158,9 +166,12 @@ impl ConditionOwner {
     /// True for the places in an object that the statement is about.
     pub(super) fn is(self, place: &ConditionPlace) -> bool {
         match self {
-            Self::Placement | Self::Run | Self::Binding | Self::ApprovalRequest | Self::Application => {
-                place.is_object()
-            }
+            Self::Placement
+            | Self::Run
+            | Self::Binding
+            | Self::PolicySnapshot
+            | Self::ApprovalRequest
+            | Self::Application => place.is_object(),
             Self::Resource => matches!(place, ConditionPlace::SyncResult { .. }),
             Self::Member => matches!(place, ConditionPlace::Member { .. }),
             Self::FailedResource => matches!(place, ConditionPlace::FailedPlacement { .. }),

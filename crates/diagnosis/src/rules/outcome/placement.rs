@@ -7,6 +7,7 @@ use crate::rules::availability::PATIENCE;
 use crate::rules::draft::AffectedPart;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
 use crate::rules::hub_agent::REACTION_LIMIT;
+use crate::rules::shortage::Shortage;
 use crate::rules::{missing_namespace, rollout, stuck, work_recovery};
 use crate::{Condition, JsonList, JsonRef};
 
@@ -47,7 +48,13 @@ fn states_of<'a>(fleet: FleetView<'a>, placement: PlacementView<'a>) -> Vec<Unwe
 
 fn not_scheduled<'a>(fleet: FleetView<'a>, placement: PlacementView<'a>) -> Option<UnwellState<'a>> {
     let condition = placement.condition("Scheduled").filter(|c| c.status != "True")?;
-    Some(of_condition(fleet, placement, &condition, REACTION_LIMIT))
+    let state = of_condition(fleet, placement, &condition, REACTION_LIMIT);
+    // A member that joins, or that has just been given what the policy requires.
+    let waits = (condition.status == "False").then(|| Shortage::of(fleet, placement).waits(fleet)).flatten();
+    Some(match waits {
+        Some((since, usual)) => UnwellState { since: Some(since), usual, ..state },
+        None => state,
+    })
 }
 
 /// Returns the state of a placement that has a condition which isn't True, although each of its members is well.
