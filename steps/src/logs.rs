@@ -1,6 +1,6 @@
 //! Steps about what controllers log.
 
-use cucumber::then;
+use cucumber::{given, then};
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
@@ -18,10 +18,15 @@ use crate::world::World;
 async fn has_logged(world: &mut World, process: LogOwner, text: String, with: LogLineFilter) -> Result<(), StepError> {
     let context = world.context();
     let text = context.words(&text);
+    let member = match &process {
+        LogOwner::MemberAgent(member) => context.ledger.names.get(member)?,
+        LogOwner::HubAgent | LogOwner::ArgoCd(_) => String::new(),
+    };
     // A log is read and not watched, and the log of a container is behind its process.
     read_until_as_expected(limits::LOGGED, async || {
-        let (name, log) = match process {
+        let (name, log) = match &process {
             LogOwner::HubAgent => ("the hub-agent", quoted(&context.fleet.hub_agent_log().await?)),
+            LogOwner::MemberAgent(_) => ("the member agent", quoted(&context.fleet.member_agent_log(&member).await?)),
             LogOwner::ArgoCd(component) => (component.process(), log(context, component.process()).await?),
         };
         match &with {
@@ -40,10 +45,23 @@ async fn has_logged(world: &mut World, process: LogOwner, text: String, with: Lo
     .await
 }
 
+/// Lets the member's agent log at this level (`--v`) from here on: at 0, its default, it logs errors only, from 2 on what it does with each
+/// object. The member must be one of the scenario's own.
+#[needs(ability: |_| Some(ProviderAbility::ReadAgentLogs))]
+#[given(expr = "the agent of member {string} logs at level {int}")]
+async fn logs_at_level(world: &mut World, member: String, level: u8) -> Result<(), StepError> {
+    let context = world.context();
+    let member = context.ledger.names.get(&member)?;
+    context.fleet.set_member_agent_log_level(&member, level).await?;
+    context.did(format!("the member-agent of {member} logs at level {level}"));
+    Ok(())
+}
+
 impl LogOwner {
-    /// Not every provider can read the log of the hub-agent.
+    /// Not every provider can read the log of an agent.
     fn ability(call: &StepCall<'_>) -> Option<ProviderAbility> {
-        matches!(call.parameter(), Some(Self::HubAgent)).then_some(ProviderAbility::ReadAgentLogs)
+        matches!(call.parameter(), Some(Self::HubAgent | Self::MemberAgent(_)))
+            .then_some(ProviderAbility::ReadAgentLogs)
     }
 }
 

@@ -90,12 +90,27 @@ async fn register(context: &mut ScenarioContext, real: &str) -> Result<(), StepE
 
 /// Gives the member a scheduler and a simulated kubelet, unless it has them or, on kind, real ones: without, its workloads get no pods that run.
 /// No container runs. A pod is ready at once unless its image can't be had: a name that no kubelet accepts
-/// (`nginx:not a tag`), a registry in the domain `.invalid`, or the tag `unpullable`. A Job's pod ends after a second, with
-/// the exit code in its annotation `fleetdrill.dev/exit-code`. Tag the scenario `@pods`.
+/// (`nginx:not a tag`), a registry in the domain `.invalid`, or the tag `unpullable`; or unless a container has an environment variable from
+/// a ConfigMap or Secret with `absent` in its name. Nodes, scheduling, quotas and volumes are real: the only Node has 1000 CPUs and 1 Ti of
+/// memory. A Job's pod ends after a second, with the exit code in its annotation `fleetdrill.dev/exit-code`. Tag the scenario `@pods`.
 #[given(expr = "member {string} has pods")]
 async fn has_pods(world: &mut World, member: String) -> Result<(), StepError> {
-    let context = world.context();
-    let real = context.ledger.names.get(&member)?;
+    start_pods(world.context(), &member).await
+}
+
+/// Gives the member pods of which the scenario decides what their containers do, as `has pods` does where no real kubelet runs.
+///
+/// Containers crash if the pod's annotation `fleetdrill.dev/exit-code` isn't 0, or if one has an empty environment variable `DATABASE_URL`
+/// (exit code 1): they end after a second, and are started again after 3 s (`CrashLoopBackOff`). Those of a Job's pod end anyway, and stay so.
+/// A container isn't ready if it has a readiness probe (httpGet or tcpSocket) of a port that its `ports` don't have. Tag the scenario `@pods`.
+#[needs(ability: |_| Some(ProviderAbility::SimulatePods))]
+#[given(expr = "member {string} has simulated pods")]
+async fn has_simulated_pods(world: &mut World, member: String) -> Result<(), StepError> {
+    start_pods(world.context(), &member).await
+}
+
+async fn start_pods(context: &mut ScenarioContext, member: &str) -> Result<(), StepError> {
+    let real = context.ledger.names.get(member)?;
     context.fleet.start_pods(&real).await?;
     let what = if context.fleet.provider() == "kind" {
         "real nodes run pods"

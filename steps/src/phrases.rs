@@ -664,12 +664,18 @@ pub struct ToolChange {
 
 impl_from_str!(ToolChange, |text| Self { installed: text == "gets" });
 
-/// `the hub-agent`; or `the redis of Argo CD`, `the repo-server of Argo CD` or `the application-controller of Argo CD`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(regex = "the hub-agent|the (?:redis|repo-server|application-controller) of Argo CD", name = "process")]
+/// `the hub-agent`, `the agent of member "m"`; or `the redis of Argo CD`, `the repo-server of Argo CD` or `the application-controller of
+/// Argo CD`.
+#[derive(Clone, Debug, Parameter)]
+#[param(
+    regex = r#"the hub-agent|the agent of member "[^"]+"|the (?:redis|repo-server|application-controller) of Argo CD"#,
+    name = "process"
+)]
 pub enum LogOwner {
     /// KubeFleet's hub-agent.
     HubAgent,
+    /// Agent of a member.
+    MemberAgent(String),
     /// A component of Argo CD.
     ArgoCd(ArgoCdComponent),
 }
@@ -681,6 +687,7 @@ impl FromStr for LogOwner {
         let component = text.strip_prefix("the ").and_then(|text| text.strip_suffix(" of Argo CD"));
         match component {
             None if text == "the hub-agent" => Ok(Self::HubAgent),
+            None if text.starts_with("the agent") => inner(text).map(Self::MemberAgent).ok_or_else(|| unknown(text)),
             Some(component) => {
                 component.parse().map(|ComponentParam(component)| Self::ArgoCd(component)).map_err(|_| unknown(text))
             }

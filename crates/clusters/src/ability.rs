@@ -13,6 +13,8 @@ pub enum ProviderAbility {
     ReadAgentLogs,
     /// Run pods, also with images that can't be pulled.
     RunPods,
+    /// Decide how the containers of pods end, and what their probes get in answer.
+    SimulatePods,
     /// Have members on which workloads get no running pods.
     LeavePodsOut,
     /// Run Argo CD on the hub, with webhooks and repositories on this machine.
@@ -31,6 +33,7 @@ impl fmt::Display for ProviderAbility {
             Self::StopAgents => "stop and start agents",
             Self::ReadAgentLogs => "read agents' logs",
             Self::RunPods => "run pods",
+            Self::SimulatePods => "simulate what containers do",
             Self::LeavePodsOut => "leave workloads without pods",
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
             Self::PlayMembers => "have hollow members",

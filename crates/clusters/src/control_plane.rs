@@ -19,10 +19,13 @@ const READY_LIMIT: Duration = Duration::from_secs(120);
 /// selects would start pods on the hub.
 const HUB_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller";
 
-/// Members run the controllers that the workloads of placements need.
+/// Members run the controllers that the workloads of placements need: quotas and claims can keep their Pods from running,
+/// and a finished Job may be deleted.
 const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller,\
      deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,\
-     disruption-controller";
+     disruption-controller,resourcequota-controller,ttl-after-finished-controller,\
+     persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,\
+     persistentvolume-protection-controller";
 
 /// Niceness of the members' processes, which leave the processors to the hub. At a fleet's start, more is installed on
 /// the hub, and all members wait for it. The start takes 1.56 times as long as that of four bare API servers with

@@ -96,6 +96,7 @@ pub struct KindProvider {
 pub fn can(ability: ProviderAbility) -> bool {
     let lacks = [
         ProviderAbility::RunArgoCd,
+        ProviderAbility::SimulatePods,
         ProviderAbility::LeavePodsOut,
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,

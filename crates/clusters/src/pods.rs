@@ -33,9 +33,10 @@ pub(crate) const KWOK_USER: &str = "kwok";
 
 const NODE_MANIFEST: &str = include_str!("../../../manifests/pods/node.yaml");
 const RIGHTS: &str = include_str!("../../../manifests/pods/rights.yaml");
-const STAGES: [&str; 4] = [
+const STAGES: [&str; 5] = [
     include_str!("../../../manifests/pods/stages/node.yaml"),
     include_str!("../../../manifests/pods/stages/pod.yaml"),
+    include_str!("../../../manifests/pods/stages/pod-crash.yaml"),
     include_str!("../../../manifests/pods/stages/job.yaml"),
     include_str!("../../../manifests/pods/stages/pod-delete.yaml"),
 ];

@@ -79,7 +79,7 @@ pub enum KubectlVerb {
     Logs,
     /// `kubectl patch`
     Patch,
-    /// `kubectl rollout`, of which remedies use `restart` only.
+    /// `kubectl rollout`, of which remedies use `restart` and `resume`.
     Rollout,
 }
 

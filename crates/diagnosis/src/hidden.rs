@@ -2,7 +2,7 @@
 
 const OF_PLACEMENTS: &[&str] = &[
     "KF-AP-001 to KF-AP-009",
-    "KF-AV-001 to KF-AV-003",
+    "KF-AV-001 to KF-AV-012",
     "KF-OV-001",
     "KF-RO-001 to KF-RO-003",
     "KF-SC-001 to KF-SC-012",
@@ -36,10 +36,11 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("rolebindings.rbac.authorization.k8s.io", &["KF-MC-002"]),
     ("appliedworks.placement.kubernetes-fleet.io", &["KF-DL-001"]),
     ("namespaces", &["KF-DL-001"]),
-    ("deployments.apps", &["KF-AV-001", "KF-AV-002", "KF-AV-003"]),
-    ("statefulsets.apps", &["KF-AV-001", "KF-AV-002", "KF-AV-003"]),
-    ("daemonsets.apps", &["KF-AV-001", "KF-AV-002", "KF-AV-003"]),
-    ("pods", &["KF-AV-001", "KF-AV-002", "KF-AV-003"]),
+    ("deployments.apps", &["KF-AV-001 to KF-AV-010"]),
+    ("statefulsets.apps", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),
+    ("daemonsets.apps", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),
+    ("pods", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),
+    ("jobs.batch", &["KF-AV-011", "KF-AV-012"]),
     ("applications.argoproj.io", &["AR-SF-001 to AR-SF-015"]),
 ];
 

@@ -60,6 +60,7 @@ kinds! {
     POD = "", "Pod";
     RESOURCE_QUOTA = "", "ResourceQuota";
     LIMIT_RANGE = "", "LimitRange";
+    PERSISTENT_VOLUME = "", "PersistentVolume";
     PERSISTENT_VOLUME_CLAIM = "", "PersistentVolumeClaim";
     REPLICA_SET = "apps", "ReplicaSet";
     DEPLOYMENT = "apps", "Deployment";
@@ -126,9 +127,10 @@ pub const FIRST_HUB_KINDS: &[GroupKind] = &[
 ];
 
 /// Kinds to read from a member, in all namespaces.
-pub const MEMBER_KINDS: &[GroupKind] = &[DEPLOYMENT, STATEFUL_SET, DAEMON_SET, POD, SERVICE, NAMESPACE, APPLIED_WORK];
+pub const MEMBER_KINDS: &[GroupKind] =
+    &[DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, POD, SERVICE, RESOURCE_QUOTA, LIMIT_RANGE, NAMESPACE, APPLIED_WORK];
 
 /// Kinds to read besides [`MEMBER_KINDS`] from every cluster if the hub has an [`APPLICATION`]. An empty list counts as
 /// a list that wasn't allowed. Only the metadata of a `CustomResourceDefinition` is needed.
 pub const DESTINATION_KINDS: &[GroupKind] =
-    &[JOB, WEBHOOK_CONFIGURATION, MUTATING_WEBHOOK, ADMISSION_POLICY, ADMISSION_POLICY_BINDING, CRD];
+    &[WEBHOOK_CONFIGURATION, MUTATING_WEBHOOK, ADMISSION_POLICY, ADMISSION_POLICY_BINDING, CRD];

@@ -512,6 +512,14 @@ impl Fleet {
         Ok(self.0.provider.agent_log(HUB_AGENT).await?)
     }
 
+    /// Log of a member's agent.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't read the log.
+    pub async fn member_agent_log(&self, member: &str) -> Result<String, FleetError> {
+        Ok(self.0.provider.agent_log(&member_agent_name(member)).await?)
+    }
+
     /// Merged kubeconfig of all clusters, with the context `hub` and one context for each member, named after the
     /// member.
     ///

@@ -74,6 +74,7 @@ kinds! {
     POD = "v1", "pods", true;
     RESOURCE_QUOTA = "v1", "resourcequotas", true;
     LIMIT_RANGE = "v1", "limitranges", true;
+    PERSISTENT_VOLUME = "v1", "persistentvolumes", false;
     PERSISTENT_VOLUME_CLAIM = "v1", "persistentvolumeclaims", true;
     REPLICA_SET = "v1", "replicasets", true;
     DEPLOYMENT = "v1", "deployments", true;

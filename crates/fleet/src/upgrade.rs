@@ -54,6 +54,21 @@ impl Fleet {
         result.map(drop)
     }
 
+    /// Replaces a member's agent by one that logs at this level (`--v`), and waits for its first heartbeat. An upgrade of the member
+    /// sets the default level again.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such member, or its agent sends no heartbeat.
+    pub async fn set_member_agent_log_level(&self, member: &str, level: u8) -> Result<(), FleetError> {
+        let cluster = self.member(member).await?.cluster;
+        let token = member::token_file(self.supervisor().dir(), member);
+        let mut agent = self.kubefleet().members.agents.member(self.hub(), &cluster, token);
+        agent.flags.push(format!("--v={level}"));
+        let since = Timestamp::now();
+        self.0.provider.exchange_agent(&agent).await?;
+        sends_heartbeats(self.hub(), &Observer::silent(self.first_exit()), member, since).await
+    }
+
     async fn exchange_hub(&self, release: &Release) -> Result<(), FleetError> {
         replace_crds(self.hub(), release.crds.iter().filter(|crd| !is_for_members(crd))).await?;
         self.0.provider.exchange_agent(&release.agents.hub(self.hub())).await?;

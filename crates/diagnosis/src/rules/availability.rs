@@ -11,6 +11,8 @@ use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
 use super::kubectl;
 use super::pods::{self, ImageFailure};
 use super::stuck;
+use super::workload_fault::WorkloadFault;
+use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::text_field;
 use crate::{ClusterSnapshot, Condition, Evidence, JsonList, JsonRef};
 
@@ -28,7 +30,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     drafts
 }
 
-/// KF-AV-001 to 003: the resources are applied but not available.
+/// KF-AV-001 to 010: the resources are applied but not available.
 fn unavailable(
     fleet: FleetView<'_>,
     placement: PlacementView<'_>,
@@ -37,15 +39,18 @@ fn unavailable(
     let condition = status.condition("Available").filter(|c| c.status == "False")?;
     let trail = FailureTrail::collect(fleet, placement, status.member);
     let long = condition.last_transition_time.is_some_and(|since| fleet.now().duration_since(since) > PATIENCE);
-    let code = match &trail.image {
-        Some(image) if image.reason == "InvalidImageName" => RuleCode::KF_AV_001,
-        Some(_) => RuleCode::KF_AV_002,
+    let is_stuck = || stuck::is_stuck_on(fleet, placement, status.member);
+    let code = match (&trail.image, &trail.fault) {
+        (Some(image), _) if image.reason == "InvalidImageName" => RuleCode::KF_AV_001,
+        (Some(_), _) => RuleCode::KF_AV_002,
+        (None, Some(fault)) if !fault.kind.is_usual_at_first() || long || is_stuck() => fault.kind.code(),
         // Every rollout is unavailable at first. If an update run is stuck on the member, the run's finding says more.
-        None if long && !stuck::is_stuck_on(fleet, placement, status.member) => RuleCode::KF_AV_003,
-        None => return None,
+        (None, _) if long && !is_stuck() => RuleCode::KF_AV_003,
+        (None, _) => return None,
     };
     let has_image = trail.image.is_some();
     let image = trail.image.unwrap_or_default();
+    let fault = trail.fault.as_ref();
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
@@ -56,6 +61,13 @@ fn unavailable(
         "image": image.name,
         "reason": image.reason,
         "why": trail.reason,
+        "object": fault.map(|fault| fault.object.as_str()),
+        "detail": fault.map(|fault| fault.detail.as_str()),
+        "namespace": trail.namespace,
+        "workload": trail.workload_ref.iter().find(|word| word.contains('/')),
+        "workload_ref": trail.workload_ref,
+        "limit_refs": fault.map(|fault| fault.limits.as_slice()).unwrap_or_default(),
+        "hub_ref": trail.hub_ref,
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, trail.evidence);
     let draft = if has_image { draft.common_cause(image.name) } else { draft };
@@ -73,6 +85,14 @@ pub(super) struct FailureTrail {
     pub image: Option<ImageFailure>,
     /// Reason why the first workload isn't available, if its objects tell.
     pub reason: Option<String>,
+    /// First fault that keeps the Pods of a workload from running, beyond a bad image.
+    pub fault: Option<WorkloadFault>,
+    /// Namespace of the workload with the fault, or of the first one.
+    namespace: String,
+    /// Words by which kubectl finds that workload on the member.
+    workload_ref: Vec<String>,
+    /// Words by which kubectl finds its manifest on the hub: the workload itself, or the envelope that it comes in.
+    hub_ref: Vec<String>,
 }
 
 impl FailureTrail {
@@ -101,20 +121,50 @@ impl FailureTrail {
             trail.evidence.extend(current.filter(|c| c.status == "False").map(|c| quote.condition(work, c)));
         }
         if let Some(cluster) = fleet.snapshot.member(member) {
-            trail.add_workloads(cluster, status.failed());
+            trail.add_workloads(fleet, cluster, status.failed());
         }
         trail
     }
 
-    fn add_workloads(&mut self, cluster: &ClusterSnapshot, failed: JsonList<'_>) {
+    fn add_workloads(&mut self, fleet: FleetView<'_>, cluster: &ClusterSnapshot, failed: JsonList<'_>) {
         for failed in failed {
+            if self.workload_ref.is_empty() {
+                self.name_workload(failed);
+            }
             let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(failed, field));
             let Some(object) = cluster.object(group, kind, namespace_of(failed), name) else { continue };
             let state = pods::workload_state(cluster, object);
             self.reason = self.reason.take().or_else(|| state.reason());
             self.evidence.extend(state.evidence);
-            self.image = self.image.take().or(state.image);
+            if self.image.is_none() && state.image.is_some() {
+                self.name_workload(failed);
+                self.image = state.image;
+            }
+            if self.fault.is_none()
+                && let Some(mut fault) = WorkloadFault::find(cluster, object, fleet.now())
+            {
+                self.name_workload(failed);
+                self.evidence.append(&mut fault.evidence);
+                self.fault = Some(fault);
+            }
         }
+    }
+
+    /// Sets the names of the workload that the remedies are about.
+    fn name_workload(&mut self, failed: JsonRef<'_>) {
+        let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(failed, field));
+        let namespace = namespace_of(failed);
+        namespace.unwrap_or_default().clone_into(&mut self.namespace);
+        self.workload_ref = kubectl::reference_by_name(group, kind, namespace, name);
+        self.hub_ref = match envelope_of(failed) {
+            Some(envelope) => kubectl::reference_by_name(
+                PLACEMENT_GROUP,
+                &envelope.kind,
+                envelope.namespace.as_deref(),
+                &envelope.name,
+            ),
+            None => self.workload_ref.clone(),
+        };
     }
 }
 

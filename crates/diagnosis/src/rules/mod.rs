@@ -18,6 +18,7 @@ mod heartbeat;
 mod hub_agent;
 mod index;
 mod initialization;
+mod job;
 mod kubectl;
 mod matching;
 mod member;
@@ -42,6 +43,7 @@ mod waiting;
 mod wanted_metadata;
 mod work_recovery;
 mod work_synchronized;
+mod workload_fault;
 
 pub use argocd::{WantedLog, hub_is_destination, wanted_logs};
 pub use availability::PATIENCE;
@@ -130,6 +132,7 @@ fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
         rollout::rule,
         apply::rule,
         availability::rule,
+        job::rule,
         member::rule,
         initialization::rule,
         execution::rule,

@@ -170,7 +170,7 @@ fn what_else_goes_with_a_namespace_is_told() {
     assert_eq!(remedy.commands, ["kubectl --context member-1 delete namespaces/inv --ignore-not-found"]);
     let loss = remedy.data_loss.unwrap();
     let expected = "With namespace inv everything in it is deleted, at least Deployment api, Service api; fleetdrill reads no other \
-                    kinds there than Deployment, StatefulSet, DaemonSet, Pod, Service.";
+                    kinds there than Deployment, StatefulSet, DaemonSet, Job, Pod, Service, ResourceQuota, LimitRange.";
     assert!(loss.ends_with(expected), "{loss}");
 }
 

@@ -122,9 +122,6 @@ fn the_cause_has_what_the_member_says_about_the_workload() {
     let refused = cause(|objects| objects[0]["status"]["conditions"].as_array_mut().unwrap().push(quota.clone()));
     assert_eq!(refused, format!("{known}: pods \"web-578cf755cd-\" is forbidden: exceeded quota: small."));
 
-    let paused = cause(|objects| objects[0]["spec"] = json!({"paused": true}));
-    assert_eq!(paused, format!("{known}: Deployment/apps/web is paused."));
-
     let no_node = json!([{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
         "message": "0/3 nodes are available: 3 Insufficient cpu"}]);
     let unscheduled = cause(|objects| objects[1]["status"]["conditions"] = no_node.clone());
