@@ -12,6 +12,7 @@ use crate::error::StepError;
 use crate::needs::needs;
 use crate::objects::{Placement, PlacementScope};
 use crate::params::{Members, NewPlacement};
+use crate::phrases::AndAppliesWith;
 use crate::placement_objects::{SETTINGS, choose, place_namespace};
 use crate::selected_members::pick_all;
 use crate::world::World;
@@ -57,15 +58,20 @@ async fn is_changed(world: &mut World, placement: String, member: String) -> Res
 /// A second placement of what another places: of its namespace with all that is in it, or, in one namespace, of its
 /// ConfigMap.
 #[needs(placement_scope: |call| call.parameter())]
-#[when(expr = "{placement} {string} selects what placement {string} places, for {members}")]
+#[when(expr = "{placement} {string} selects what placement {string} places, for {members}{and applies with?}")]
 async fn selects_the_same(
     world: &mut World,
     new: NewPlacement,
     name: String,
     other: String,
     members: Members,
+    applies: AndAppliesWith,
 ) -> Result<(), StepError> {
     let context = world.context();
+    let mut strategy = json!({"type": "RollingUpdate"});
+    if let Some(applies) = applies.0 {
+        strategy["applyStrategy"] = context.json(&applies)?;
+    }
     let content = context.placement(&other)?.content;
     let real = context.ledger.names.make(&name);
     let (scope, selector) = if new.namespaced {
@@ -73,7 +79,7 @@ async fn selects_the_same(
     } else {
         (PlacementScope::Cluster, json!({"version": "v1", "kind": "Namespace", "name": content}))
     };
-    make(context, &name, &real, scope, content, selector, &members.0).await
+    make(context, &name, &real, scope, content, (selector, strategy), &members.0).await
 }
 
 /// Creates a ResourcePlacement whose namespace nothing puts on the members.
@@ -88,7 +94,8 @@ pub(crate) async fn make_without_namespace(
     let settings = json!({"metadata": {"name": SETTINGS}, "data": {"revision": "0"}});
     context.make(kinds::CONFIG_MAP, Some(&content), settings).await?;
     let selector = json!({"version": "v1", "kind": "ConfigMap", "name": SETTINGS});
-    make(context, name, &real, PlacementScope::Namespace(content.clone()), content, selector, members).await
+    let strategy = json!({"type": "RollingUpdate"});
+    make(context, name, &real, PlacementScope::Namespace(content.clone()), content, (selector, strategy), members).await
 }
 
 /// Places the namespace of a ResourcePlacement, without its contents, on the members that the ResourcePlacement selects.
@@ -107,13 +114,12 @@ async fn make(
     real: &str,
     scope: PlacementScope,
     content: String,
-    mut selector: Value,
+    (mut selector, strategy): (Value, Value),
     members: &[String],
 ) -> Result<(), StepError> {
     selector["group"] = "".into();
     let choice = choose(context, real, members)?;
-    let spec =
-        json!({"resourceSelectors": [selector], "policy": pick_all(&choice), "strategy": {"type": "RollingUpdate"}});
+    let spec = json!({"resourceSelectors": [selector], "policy": pick_all(&choice), "strategy": strategy});
     let (kind, namespace) = (scope.placement(), scope.namespace().map(ToOwned::to_owned));
     context.make(kind, namespace.as_deref(), json!({"metadata": {"name": real}, "spec": spec})).await?;
     let sentence = format!("{}/{real} selects what is in namespace {content}", kind.kind);

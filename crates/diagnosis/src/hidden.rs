@@ -3,6 +3,8 @@
 const OF_PLACEMENTS: &[&str] = &[
     "KF-AP-001 to KF-AP-009",
     "KF-AV-001 to KF-AV-012",
+    "KF-AV-001 to KF-AV-003",
+    "KF-DR-001 to KF-DR-009",
     "KF-OV-001",
     "KF-RO-001 to KF-RO-003",
     "KF-SC-001 to KF-SC-012",
@@ -30,7 +32,7 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("resourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("clusterresourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),
     ("resourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),
-    ("works.placement.kubernetes-fleet.io", &["KF-AP-001", "KF-DL-001", "KF-WS-008", "KF-WS-010", "KF-WS-011"]),
+    ("works.placement.kubernetes-fleet.io", &["KF-AP-001", "KF-DL-001", "KF-DR-003", "KF-DR-004", "KF-DR-005", "KF-DR-009", "KF-WS-008", "KF-WS-010", "KF-WS-011"]),
     ("serviceaccounts", &["KF-MC-003"]),
     ("roles.rbac.authorization.k8s.io", &["KF-MC-002"]),
     ("rolebindings.rbac.authorization.k8s.io", &["KF-MC-002"]),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
+use super::drift::both_values;
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
 use super::kubectl;
@@ -214,11 +215,8 @@ fn drifts(quote: EvidenceSource<'_>, placement: PlacementView<'_>, path: &str, o
     let name = text_field(object, "name");
     let mut evidence = Vec::new();
     for drift in object.get("observedDrifts").and_then(JsonRef::as_array).into_iter().flatten() {
-        let [field, on_hub, on_member] = ["path", "valueInHub", "valueInMember"]
-            .map(|field| drift.get(field).and_then(JsonRef::as_str).unwrap_or("(absent)"));
-        let value = format!("on the hub {on_hub}, on the member {on_member}");
-        let path = format!("{path}.driftedPlacements[{name}]{field}");
-        evidence.push(quote.text(placement.object, &path, value, None));
+        let path = format!("{path}.driftedPlacements[{name}]{}", text_field(drift, "path"));
+        evidence.push(quote.text(placement.object, &path, both_values(drift), None));
     }
     evidence
 }

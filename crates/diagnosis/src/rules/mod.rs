@@ -10,6 +10,7 @@ mod availability;
 mod code;
 mod deletion;
 mod draft;
+mod drift;
 mod envelope;
 mod evidence_source;
 mod execution;
@@ -131,6 +132,7 @@ fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
         selection::rule,
         rollout::rule,
         apply::rule,
+        drift::rule,
         availability::rule,
         job::rule,
         member::rule,

@@ -10,7 +10,7 @@ use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
-use super::{kubectl, resource_snapshot};
+use super::{drift, kubectl, resource_snapshot};
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::text_field;
 use crate::{Condition, JsonRef};
@@ -21,6 +21,9 @@ const HOLD_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
 /// Default of a placement's `spec.strategy.rollingUpdate.unavailablePeriodSeconds`.
 const DEFAULT_UNAVAILABLE_PERIOD: i64 = 60;
+
+/// Conditions one of which makes a member count as available in a rollout. A placement that only compares has the second one.
+const READY: [&str; 2] = ["Available", "DiffReported"];
 
 /// Number of unavailable members that a finding names and quotes.
 const MAX_NAMED_MEMBERS: usize = 3;
@@ -123,7 +126,11 @@ fn held_back(
     let draft = FindingDraft::new(RuleCode::KF_RO_002, placement.subject(fleet, Some(status.member)), &names, evidence)
         .with_texts_if_explained(&names_if_explained)
         // Members that the scheduler can't find count as unavailable.
-        .depends_on(placement.part());
+        .depends_on(placement.part())
+        // A member on which nothing could be compared counts as unavailable, and isn't updated itself.
+        .depends_on(placement.part_on(status.member));
+    let of_comparison = placement.clusters().filter(|_| drift::compares_only(placement));
+    let draft = of_comparison.fold(draft, |draft, other| draft.depends_on(placement.part_on(other.member)));
     let draft = others.iter().fold(draft, |draft, other| {
         draft
             .depends_on(placement.part_on(other.status.member))
@@ -182,7 +189,8 @@ pub(super) fn is_held_back_by_rollout(
     condition.type_ == "RolloutStarted"
         && condition.status == "False"
         && others.any(|other| {
-            let just_ended = other.condition("Available").and_then(|available| available.last_transition_time);
+            let ended = READY.into_iter().find_map(|type_| other.condition(type_));
+            let just_ended = ended.and_then(|ended| ended.last_transition_time);
             UnavailableMember::new(other).is_some_and(|other| other.is_young(fleet))
                 || just_ended.is_some_and(|at| fleet.age(at) < unavailable_period(placement) + HOLD_LIMIT)
         })
@@ -200,10 +208,10 @@ struct UnavailableMember<'a> {
 impl<'a> UnavailableMember<'a> {
     fn new(status: MemberPlacement<'a>) -> Option<Self> {
         let started = status.condition("RolloutStarted").filter(|c| c.status == "True")?;
-        if status.condition("Available").is_some_and(|c| c.status == "True") {
+        if READY.into_iter().any(|type_| status.condition(type_).is_some_and(|c| c.status == "True")) {
             return None;
         }
-        let behind = ["Overridden", "WorkSynchronized", "Applied", "Available"];
+        let behind = ["Overridden", "WorkSynchronized", "Applied", "Available", "DiffReported"];
         let condition = behind.into_iter().filter_map(|type_| status.condition(type_)).find(|c| c.status != "True");
         let since = condition.as_ref().map_or(started.last_transition_time, |c| c.last_transition_time);
         Some(Self { status, condition, since })

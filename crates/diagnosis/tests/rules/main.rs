@@ -10,6 +10,7 @@ mod availability;
 mod codes;
 mod commands;
 mod deletion;
+mod drift;
 mod envelope;
 mod execution;
 mod hub_agent;
