@@ -99,6 +99,8 @@ Feature: An object isn't applied on a member
     And the diagnosis finds nothing
 
   @KF-AP-006
+  @guide:resource-placement/namespace/missing @guide:resource-placement/namespace/by-placement
+  @guide:azure-resource-placement/namespace/missing @guide:azure-resource-placement/namespace/by-placement
   Scenario: A ResourcePlacement whose namespace isn't on the member
     Given a namespaced placement "web" selects "member-1", where its namespace isn't
     Then placement "web" reports

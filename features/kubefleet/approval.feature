@@ -60,17 +60,23 @@ Feature: An approval that counts for nothing
     Then update run "next" succeeds
     And the resources of placement "web" are on "member-1"
 
-    @drill @guide:staged-update-run-2026/approval
+    @drill @guide:staged-update-run-2026/approval @guide:azure-update-run-api/approval
+    @drift:azure-update-run-api/approval-other-request @drift:azure-update-run-api/progression/otherwise
     Examples:
       | placement                  | when   | requests                |
       | a cluster-scoped placement | after  | clusterapprovalrequests |
 
-    @guide:staged-update-run-2026/approval-before-stage @guide:staged-update-run-2026/mirror/approvals
+    @guide:staged-update-run-2026/approval-before-stage @guide:staged-update-run-2026/mirror/approvals @guide:azure-update-run-api/approval-both
+    @guide:azure-namespaced-update-run-api/approval/request-name @guide:azure-namespaced-update-run-api/approval/request-spec
     Examples:
       | placement                  | when   | requests                |
       | a cluster-scoped placement | before | clusterapprovalrequests |
       | a namespaced placement     | before | approvalrequests        |
 
+    @guide:azure-namespaced-update-run-api/approval/applied-strategy @guide:azure-namespaced-update-run-api/approval/initialized @guide:azure-namespaced-update-run-api/approval/progressing
+    @guide:azure-namespaced-update-run-api/approval/label-is-latest @guide:azure-namespaced-update-run-api/approval/label-target-stage @guide:azure-namespaced-update-run-api/approval/not-accepted
+    @guide:azure-namespaced-update-run-api/approval/stale @guide:azure-namespaced-update-run-api/approval/reapprove @guide:azure-namespaced-update-run-api/approval-both
+    @drift:azure-namespaced-update-run-api/approval-other-request @drift:azure-namespaced-update-run-api/progression/otherwise
     Examples:
       | placement                  | when   | requests                |
       | a namespaced placement     | after  | approvalrequests        |
@@ -101,6 +107,7 @@ Feature: An approval that counts for nothing
       | a namespaced placement     | before |
 
   @without-task-labels @drift:staged-update-run-2026/approval-labels
+  @drift:azure-update-run-api/approval-labels @drift:azure-namespaced-update-run-api/approval-labels
   Scenario Outline: A request of <placement> carries its run's name under a label in lower case, and nothing of its task
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"
@@ -124,7 +131,7 @@ Feature: An approval that counts for nothing
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @without-task-labels @without-before-stage-tasks @drift:staged-update-run-2026/approval-labels
+  @without-task-labels @without-before-stage-tasks @drift:staged-update-run-2026/approval-labels @drift:azure-update-run-api/approval-labels
   Scenario: A request after a stage carries its run's name under a label in lower case, and nothing of its task
     Given a cluster-scoped placement "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"
@@ -137,7 +144,7 @@ Feature: An approval that counts for nothing
       | metadata.labels.kubernetes-fleet.io/targetUpdateRun | absent    |
       | metadata.labels.kubernetes-fleet.io/taskType        | absent    |
 
-  @needs-task-labels @guide:staged-update-run-2026/approval-labels
+  @needs-task-labels @guide:staged-update-run-2026/approval-labels @guide:azure-update-run-api/approval-labels @guide:azure-namespaced-update-run-api/approval-labels
   Scenario Outline: A request of <placement> carries its run's name and its task as labels
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "asks" for placement "web"

@@ -8,6 +8,7 @@ Feature: A member that looks healthy and does nothing
     And a placement "first" has put its resources on "east"
 
   @disruptive @KF-MC-001 @KF-AP-001
+  @drift:cluster-resource-placement/no-resources/applied-unknown @drift:azure-cluster-resource-placement/no-resources/applied-unknown
   Scenario: The member's agent has stopped
     When the agent of member "east" stops
     And a placement "second" selects "east"

@@ -7,6 +7,7 @@ Feature: Two staged update runs update the same cluster at the same time
   @KF-UR-003 @disruptive
   @guide:staged-update-run-2025/concurrent @guide:staged-update-run-2026/concurrent
   @guide:staged-update-run-2026/mirror/bindings
+  @guide:azure-update-run-execution/concurrent @drift:azure-update-run-execution/concurrent-binding-spec
   Scenario Outline: A second run with another resource snapshot preempts the first, of <placement>
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east"
@@ -49,6 +50,8 @@ Feature: Two staged update runs update the same cluster at the same time
       | {web}-{east}-* | True             | True             | *   |
     And the binding of placement "web" for "east" has
       | field                                           | value                                                                                                                                 |
+      | metadata.finalizers.0                           | kubernetes-fleet.io/scheduler-crb-cleanup                                                                                             |
+      | metadata.finalizers.1                           | kubernetes-fleet.io/work-cleanup                                                                                                      |
       | spec.resourceSnapshotName                       | {web}-1-snapshot                                                                                                                      |
       | spec.schedulingPolicySnapshotName               | {web}-0                                                                                                                               |
       | spec.state                                      | Bound                                                                                                                                 |
@@ -87,6 +90,7 @@ Feature: Two staged update runs update the same cluster at the same time
       | placement              | bindings         |
       | a namespaced placement | resourcebindings |
 
+  @drift:azure-update-run-api/progression/complete @drift:azure-namespaced-update-run-api/progression/complete
   Scenario Outline: A second run starts once the first has succeeded, of <placement>
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -111,3 +115,44 @@ Feature: Two staged update runs update the same cluster at the same time
     Examples:
       | placement              |
       | a namespaced placement |
+
+  # The cluster has the resources that nobody wants until the new run replaces them.
+  @needs-run-states @passes:KF-UR-003 @guide:azure-update-run-execution/concurrent-stop
+  Scenario Outline: The run that preempted another isn't wanted, and is stopped: <placement>
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+      | canary  | member-2 |
+    And a resource snapshot of placement "web" is taken
+    And the resources of placement "web" change
+    And a resource snapshot of placement "web" is taken
+    And an update run "old" of placement "web" starts with strategy "all" at snapshot index "0"
+    And update run "old" reports
+      | on                      | condition | status | reason                 |
+      | stage staging, member-1 | Started   | True   | ClusterUpdatingStarted |
+    And an update run "new" of placement "web" starts with strategy "all" at snapshot index "1"
+    Then the binding of placement "web" for "member-1" reports
+      | condition      | status | reason         | message                                    |
+      | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 1, updateRun: {new} |
+    When the state of update run "new" is set to "Stop"
+    Then update run "new" reports
+      | on                     | condition   | status | reason           |
+      |                        | Progressing | False  | UpdateRunStopped |
+      | stage canary, member-2 | Started     | absent |                  |
+    And update run "old" reports
+      | condition | status | reason          |
+      | Succeeded | False  | UpdateRunFailed |
+    When update run "old" is deleted
+    And an update run "again" of placement "web" starts with strategy "all" at snapshot index "0"
+    Then update run "again" succeeds
+    And the binding of placement "web" for "member-1" reports
+      | condition      | status | reason         | message                                      |
+      | RolloutStarted | True   | RolloutStarted | resourceSnapshotIndex: 0, updateRun: {again} |
+    When update run "new" is deleted
+    Then the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |

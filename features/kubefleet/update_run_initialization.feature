@@ -6,6 +6,9 @@ Feature: A staged update run fails to initialize
   @KF-UR-001
   @guide:staged-update-run-2025/initialization-failure @guide:staged-update-run-2026/initialization-failure
   @guide:staged-update-run-2025/logs @guide:staged-update-run-2026/logs @guide:staged-update-run-2026/mirror/short-name
+  @guide:azure-update-run-initialization/sample @guide:azure-update-run-initialization/investigate/columns
+  @guide:azure-update-run-initialization/investigate/initialized-false @guide:azure-update-run-initialization/investigate/applied-strategy
+  @guide:azure-update-run-initialization/not-recoverable/new-run
   Scenario Outline: A run of <placement> asks for a resource snapshot index that doesn't exist
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -95,6 +98,8 @@ Feature: A staged update run fails to initialize
       | a cluster-scoped placement | /{web}          |
       | a namespaced placement     | {web}-app/{web} |
 
+  # The two other members of the fleet are in no stage, and nobody misses them.
+  @drift:azure-update-run-initialization/not-assigned/all-clusters
   Scenario Outline: A run of <placement> asks for a resource snapshot index that exists
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -120,7 +125,7 @@ Feature: A staged update run fails to initialize
       | placement                  |
       | a namespaced placement     |
 
-  @KF-UR-014 @guide:staged-update-run-2026/mirror/invalid-configuration
+  @KF-UR-014 @guide:staged-update-run-2026/mirror/invalid-configuration @guide:azure-update-run-initialization/strategy-not-found
   Scenario Outline: A run of <placement> names a strategy that doesn't exist
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -132,6 +137,12 @@ Feature: A staged update run fails to initialize
       | Initialized | False  | UpdateRunInitializedFailed | referenced updateStrategy not found: ` |
     And the diagnosis of update run "release" is KF-UR-014
     When update run "release" is deleted
+    Given a staged update strategy "missing" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "next" of placement "web" starts with strategy "missing"
+    Then update run "next" succeeds
+    When the resources of placement "web" change
     And an update run "again" of placement "web" starts with strategy "all"
     Then update run "again" succeeds
     And the diagnosis finds nothing
@@ -141,7 +152,8 @@ Feature: A staged update run fails to initialize
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-UR-010
+  @KF-UR-010 @guide:azure-update-run-initialization/placement-not-found/initialized @guide:azure-update-run-initialization/placement-not-found/other-placement
+  @guide:azure-update-run-initialization/not-external/to-external
   Scenario Outline: A run names a placement that doesn't exist, beside <placement>
     Given <placement> "web" has put its resources on "member-1"
     And a staged update strategy "all" for placement "web"
@@ -164,6 +176,8 @@ Feature: A staged update run fails to initialize
       | a namespaced placement     |
 
   @KF-UR-011
+  @guide:azure-update-run-initialization/not-external/initialized @guide:azure-update-run-initialization/not-external/recreate
+  @guide:azure-update-run-initialization/not-external/other-placement @drift:azure-update-run-initialization/not-external/recreate/namespaced
   Scenario Outline: A run's placement isn't External: <placement>
     Given <placement> "web" has put its resources on "member-1"
     And a staged update strategy "all" for placement "web"
@@ -174,6 +188,13 @@ Feature: A staged update run fails to initialize
       | condition   | status | reason                     | message                                                                                   |
       | Initialized | False  | UpdateRunInitializedFailed | parent placement does not have an external rollout strategy, current strategy: RollingUpdate |
     And the diagnosis of update run "release" is KF-UR-011
+    When <placement> "shop" with strategy External selects "member-1"
+    Given a staged update strategy "each" for placement "shop"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "next" of placement "shop" starts with strategy "each"
+    Then update run "next" succeeds
+    And placement "shop" becomes available on "member-1"
     When update run "release" is deleted
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
@@ -281,4 +302,250 @@ Feature: A staged update run fails to initialize
     And an update run "again" of placement "web" starts with strategy "all"
     Then update run "again" succeeds
     And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+  # The example of Microsoft's page.
+  @KF-UR-020
+  @guide:azure-update-run-initialization/investigate @drift:azure-update-run-initialization/investigate/cause
+  @guide:azure-update-run-initialization/not-assigned/scheduled @guide:azure-update-run-initialization/not-assigned/rollout-started
+  @drift:azure-update-run-initialization/not-assigned/get-prints @guide:azure-update-run-initialization/not-assigned/add-labels
+  Scenario Outline: The only stage of a run of <placement> selects none of its three members
+    Given <placement> "web" with strategy External selects "member-1", "member-2" and "member-3"
+    And a staged update strategy "none" for placement "web"
+      | stage   | labelled | after    |
+      | staging |          | Approval |
+    And a resource snapshot of placement "web" is taken
+    When an update run "release" of placement "web" starts with strategy "none" at snapshot index "0"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                                                        |
+      | Initialized | False  | UpdateRunInitializedFailed | some clusters are not placed in any stage, total 3, showing up to 10: member-1 |
+      | Progressing | absent |                            |                                                                                |
+      | Succeeded   | absent |                            |                                                                                |
+    And "kubectl get <runs>" shows update run "release"
+      | NAME      | PLACEMENT | RESOURCE-SNAPSHOT-INDEX | POLICY-SNAPSHOT-INDEX | INITIALIZED | PROGRESSING | SUCCEEDED | AGE |
+      | {release} | {web}     | 0                       | 0                     | False       |             |           | *   |
+    And update run "release" has
+      | field                                                               | value                                        |
+      | metadata.finalizers.0                                               | kubernetes-fleet.io/stagedupdaterun-finalizer |
+      | status.policySnapshotIndexUsed                                      | 0                                            |
+      | status.policyObservedClusterCount                                   | 3                                            |
+      | status.stagedUpdateStrategySnapshot.stages.0.name                   | staging                                      |
+      | status.stagedUpdateStrategySnapshot.stages.0.maxConcurrency         | <at once>                                    |
+      | status.stagedUpdateStrategySnapshot.stages.0.afterStageTasks.0.type | Approval                                     |
+      | status.stagesStatus.0.stageName                                     | staging                                      |
+      | status.stagesStatus.0.clusters.0                                    | absent                                       |
+      | status.appliedStrategy.comparisonOption                             | PartialComparison                            |
+      | status.appliedStrategy.type                                         | ClientSideApply                              |
+      | status.appliedStrategy.whenToApply                                  | Always                                       |
+      | status.appliedStrategy.whenToTakeOver                               | Always                                       |
+    And placement "web" reports
+      | condition      | status  | reason                                |
+      | Scheduled      | True    | SchedulingPolicyFulfilled             |
+      | RolloutStarted | Unknown | RolloutControlledByExternalController |
+    And placement "web" has
+      | field                    | value                |
+      | status.conditions.0.type | <kind>Scheduled      |
+      | status.conditions.1.type | <kind>RolloutStarted |
+    And "kubectl get <placements>" on the hub prints
+      | NAME  | GEN | SCHEDULED | SCHEDULED-GEN | AVAILABLE | AVAILABLE-GEN | AGE |
+      | {web} | 1   | True      | 1             |           |               | *   |
+    And the diagnosis of update run "release" is KF-UR-020
+    When "member-1" is put into stage "staging" of strategy "none"
+    And "member-2" is put into stage "staging" of strategy "none"
+    And "member-3" is put into stage "staging" of strategy "none"
+    And update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "none"
+    And the approval request of update run "again" after stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1", "member-2" and "member-3"
+    And the diagnosis finds nothing
+
+    @needs-before-stage-tasks
+    @drift:azure-update-run-initialization/investigate/finalizer/cluster @drift:azure-update-run-initialization/not-assigned/condition-types
+    Examples:
+      | placement                  | runs                   | placements                             | kind                     | at once |
+      | a cluster-scoped placement | clusterstagedupdaterun | clusterresourceplacement {web}         | ClusterResourcePlacement | 1       |
+
+    @without-before-stage-tasks
+    @drift:azure-update-run-initialization/investigate/finalizer/cluster @drift:azure-update-run-initialization/not-assigned/condition-types
+    Examples:
+      | placement                  | runs                   | placements                             | kind                     | at once |
+      | a cluster-scoped placement | clusterstagedupdaterun | clusterresourceplacement {web}         | ClusterResourcePlacement | absent  |
+
+    Examples:
+      | placement                  | runs                   | placements                             | kind                     | at once |
+      | a namespaced placement     | stagedupdaterun        | resourceplacement {web} -n {web}-app   | ResourcePlacement        | 1       |
+
+  # The fleet's members have the same label with different values, as in the page's example: that puts none into two stages.
+  @KF-UR-018
+  @guide:azure-update-run-initialization/overlap @drift:azure-update-run-initialization/overlap/labels
+  Scenario Outline: A member of <placement> has the labels of two stages
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
+    And a staged update strategy "both" for placement "web"
+      | stage   | labelled           |
+      | staging | member-1, member-2 |
+      | west    | member-2           |
+    When an update run "release" of placement "web" starts with strategy "both"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                            |
+      | Initialized | False  | UpdateRunInitializedFailed | cluster `member-2` appears in more than one stages |
+    And "kubectl get membercluster member-2 --show-labels" on the hub prints
+      | NAME     | JOINED | AGE | MEMBER-AGENT-LAST-SEEN | NODE-COUNT | AVAILABLE-CPU | AVAILABLE-MEMORY | LABELS |
+      | member-2 | True   | *   | *                      | *          | *             | *                | *      |
+    And the diagnosis of update run "release" is KF-UR-018
+    When "member-2" is taken out of stage "staging" of strategy "both"
+    And update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "both"
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1" and "member-2"
+    # The other way: "distinct" has stages that select by one label's values.
+    When "member-2" is put into stage "staging" of strategy "both"
+    Given a staged update strategy "distinct" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+      | west    | member-2 |
+    When the resources of placement "web" change
+    And an update run "next" of placement "web" starts with strategy "distinct"
+    Then update run "next" succeeds
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @KF-UR-015
+  @guide:azure-update-run-initialization/invalid-tasks
+  Scenario Outline: A stage of a run of <placement> has two approvals, and then one
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "twice" for placement "web"
+      | stage   | members  | after              |
+      | staging | member-1 | Approval, Approval |
+    When an update run "release" of placement "web" starts with strategy "twice"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                                                          |
+      | Initialized | False  | UpdateRunInitializedFailed | the after stage tasks are invalid                                |
+      | Initialized | False  | UpdateRunInitializedFailed | afterStageTasks cannot have two tasks of the same type: Approval |
+    And the diagnosis of update run "release" is KF-UR-015
+    When object "<strategy>{twice}" of the hub gets '{"stages": [{"name": "staging", "labelSelector": {}, "afterStageTasks": [{"type": "Approval"}]}]}'
+    And update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "twice"
+    And the approval request of update run "again" after stage "staging" is approved
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  | strategy                         |
+      | a cluster-scoped placement | ClusterStagedUpdateStrategy/     |
+      | a namespaced placement     | StagedUpdateStrategy/{web}-app/  |
+
+  @KF-UR-010
+  @guide:azure-update-run-initialization/placement-not-found/create @guide:azure-update-run-initialization/placement-not-found/initialized
+  Scenario Outline: The placement of a run is gone, and is made again: <placement>
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    And a resource snapshot of placement "web" is taken
+    When placement "web" is deleted
+    And an update run "release" of placement "web" starts with strategy "all" at snapshot index "0"
+    Then update run "release" reports
+      | condition   | status | reason                     | message                    |
+      | Initialized | False  | UpdateRunInitializedFailed | parent placement not found |
+    And the diagnosis of update run "release" is KF-UR-010
+    When the administrator of the hub applies
+      """
+      apiVersion: placement.kubernetes-fleet.io/v1beta1
+      kind: <kind>
+      metadata: <metadata>
+      spec:
+        resourceSelectors: [<selector>]
+        policy: {placementType: PickFixed, clusterNames: [member-1]}
+        strategy: {type: External}
+      """
+    And update run "release" is deleted
+    And a resource snapshot of placement "web" is taken
+    And an update run "again" of placement "web" starts with strategy "all" at snapshot index "0"
+    Then update run "again" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    @drift:azure-update-run-initialization/placement-not-found/cause/cluster
+    Examples:
+      | placement                  | kind                     | metadata                              | selector                                                      |
+      | a cluster-scoped placement | ClusterResourcePlacement | {name: "{web}"}                       | {group: "", version: v1, kind: Namespace, name: "{web}-app"}  |
+
+    @guide:azure-update-run-initialization/placement-not-found/cause/namespaced
+    Examples:
+      | placement                  | kind                     | metadata                              | selector                                                      |
+      | a namespaced placement     | ResourcePlacement        | {name: "{web}", namespace: "{web}-app"} | {group: "", version: v1, kind: ConfigMap, name: settings}     |
+
+  @needs-run-states @KF-UR-014 @guide:azure-update-run-initialization/not-recoverable/not-recoverable
+  Scenario Outline: A run of <placement> that couldn't begin stays so whatever its state
+    Given <placement> "web" with strategy External selects "member-1"
+    When an update run "release" of placement "web" starts with a strategy that doesn't exist
+    Then update run "release" reports
+      | condition   | status | reason                     |
+      | Initialized | False  | UpdateRunInitializedFailed |
+    And the diagnosis of update run "release" is KF-UR-014
+    Given a staged update strategy "missing" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When the state of update run "release" is set to "Stop"
+    And the state of update run "release" is set to "Run"
+    Then update run "release" reports for 15 seconds
+      | condition   | status | reason                     | observedGeneration |
+      | Initialized | False  | UpdateRunInitializedFailed | 1                  |
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "missing"
+    Then update run "again" succeeds
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @needs-run-state-field @without-run-states @KF-UR-014 @drift:azure-update-run-initialization/not-recoverable/not-recoverable
+  Scenario Outline: A run of <placement> that couldn't begin starts over when its state changes
+    Given <placement> "web" with strategy External selects "member-1"
+    When an update run "release" of placement "web" starts with a strategy that doesn't exist
+    Then update run "release" reports
+      | condition   | status | reason                     |
+      | Initialized | False  | UpdateRunInitializedFailed |
+    And the diagnosis of update run "release" is KF-UR-014
+    Given a staged update strategy "missing" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    Then update run "release" reports for 10 seconds
+      | condition   | status | reason                     |
+      | Initialized | False  | UpdateRunInitializedFailed |
+    When the state of update run "release" is set to "Execute"
+    Then update run "release" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  @without-run-state-field @KF-UR-014 @guide:azure-update-run-initialization/not-recoverable/not-recoverable
+  Scenario: A run that couldn't begin stays so when its strategy is there
+    Given a cluster-scoped placement "web" with strategy External selects "member-1"
+    When an update run "release" of placement "web" starts with a strategy that doesn't exist
+    Then update run "release" reports
+      | condition   | status | reason                     |
+      | Initialized | False  | UpdateRunInitializedFailed |
+    And the diagnosis of update run "release" is KF-UR-014
+    Given a staged update strategy "missing" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    Then update run "release" reports for 15 seconds
+      | condition   | status | reason                     |
+      | Initialized | False  | UpdateRunInitializedFailed |
+    When update run "release" is deleted
+    And an update run "again" of placement "web" starts with strategy "missing"
+    Then update run "again" succeeds
     And the diagnosis finds nothing

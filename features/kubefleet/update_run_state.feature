@@ -44,6 +44,36 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
+  @needs-run-states @KF-UR-050 @guide:azure-update-run-api/state @guide:azure-namespaced-update-run-api/state
+  Scenario Outline: A run of <placement> is made without a state
+    Given <placement> "web" with strategy External selects "member-1"
+    And a staged update strategy "all" for placement "web"
+      | stage   | members  |
+      | staging | member-1 |
+    When an update run "release" of placement "web" starts with strategy "all" in no state
+    Then update run "release" reports for 16 seconds
+      | on                      | condition   | status | reason                           | message                                |
+      |                         | Initialized | True   | UpdateRunInitializedSuccessfully | The UpdateRun initialized successfully |
+      |                         | Progressing | absent |                                  |                                        |
+      | stage staging, member-1 | Started     | absent |                                  |                                        |
+    And update run "release" has
+      | field                                   | value             |
+      | spec.state                              | Initialize        |
+      | status.appliedStrategy.comparisonOption | PartialComparison |
+      | status.appliedStrategy.type             | ClientSideApply   |
+      | status.appliedStrategy.whenToApply      | Always            |
+      | status.appliedStrategy.whenToTakeOver   | Always            |
+    And the diagnosis of update run "release" is KF-UR-050
+    When the state of update run "release" is set to "Run"
+    Then update run "release" succeeds
+    And placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
   @needs-run-states @KF-UR-051 @guide:staged-update-run-2026/state-stop
   Scenario Outline: A run of <placement> is made with state Stop
     Given <placement> "web" with strategy External selects "member-1"
@@ -174,7 +204,7 @@ Feature: The state of a staged update run
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @needs-run-states @disruptive @guide:staged-update-run-2026/stop-while-stuck
+  @needs-run-states @disruptive @guide:staged-update-run-2026/stop-while-stuck @guide:azure-update-run-stuck/stop-while-stuck
   Scenario Outline: A run of <placement> is stopped and gets stuck with the cluster that it updates
     Given a member "east" of its own
     And <placement> "web" with strategy External selects "east"
@@ -242,6 +272,7 @@ Feature: The state of a staged update run
 
   @needs-run-states @KF-UR-003
   @guide:staged-update-run-2025/abortion/not-recoverable @guide:staged-update-run-2026/abortion/not-recoverable
+  @guide:azure-update-run-execution/validation/not-recoverable
   Scenario Outline: A run of <placement> that failed stays so whatever its state
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -275,6 +306,7 @@ Feature: The state of a staged update run
 
   @without-run-state-field @takes-50s @KF-UR-003
   @guide:staged-update-run-2025/abortion/not-recoverable @guide:staged-update-run-2026/abortion/not-recoverable
+  @guide:azure-update-run-execution/validation/not-recoverable
   Scenario: A run that failed stays so when nothing is in its way any more
     Given a cluster-scoped placement "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -320,6 +352,7 @@ Feature: The state of a staged update run
 
   @needs-run-state-field @without-run-states @takes-50s @KF-UR-003
   @drift:staged-update-run-2025/abortion/not-recoverable @drift:staged-update-run-2026/abortion/not-recoverable
+  @drift:azure-update-run-execution/validation/not-recoverable
   Scenario Outline: A run of <placement> that failed starts over when its state changes
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"

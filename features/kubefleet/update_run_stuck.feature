@@ -62,6 +62,7 @@ Feature: A staged update run is stuck
 
     @KF-AV-001
     @guide:staged-update-run-2026/image-pull-failure @drift:staged-update-run-2026/image-pull-failure/deployment/namespaced
+    @guide:azure-update-run-stuck/image-pull-failure
     Examples:
       | placement                  | fault             | image           | waits            | shows            | code      |
       | a cluster-scoped placement | has no valid name | nginx:not a tag | InvalidImageName | InvalidImageName | KF-AV-001 |
@@ -188,6 +189,8 @@ Feature: A staged update run is stuck
   @guide:staged-update-run-2025/stuck-resolution
   @guide:staged-update-run-2026/stuck @guide:staged-update-run-2026/stuck-stages
   @guide:staged-update-run-2026/stuck-resolution @guide:staged-update-run-2026/resolution
+  @guide:azure-update-run-stuck/stuck @guide:azure-update-run-stuck/resolution @drift:azure-update-run-stuck/placement-top
+  @guide:azure-update-run-api/progression/sequential @guide:azure-namespaced-update-run-api/progression/sequential
   Scenario Outline: A Deployment of <placement> never becomes available
     Given <placement> "web" with strategy External selects "member-2" and "member-3"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
@@ -205,8 +208,12 @@ Feature: A staged update run is stuck
       |                         | Progressing | False  | UpdateRunStuck                   | in stage staging to finish updating, please check placement status for potential errors |
       | stage staging           | Progressing | True   | StageUpdatingStarted             | Clusters in the stage started updating |
       | stage staging, member-2 | Started     | True   | ClusterUpdatingStarted           | Cluster update started |
+    And "kubectl get <short>" shows update run "release"
+      | NAME      | PLACEMENT | RESOURCE-SNAPSHOT-INDEX | POLICY-SNAPSHOT-INDEX | INITIALIZED | PROGRESSING | SUCCEEDED | AGE |
+      | {release} | {web}     | *                       | 0                     | True        | False       |           | *   |
     And update run "release" has
       | field                                        | value             |
+      | status.deletionStageStatus.stageName         | kubernetes-fleet.io/deleteStage |
       | status.stagesStatus.1.stageName              | canary            |
       | status.stagesStatus.1.clusters.0.clusterName | member-3          |
       | status.stagesStatus.1.conditions             | absent            |
@@ -215,9 +222,16 @@ Feature: A staged update run is stuck
       | status.appliedStrategy.whenToApply           | Always            |
       | status.appliedStrategy.whenToTakeOver        | Always            |
     And placement "web" reports
-      | on       | condition | status | reason                 |
-      | member-2 | Applied   | True   | AllWorkHaveBeenApplied |
-      | member-2 | Available | False  | NotAllWorkAreAvailable |
+      | on       | condition      | status  | reason                                | message                                                            |
+      |          | RolloutStarted | Unknown | RolloutControlledByExternalController | different resource snapshot versions are observed across clusters |
+      | member-2 | RolloutStarted | True    | RolloutStarted                        | updateRun: {release}                                               |
+      | member-2 | Applied        | True    | AllWorkHaveBeenApplied                |                                                                    |
+      | member-2 | Available      | False   | NotAllWorkAreAvailable                |                                                                    |
+      | member-3 | RolloutStarted | Unknown | RolloutStartedUnknown                 |                                                                    |
+    And placement "web" has
+      | field                    | value                |
+      | status.conditions.0.type | <kind>Scheduled      |
+      | status.conditions.1.type | <kind>RolloutStarted |
     And placement "web" lists as failed
       | on       | object         | condition | status | reason                  |
       | member-2 | Deployment app | Available | False  | ManifestNotAvailableYet |
@@ -233,9 +247,9 @@ Feature: A staged update run is stuck
     And the diagnosis finds nothing
 
     Examples:
-      | placement                  |
-      | a cluster-scoped placement |
-      | a namespaced placement     |
+      | placement                  | short | kind                     |
+      | a cluster-scoped placement | csur  | ClusterResourcePlacement |
+      | a namespaced placement     | sur   | ResourcePlacement        |
 
   # A busy hub-agent can lose the record: docs/controllers.md. Without pods, the finding about the run comes first.
   @no-pods @takes-90s @KF-UR-008

@@ -10,6 +10,8 @@ Feature: A staged update run is stuck and has no word for it
   @guide:staged-update-run-2025/stuck-resolution
   @guide:staged-update-run-2026/stuck @guide:staged-update-run-2026/stuck-stages
   @guide:staged-update-run-2026/stuck-resolution
+  @guide:azure-update-run-stuck/stuck @guide:azure-update-run-stuck/resolution @guide:azure-update-run-api/progression/sequential
+  @guide:azure-update-run-execution/concurrent-untouched
   Scenario: A Deployment never becomes available, and the run goes on saying that it has started
     Given a cluster-scoped placement "web" with strategy External selects "member-2" and "member-3"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
@@ -35,6 +37,7 @@ Feature: A staged update run is stuck and has no word for it
       | stage staging, member-2 | Succeeded   | absent |                                  |
     And update run "release" has
       | field                                        | value             |
+      | status.deletionStageStatus.stageName         | kubernetes-fleet.io/deleteStage |
       | status.stagesStatus.1.stageName              | canary            |
       | status.stagesStatus.1.clusters.0.clusterName | member-3          |
       | status.stagesStatus.1.conditions             | absent            |
@@ -42,6 +45,9 @@ Feature: A staged update run is stuck and has no word for it
       | status.appliedStrategy.type                  | ClientSideApply   |
       | status.appliedStrategy.whenToApply           | Always            |
       | status.appliedStrategy.whenToTakeOver        | Always            |
+    And "kubectl get clusterresourcebindings" shows the binding of placement "web" for "member-3"
+      | NAME             | WORKSYNCHRONIZED | RESOURCESAPPLIED | AGE |
+      | {web}-member-3-* |                  |                  | *   |
     And placement "web" lists as failed
       | on       | object         | condition | status | reason                  |
       | member-2 | Deployment app | Available | False  | ManifestNotAvailableYet |
@@ -121,7 +127,7 @@ Feature: A staged update run is stuck and has no word for it
       | fault           | image            | waits        | shows                            | code      |
       | can't be pulled | nginx:unpullable | ErrImagePull | ErrImagePull or ImagePullBackOff | KF-AV-002 |
 
-    @KF-AV-001 @guide:staged-update-run-2026/image-pull-failure
+    @KF-AV-001 @guide:staged-update-run-2026/image-pull-failure @guide:azure-update-run-stuck/image-pull-failure
     Examples:
       | fault             | image           | waits            | shows            | code      |
       | has no valid name | nginx:not a tag | InvalidImageName | InvalidImageName | KF-AV-001 |

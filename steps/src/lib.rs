@@ -34,6 +34,7 @@ pub mod hollow;
 pub mod hub_application;
 pub mod included_objects;
 pub mod kubectl_get;
+pub mod kubectl_list;
 pub mod limits;
 pub mod logs;
 pub mod member;

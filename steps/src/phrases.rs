@@ -422,12 +422,23 @@ pub struct AtIndex(pub Option<String>);
 
 impl_from_str!(AtIndex, |text| Self(inner(text)));
 
-/// ` in state "..."`: a `spec.state`.
-#[derive(Clone, Debug, Parameter)]
-#[param(regex = r#"(?: in state "[^"]*")?"#, name = "in state?")]
-pub struct InState(pub Option<String>);
+/// ` in state "..."`: a `spec.state`; ` in no state`: without the field.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = r#"(?: in state "[^"]*"| in no state)?"#, name = "in state?")]
+pub enum InState {
+    /// The feature doesn't say, and the run is to go on at once.
+    Going,
+    /// A state by its name.
+    Named(String),
+    /// The run is created without the field.
+    Without,
+}
 
-impl_from_str!(InState, |text| Self(inner(text)));
+impl_from_str!(InState, |text| match inner(text) {
+    Some(state) => Self::Named(state),
+    None if text.is_empty() => Self::Going,
+    None => Self::Without,
+});
 
 /// `put into`, or `taken out of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]

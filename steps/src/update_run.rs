@@ -138,7 +138,8 @@ fn members(context: &ScenarioContext, row: &DataTableRow<'_>, column: &str) -> R
 }
 
 /// Starts a run of a placement with a strategy. Without an index, the run is at the placement's latest resource snapshot; where update runs
-/// take the snapshots (from v0.3 on), it takes one of the resources as they are. Without a state, the run goes on at once.
+/// take the snapshots (from v0.3 on), it takes one of the resources as they are. Without a state, the run goes on at once; ` in no state`
+/// creates it without the field.
 #[given(expr = "an update run {string} of {placement of run} starts with {strategy}{at snapshot index?}{in state?}")]
 #[when(expr = "an update run {string} of {placement of run} starts with {strategy}{at snapshot index?}{in state?}")]
 async fn starts(
@@ -158,7 +159,12 @@ async fn starts(
         None => context.ledger.names.make(missing),
     };
     let run = NewUpdateRun::new(context, &name, &placement.name, &p, strategy);
-    let (index, state) = (index.0.or(run.index), state.0.or(run.state));
+    let state = match state {
+        InState::Going => run.state,
+        InState::Named(state) => Some(state),
+        InState::Without => None,
+    };
+    let index = index.0.or(run.index);
     create(context, NewUpdateRun { placement_name, index, state, ..run }).await
 }
 

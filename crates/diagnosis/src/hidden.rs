@@ -8,9 +8,11 @@ const OF_PLACEMENTS: &[&str] = &[
     "KF-OV-001",
     "KF-RO-001 to KF-RO-003",
     "KF-SC-001 to KF-SC-012",
+    "KF-SC-001 to KF-SC-003",
+    "KF-UR-052",
     "KF-WS-001 to KF-WS-011",
 ];
-const OF_RUNS: &[&str] = &["KF-RO-001", "KF-UR-001 to KF-UR-051"];
+const OF_RUNS: &[&str] = &["KF-RO-001", "KF-UR-001 to KF-UR-052"];
 const OF_REQUESTS: &[&str] = &["KF-UR-004", "KF-UR-040", "KF-UR-050"];
 const OF_BINDINGS: &[&str] = &["KF-DL-001", "KF-RO-003", "KF-UR-003", "KF-UR-005", "KF-UR-007", "KF-UR-008"];
 const OF_SNAPSHOTS: &[&str] = &["KF-RO-003", "KF-UR-001"];

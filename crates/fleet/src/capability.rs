@@ -58,6 +58,7 @@ impl InstalledArtifacts<'_> {
             Capability::ExternalReported => self.says("RolloutControlledByExternalController"),
             Capability::ExternalNamesRuns => self.says("To determine rollout status, check the"),
             Capability::TaskLabels => self.says(TARGET_UPDATE_RUN),
+            Capability::SkippedStages => self.says("StageUpdatingSkippedNoClusters"),
             Capability::Envelopes => self.kind("clusterresourceenvelopes").is_some(),
             Capability::BetaOverrides => {
                 let versions = self.kind("resourceoverrides").and_then(|crd| crd.pointer("/spec/versions")?.as_array());

@@ -1,5 +1,7 @@
 //! Objects as `kubectl get` prints them. The API server makes the columns.
 
+use std::collections::BTreeMap;
+
 use clusters::cluster::Cluster;
 use kube::Client;
 use serde::Deserialize;
@@ -39,7 +41,49 @@ struct TableColumn {
 #[derive(Deserialize)]
 struct TableRow {
     cells: Vec<Value>,
+    #[serde(default)]
+    object: RowObject,
 }
+
+/// Object of a row, of which the API server sends the metadata.
+#[derive(Default, Deserialize)]
+struct RowObject {
+    #[serde(default)]
+    metadata: RowMetadata,
+}
+
+#[derive(Default, Deserialize)]
+struct RowMetadata {
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+}
+
+/// Resource of KubeFleet that a word in `kubectl get WORD` means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalledResource {
+    /// Group and the version that kubectl asks for: the group's preferred version, if it has the resource.
+    pub api_version: String,
+    /// Plural name, as in URLs.
+    pub plural: String,
+    /// True if the objects live in namespaces.
+    pub namespaced: bool,
+}
+
+/// Objects that a `kubectl get` command asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GetRequest {
+    /// `-n NAMESPACE`.
+    pub namespace: Option<String>,
+    /// Name of a single object.
+    pub name: Option<String>,
+    /// `-l SELECTOR`.
+    pub selector: Option<String>,
+    /// `--show-labels`: a last column LABELS.
+    pub labels: bool,
+}
+
+/// Ending of the names of KubeFleet's API groups.
+const GROUPS: &str = "kubernetes-fleet.io";
 
 /// Returns the kind that `kubectl get WORD` means, in the API group of `group_of`. `word` is a plural, singular or
 /// short name.
@@ -61,6 +105,46 @@ pub async fn kind_called(cluster: &Cluster, group_of: ResourceKind, word: &str) 
     Ok(called.map(|r| r.kind))
 }
 
+/// Returns the resource of KubeFleet that `kubectl get WORD` means. `word` is a plural, singular or short name.
+///
+/// # Errors
+/// Returns an error if the API server doesn't answer.
+pub async fn resource_called(cluster: &Cluster, word: &str) -> Result<Option<CalledResource>, FleetError> {
+    let asked = || FleetError::api(&cluster.name, "list the API's groups and resources");
+    let groups = cluster.client.list_api_groups().await.map_err(asked())?.groups;
+    for group in groups.into_iter().filter(|group| group.name.ends_with(GROUPS)) {
+        let preferred = group.preferred_version.map(|version| version.group_version);
+        let versions = group.versions.into_iter().map(|version| version.group_version);
+        let rest: Vec<String> = versions.filter(|version| Some(version) != preferred.as_ref()).collect();
+        for api_version in preferred.into_iter().chain(rest) {
+            let resources = cluster.client.list_api_group_resources(&api_version).await.map_err(asked())?.resources;
+            let called = resources.into_iter().find(|r| {
+                let short = r.short_names.iter().flatten().any(|s| s == word);
+                (r.name == word || r.singular_name == word || short) && !r.name.contains('/')
+            });
+            if let Some(called) = called {
+                return Ok(Some(CalledResource { api_version, plural: called.name, namespaced: called.namespaced }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Returns what `kubectl get` prints for a request, as a table.
+///
+/// # Errors
+/// Returns an error if the API server refuses the request or doesn't answer.
+pub async fn request(cluster: &Cluster, resource: &CalledResource, request: &GetRequest) -> Result<Table, FleetError> {
+    let namespace = request.namespace.as_ref().filter(|_| resource.namespaced);
+    let namespace = namespace.map(|n| format!("/namespaces/{n}")).unwrap_or_default();
+    let name = request.name.as_ref().map(|n| format!("/{n}")).unwrap_or_default();
+    let selector = request.selector.as_ref().map(|s| format!("?labelSelector={s}")).unwrap_or_default();
+    let path = format!("/apis/{}{namespace}/{}{name}{selector}", resource.api_version, resource.plural);
+    let asked = FleetError::api(&cluster.name, format!("get {path} as a table"));
+    let answer = ask(&cluster.client, &path).await.map_err(asked)?;
+    Ok(table(answer, request.labels))
+}
+
 /// Returns all objects of a kind in a namespace, or one of them, as a table.
 ///
 /// # Errors
@@ -74,12 +158,26 @@ pub async fn get(
     let path = path(kind, namespace, name);
     let asked = FleetError::api(&cluster.name, format!("get {path} as a table"));
     let answer = ask(&cluster.client, &path).await.map_err(asked)?;
+    Ok(table(answer, false))
+}
+
+/// Columns that are printed without `-o wide`, and a last one with the labels if they are asked for.
+fn table(answer: TableResponse, labels: bool) -> Table {
     let definitions = answer.column_definitions;
-    let columns: Vec<usize> = (0..definitions.len()).filter(|n| definitions[*n].priority == 0).collect();
-    Ok(Table {
-        columns: columns.iter().map(|n| definitions[*n].name.to_uppercase()).collect(),
-        rows: answer.rows.iter().map(|row| cells(row, &columns)).collect(),
-    })
+    let shown: Vec<usize> = (0..definitions.len()).filter(|n| definitions[*n].priority == 0).collect();
+    let mut table = Table {
+        columns: shown.iter().map(|n| definitions[*n].name.to_uppercase()).collect(),
+        rows: answer.rows.iter().map(|row| cells(row, &shown)).collect(),
+    };
+    if labels {
+        table.columns.push("LABELS".into());
+        for (cells, row) in table.rows.iter_mut().zip(answer.rows) {
+            let labels: Vec<String> =
+                row.object.metadata.labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+            cells.push(if labels.is_empty() { "<none>".into() } else { labels.join(",") });
+        }
+    }
+    table
 }
 
 /// Texts of a row in these columns.
@@ -110,8 +208,28 @@ fn text(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::path;
+    use serde_json::json;
+
+    use super::{path, table};
     use crate::kinds;
+
+    #[test]
+    fn labels_are_a_column_if_asked_for() {
+        let answer = || {
+            serde_json::from_value(json!({
+                "columnDefinitions": [{"name": "Name"}, {"name": "CPU", "priority": 1}, {"name": "Age"}],
+                "rows": [
+                    {"cells": ["a", 2, null], "object": {"metadata": {"labels": {"b": "2", "a": "1"}}}},
+                    {"cells": ["b", 2, "3s"], "object": {"metadata": {}}},
+                ],
+            }))
+            .expect("a table")
+        };
+        let with = table(answer(), true);
+        assert_eq!(with.columns, ["NAME", "AGE", "LABELS"]);
+        assert_eq!(with.rows, [["a", "", "a=1,b=2"], ["b", "3s", "<none>"]]);
+        assert_eq!(table(answer(), false).rows, [["a", ""], ["b", "3s"]]);
+    }
 
     #[test]
     fn paths_are_those_of_the_api() {

@@ -40,6 +40,8 @@ pub enum Capability {
     ExternalNamesRuns,
     /// Approval requests are labelled with their task.
     TaskLabels,
+    /// An update run skips stages that select no cluster, with their tasks.
+    SkippedStages,
     /// Resources are wrapped in a ClusterResourceEnvelope or a ResourceEnvelope, and not in a ConfigMap.
     Envelopes,
     /// Overrides are served as `v1beta1`, and not only as `v1alpha1`.

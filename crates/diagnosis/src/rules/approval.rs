@@ -115,16 +115,20 @@ fn missing_approval(
         return None;
     }
     let quote = fleet.quote();
-    let evidence = vec![
-        quote.condition_in(run.object, waiting.place.clone(), &waiting.condition),
-        match &approved {
-            Some(approved) => quote.condition(request, approved),
-            None => quote.text(request, "status.conditions[Approved]", "(absent)".to_owned(), None),
-        },
-    ];
+    let mut evidence = vec![quote.condition_in(run.object, waiting.place.clone(), &waiting.condition)];
+    let is_empty = stage.clusters().next().is_none();
+    if is_empty {
+        let path = format!("{}.clusters", stage.place().field_path());
+        evidence.push(quote.text(run.object, &path, "(none)".to_owned(), None));
+    }
+    evidence.push(match &approved {
+        Some(approved) => quote.condition(request, approved),
+        None => quote.text(request, "status.conditions[Approved]", "(absent)".to_owned(), None),
+    });
     let names = json!({
         "run": run.object.name(),
         "stage": stage.name,
+        "is_empty": is_empty,
         "request": request.name(),
         "request_kind": request.kind(),
         "approve": approve_command(request),

@@ -5,10 +5,17 @@ use serde_json::json;
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
-use super::fleet::{FleetView, PlacementView, UpdateRunView};
+use super::fleet::{FleetView, MemberPlacement, PlacementView, UpdateRunView};
 use super::hub_agent::REACTION_LIMIT;
 use super::kubectl;
+use crate::Condition;
 use crate::kubefleet::PLACEMENT_GROUP;
+
+/// Time for which a member may be selected and not rolled out to, before somebody has to be told that no run will do it.
+const LATE_MEMBER_LIMIT: SignedDuration = SignedDuration::from_secs(5);
+
+/// `spec.state` of a binding that the scheduler has made and that no rollout has taken up.
+const SCHEDULED: &str = "Scheduled";
 
 /// Time for which a run may stay initialized without progress. v0.1.2 ignores `spec.state`, but reports a run as
 /// initialized for an instant before it goes on.
@@ -18,7 +25,12 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let runs = fleet.runs().filter_map(|run| {
         left_at_initialize(fleet, run).or_else(|| begun_without_state(fleet, run)).or_else(|| stopped(fleet, run))
     });
-    runs.chain(fleet.placements().filter_map(|p| without_run(fleet, p))).collect()
+    let placements = fleet.placements().flat_map(|placement| {
+        let without_run = without_run(fleet, placement);
+        let late = if without_run.is_some() { Vec::new() } else { late_members(fleet, placement) };
+        without_run.into_iter().chain(late)
+    });
+    runs.chain(placements).collect()
 }
 
 /// KF-UR-050: the run is initialized, and `spec.state` doesn't let it go on.
@@ -106,4 +118,53 @@ fn without_run(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<Fin
         "create": kubectl::first_run_command(placement),
     });
     Some(FindingDraft::new(RuleCode::KF_RO_001, placement.subject(fleet, None), &names, evidence))
+}
+
+/// KF-UR-052: the placement has selected members to which its runs, which have all ended, haven't rolled it out (kubefleet#804).
+fn late_members(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Vec<FindingDraft> {
+    let runs_unread = fleet.hub.is_unread(PLACEMENT_GROUP, &kubectl::plural(placement.scope.run()));
+    if runs_unread || !placement.is_external() || placement.condition("Scheduled").is_none_or(|c| c.status != "True") {
+        return Vec::new();
+    }
+    let runs: Vec<_> = placement.runs(fleet).collect();
+    // What a run still has to do shows on the run, and so does why it has failed.
+    let Some(last) = runs.iter().copied().max_by_key(|run| run.object.created_at()) else { return Vec::new() };
+    let Some(succeeded) = last.condition("Succeeded").filter(|c| c.status == "True") else { return Vec::new() };
+    if runs.iter().any(|run| !run.is_finished()) {
+        return Vec::new();
+    }
+    let quote = fleet.quote();
+    let late = placement.clusters().filter_map(|status| Some((status, not_rolled_out(fleet, placement, status)?)));
+    let drafts = late.map(|(status, rollout)| {
+        let mut evidence = vec![
+            quote.field(placement.object, "spec.strategy.type"),
+            quote.condition_in(placement.object, status.place(), &rollout),
+        ];
+        evidence.extend(placement.binding(fleet, status.member).map(|binding| quote.field(binding, "spec.state")));
+        evidence.push(quote.condition(last.object, &succeeded));
+        let names = json!({
+            "placement": placement.full_name(),
+            "member": status.member,
+            "run": last.object.name(),
+            "rerun": kubectl::rerun_command(fleet, last, None),
+        });
+        let subject = placement.subject(fleet, Some(status.member));
+        FindingDraft::new(RuleCode::KF_UR_052, subject, &names, evidence)
+    });
+    drafts.collect()
+}
+
+/// Returns the condition by which the placement reports that nothing has been rolled out to a member, unless the member was selected just
+/// now.
+fn not_rolled_out(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+) -> Option<Condition> {
+    let rollout = status.condition("RolloutStarted").filter(|c| c.status == "Unknown")?;
+    let is_taken_up = placement
+        .binding(fleet, status.member)
+        .is_some_and(|binding| binding.str("/spec/state").is_some_and(|state| state != SCHEDULED));
+    let is_old = rollout.last_transition_time.is_none_or(|at| fleet.age(at) > LATE_MEMBER_LIMIT);
+    (!is_taken_up && is_old).then_some(rollout)
 }

@@ -124,3 +124,16 @@ fn what_happens_to_a_request_after_its_approval_is_of_no_effect() {
         in_both_scopes(&objects, &[]);
     }
 }
+
+#[test]
+fn a_stage_without_clusters_is_said_to_be_empty() {
+    let mut run = waiting_run(true);
+    run["status"]["stagesStatus"][0]["clusters"] = json!([]);
+    let request = request("r-after-staging", "r", "staging", json!([]));
+    let finding = &diagnosis::diagnose(&hub(fleet(run, request)))[0];
+    assert!(finding.cause.ends_with(
+        "The stage selects none of the placement's clusters: the approval decides on nothing in it, and is needed all the same."
+    ));
+    let quoted: Vec<_> = finding.evidence.iter().map(|e| (e.path.as_str(), e.value.as_str())).collect();
+    assert!(quoted.contains(&("status.stagesStatus[staging].clusters", "(none)")), "{quoted:?}");
+}

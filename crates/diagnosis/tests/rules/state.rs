@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::shapes::{condition, external, green, hub, in_both_scopes, placement, request, run, with};
+use crate::shapes::{NOW, at, condition, external, green, hub, in_both_scopes, placement, request, run, with};
 
 fn initialized(state: &str, more: Option<Value>) -> Value {
     let mut conditions = vec![condition("Initialized", "True", "UpdateRunInitializedSuccessfully", "")];
@@ -94,4 +94,67 @@ fn a_placement_with_a_run_or_that_rolls_out_by_itself_is_not() {
     in_both_scopes(&[waiting(WAITING[0].0, WAITING[0].1)], &[]);
     let old = with(external(waiting(reason, message)), "/metadata/generation", 2);
     in_both_scopes(&[old], &[]);
+}
+
+const LATE: &str = "KF-UR-052 {c}ResourcePlacement/{ns}web (member-2)";
+
+/// Placement that is rolled out to member-1, and selects member-2 too.
+fn with_late_member() -> Value {
+    let mut placement = external(green("web", &["member-1", "member-2"]));
+    let reason = "RolloutControlledByExternalController";
+    let text = "Rollout is controlled by an external controller and different resource snapshot versions are observed across clusters";
+    placement["status"]["conditions"] = json!([
+        condition("ClusterResourcePlacementScheduled", "True", "SchedulingPolicyFulfilled", ""),
+        condition("ClusterResourcePlacementRolloutStarted", "Unknown", reason, text),
+    ]);
+    placement["status"]["placementStatuses"][1]["conditions"] = json!([
+        condition("Scheduled", "True", "Scheduled", ""),
+        condition("RolloutStarted", "Unknown", "RolloutStartedUnknown", "In the process of deciding"),
+    ]);
+    placement
+}
+
+fn ended(name: &str, status: &str) -> Value {
+    let reason = if status == "True" { "UpdateRunSucceeded" } else { "UpdateRunFailed" };
+    let conditions = json!([
+        condition("Initialized", "True", "UpdateRunInitializedSuccessfully", ""),
+        condition("Progressing", "False", reason, ""),
+        condition("Succeeded", status, reason, ""),
+    ]);
+    run(name, "web", "0", conditions, json!([]))
+}
+
+#[test]
+fn a_member_that_came_after_the_last_run_is_noticed() {
+    in_both_scopes(&[with_late_member(), ended("r", "True")], &[LATE]);
+    let finding = &diagnosis::diagnose(&hub(vec![with_late_member(), ended("r", "True")]))[0];
+    assert!(!finding.is_failure());
+    assert!(finding.remedies[0].commands[0].contains("name: r-2"), "{:?}", finding.remedies[0].commands);
+    let mut young = with_late_member();
+    let there = &mut young["status"]["placementStatuses"][1]["conditions"][1];
+    *there = at(NOW, there.clone());
+    in_both_scopes(&[young, ended("r", "True")], &[]);
+}
+
+#[test]
+fn a_member_that_a_run_may_still_reach_is_not() {
+    let going = condition("Progressing", "True", "UpdateRunProgressing", "");
+    in_both_scopes(
+        &[with_late_member(), ended("r", "True"), with(initialized("Run", Some(going)), "/metadata/name", "s")],
+        &[],
+    );
+    // A placement with another strategy rolls out by itself.
+    let mut rolling = with_late_member();
+    rolling["spec"]["strategy"] = json!({"type": "RollingUpdate"});
+    let findings = diagnosis::diagnose(&hub(vec![rolling, ended("r", "True")]));
+    assert!(findings.iter().all(|finding| finding.code.0 != "KF-UR-052"));
+    // A binding that a run has taken up.
+    let bound = json!({
+        "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
+        "kind": "ClusterResourceBinding",
+        "metadata": {"name": "web-member-2-1", "labels": {"kubernetes-fleet.io/parent-CRP": "web"}},
+        "spec": {"state": "Bound", "targetCluster": "member-2"},
+    });
+    let findings = diagnosis::diagnose(&hub(vec![with_late_member(), ended("r", "True"), bound]));
+    assert!(findings.iter().all(|finding| finding.code.0 != "KF-UR-052"));
 }
