@@ -3,11 +3,14 @@
 use diagnosis::kubefleet::{PARENT_PLACEMENT, WORK_CLEANUP_FINALIZER};
 use fleet::{FIELD_MANAGER, FleetError};
 use futures::future::try_join_all;
-use kube::api::{ListParams, Patch, PatchParams};
-use serde_json::json;
+use kube::ResourceExt as _;
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
+use crate::finalizer::FINALIZER;
+use crate::objects::Placement;
 
 /// Gives the placement's bindings the finalizer that the hub-agent otherwise gives them in the moment in which a first
 /// update run begins with them.
@@ -32,4 +35,17 @@ pub(crate) async fn hold(context: &ScenarioContext, placement: &str) -> Result<(
     });
     try_join_all(holds).await.map_err(FleetError::api("hub", format!("hold the bindings of {}", p.name)))?;
     Ok(())
+}
+
+/// Returns the name of the placement's binding for a member; of several, that of the one which somebody's finalizer holds.
+pub(crate) async fn named(context: &ScenarioContext, p: &Placement, member: &str) -> Result<String, StepError> {
+    let params = ListParams::default().labels(&format!("{PARENT_PLACEMENT}={}", p.name));
+    let api = p.scope.binding().api(&context.hub().client, p.scope.namespace());
+    let bindings = api.list(&params).await.map_err(FleetError::api("hub", format!("list the bindings of {}", p.name)))?;
+    let of_member = |binding: &&DynamicObject| {
+        binding.data.pointer("/spec/targetCluster").and_then(Value::as_str) == Some(member)
+    };
+    let found = bindings.items.iter().filter(of_member).max_by_key(|b| b.finalizers().iter().any(|f| f == FINALIZER));
+    let found = found.ok_or_else(|| StepError::Differs(format!("{} has no binding for {member}", p.name)))?;
+    Ok(found.name_any())
 }

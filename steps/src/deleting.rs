@@ -53,7 +53,7 @@ async fn is_deleted(world: &mut World, object: ObjectRef) -> Result<(), StepErro
             context.remedied(Action::new(format!("{path} deleted")).on(path));
             Ok(())
         }
-        ObjectRef::SecondWork { .. } => {
+        ObjectRef::Eviction(_) | ObjectRef::DisruptionBudget(_) | ObjectRef::SecondWork { .. } => {
             let path = delete_one(context, &object).await?;
             context.remedied(Action::new(format!("{path} deleted")).on(path));
             Ok(())

@@ -35,15 +35,20 @@ pub(crate) const NAMESPACE: &str = "apps";
 #[when(expr = "the administrator of {destination} applies")]
 async fn applies(world: &mut World, destination: DestinationRef, step: &Step) -> Result<(), StepError> {
     let context = world.context();
-    let cluster = match destination.member {
-        Some(member) => context.fleet.member(&context.ledger.names.get(&member)?).await?.cluster,
-        None => context.hub(),
-    };
+    let cluster = cluster_of(context, destination).await?;
     for manifest in manifests(&document(context, step)?)? {
         let (action, _) = apply(context, &cluster, None, manifest).await?;
         context.did(action);
     }
     Ok(())
+}
+
+/// Returns the member, or the hub.
+async fn cluster_of(context: &ScenarioContext, destination: DestinationRef) -> Result<Cluster, StepError> {
+    match destination.member {
+        Some(member) => Ok(context.fleet.member(&context.ledger.names.get(&member)?).await?.cluster),
+        None => Ok(context.hub()),
+    }
 }
 
 /// Reads the manifests in a step's text.
@@ -141,14 +146,16 @@ async fn has_rights(world: &mut World, rights: Rights, member: String, step: &St
 /// reporting it anywhere.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Waits until the member's API server refuses to create the manifest in the step's text, with this in what it says. Nothing is created.
-#[given(expr = "{string} refuses with {string} to create")]
-async fn refuses(world: &mut World, member: String, why: String, step: &Step) -> Result<(), StepError> {
+/// Waits until the API server of a member, or of the hub, refuses to create the manifest in the step's text, with this in what it says.
+/// Nothing is created.
+#[given(expr = "{destination} refuses with {string} to create")]
+#[when(expr = "{destination} refuses with {string} to create")]
+async fn refuses(world: &mut World, destination: DestinationRef, why: String, step: &Step) -> Result<(), StepError> {
     let context = world.context();
-    let (member, why) = (context.ledger.names.get(&member)?, context.ledger.names.fill(&why));
+    let why = context.ledger.names.fill(&why);
     let manifest: Value = serde_saphyr::from_str(&document(context, step)?)
         .map_err(|e| StepError::Feature(format!("this manifest is not YAML: {e}")))?;
-    let cluster = context.fleet.member(&member).await?.cluster;
+    let cluster = cluster_of(context, destination).await?;
     let target = target(context, &cluster, None, &manifest).await?;
     let params = PatchParams { dry_run: true, ..PatchParams::apply(FIELD_MANAGER) };
     let deadline = Instant::now() + limits::REPORTED;
@@ -159,7 +166,8 @@ async fn refuses(world: &mut World, member: String, why: String, step: &Step) ->
             Ok(_) => "it would create it".into(),
         };
         if Instant::now() > deadline {
-            return Err(StepError::Differs(format!("{member} doesn't refuse with `{why}`: {last}")));
+            let name = &cluster.name;
+            return Err(StepError::Differs(format!("{name} doesn't refuse with `{why}`: {last}")));
         }
         between_reads(PAUSE).await;
     }

@@ -33,6 +33,9 @@ const EVIDENCE: TableShape = TableShape { rows: "evidence", columns: &["object",
 /// Waits for a minute at most, because the diagnosis takes a state that is seconds old for one that passes. `within 200 seconds `: for a
 /// diagnosis that rests on something which takes longer, such as the age of a heartbeat.
 ///
+/// The diagnosis reads what it needs, as `fleetdrill diagnose` does. Of an object of a member, given by its path, it reads everything, as with
+/// `--read-all`.
+///
 /// With a table (columns `object`, `value`), the finding's evidence names, in this order, these objects (kind and name, `{name}` filled
 /// in) with values that contain these.
 #[needs(role: Some(StepRole::AssertsDiagnosis), table: |_| Some(EVIDENCE))]
@@ -47,9 +50,10 @@ async fn is(
     step: &Step,
 ) -> Result<(), StepError> {
     let context = world.context();
+    let reads_everything = matches!(&object, ObjectRef::Named { member: Some(_), .. });
     let asserted = AssertedDiagnosis { object, code: code.0, member: member.0, relation, within: None };
     let wanted = asserted.resolve(context)?;
-    within(context, limit.0.map_or(limits::DIAGNOSED, Duration::from_secs), wanted, step).await
+    within(context, limit.0.map_or(limits::DIAGNOSED, Duration::from_secs), wanted, reads_everything, step).await
 }
 
 /// The diagnosis finds nothing wrong with anything of this scenario: neither a failure nor a notice, now.
@@ -163,11 +167,15 @@ async fn within(
     context: &ScenarioContext,
     limit: Duration,
     wanted: ExpectedFinding,
+    reads_everything: bool,
     step: &Step,
 ) -> Result<(), StepError> {
     let deadline = Instant::now() + limit;
     loop {
-        let findings = context.diagnose().await?;
+        let findings = match reads_everything {
+            true => context.findings_in(&*context.fleet.snapshot().await?),
+            false => context.diagnose().await?,
+        };
         let checked = check(&wanted, context, &findings, step);
         let late = Instant::now() > deadline;
         if checked.is_ok() || late {

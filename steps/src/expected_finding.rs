@@ -56,16 +56,19 @@ impl AssertedDiagnosis {
     /// # Errors
     /// Returns an error if the scenario hasn't made one of the objects, or if findings are never about the object.
     pub fn resolve(&self, context: &ScenarioContext) -> Result<ExpectedFinding, StepError> {
-        let kind = context.find(&self.object)?.kind.kind.to_owned();
+        let found = context.find(&self.object)?;
+        let kind = found.kind.kind.to_owned();
         let name = match &self.object {
             ObjectRef::Placement(name) => context.placement(name)?.name,
             ObjectRef::UpdateRun(name) => context.run(name)?.name,
             ObjectRef::Member(member) => context.ledger.names.get(member)?,
             ObjectRef::Application(name) => context.application(name)?.name,
+            ObjectRef::Eviction(_) | ObjectRef::Named { .. } => found.name().unwrap_or_default().to_owned(),
             ObjectRef::HubAgent => clusters::agents::HUB_AGENT.to_owned(),
             ObjectRef::Work { placement, enveloped: false, .. } => work_name(&context.placement(placement)?),
             _ => {
-                let text = "findings are about placements and their Works, update runs, members, applications and the hub-agent";
+                let text = "findings are about placements and their Works, update runs, evictions, members, applications, the hub-agent \
+                            and objects that are given by their paths";
                 return Err(StepError::Feature(text.into()));
             }
         };

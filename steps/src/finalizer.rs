@@ -7,6 +7,7 @@ use fleet::objects;
 use record::{Action, ObjectPath};
 use serde_json::json;
 
+use crate::binding;
 use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::phrases::{FinalizerChange, HeldObject};
@@ -51,6 +52,11 @@ async fn place(context: &ScenarioContext, held: &HeldObject) -> Result<(Cluster,
             let content = context.placement(placement)?.content;
             let cluster = context.fleet.member(&context.ledger.names.get(member)?).await?.cluster;
             (cluster, kinds::CONFIG_MAP, path(kinds::CONFIG_MAP, Some(&content), SETTINGS))
+        }
+        HeldObject::Binding { placement, member } => {
+            let p = context.placement(placement)?;
+            let name = binding::named(context, &p, &context.ledger.names.get(member)?).await?;
+            (context.hub(), p.scope.binding(), path(p.scope.binding(), p.scope.namespace(), &name))
         }
         HeldObject::MemberNamespace(member) => {
             let namespace = fleet::member_namespace(&context.ledger.names.get(member)?);

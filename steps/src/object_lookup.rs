@@ -140,6 +140,12 @@ impl ScenarioContext {
             ObjectRef::RefusingPolicy(placement) => {
                 ObjectLookup::by_name(kinds::ADMISSION_POLICY, None, &self.placement(placement)?.name, "")
             }
+            ObjectRef::Eviction(name) => {
+                ObjectLookup::by_name(kinds::EVICTION, None, &self.ledger.names.get(name)?, "")
+            }
+            ObjectRef::DisruptionBudget(placement) => {
+                ObjectLookup::by_name(kinds::DISRUPTION_BUDGET, None, &self.placement(placement)?.name, "")
+            }
             ObjectRef::PolicySnapshots(placement) => {
                 let p = self.placement(placement)?;
                 let kind = p.scope.policy_snapshot();

@@ -25,11 +25,11 @@ impl FromStr for Members {
 /// `the second Work of the envelope of placement "p" for "m"`, `the policy snapshots of placement "p"`,
 /// `the approval request of update run "r" before|after stage "s"`, `member "m"`, `the hub's namespace of member "m"`,
 /// `the RoleBinding of member "m" on the hub`, `the ServiceAccount of member "m" on the hub`,
-/// `the policy on the hub that refuses the Works of placement "p"`, `the hub-agent`, `application "a"`; or any other by its path:
-/// `object "Kind/namespace/name" of "m"`, `object "Kind/name" of the hub`.
+/// `the policy on the hub that refuses the Works of placement "p"`, `eviction "e"`, `the disruption budget of placement "p"`,
+/// `the hub-agent`, `application "a"`; or any other by its path: `object "Kind/namespace/name" of "m"`, `object "Kind/name" of the hub`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application "[^"]+"|object "[^"]+" of (?:the hub|"[^"]+")"#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|eviction "[^"]+"|the disruption budget of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application "[^"]+"|object "[^"]+" of (?:the hub|"[^"]+")"#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -68,6 +68,10 @@ pub enum ObjectRef {
     ServiceAccount(String),
     /// ValidatingAdmissionPolicy that refuses a placement's Works.
     RefusingPolicy(String),
+    /// Eviction of a placement from a member.
+    Eviction(String),
+    /// Disruption budget of a placement.
+    DisruptionBudget(String),
     /// A stage's approval request.
     ApprovalRequest {
         /// The run.
@@ -119,6 +123,10 @@ impl FromStr for ObjectRef {
             Self::RoleBinding(name()?)
         } else if text.starts_with("the ServiceAccount") {
             Self::ServiceAccount(name()?)
+        } else if text.starts_with("eviction") {
+            Self::Eviction(name()?)
+        } else if text.starts_with("the disruption budget") {
+            Self::DisruptionBudget(name()?)
         } else if text.starts_with("the approval") {
             let when = if text.contains("\" before stage \"") { "before" } else { "after" };
             Self::ApprovalRequest { run: name()?, when, stage: name()? }
@@ -229,6 +237,8 @@ mod tests {
         );
         assert_eq!(parse(r#"the hub's namespace of member "m""#), ObjectRef::MemberNamespace("m".into()));
         assert_eq!(parse(r#"member "m""#), ObjectRef::Member("m".into()));
+        assert_eq!(parse(r#"eviction "e""#), ObjectRef::Eviction("e".into()));
+        assert_eq!(parse(r#"the disruption budget of placement "p""#), ObjectRef::DisruptionBudget("p".into()));
         assert_eq!(parse(r#"application "a""#), ObjectRef::Application("a".into()));
         assert_eq!(parse("the hub-agent"), ObjectRef::HubAgent);
         assert_eq!(

@@ -130,10 +130,11 @@ pub struct FinalizerChange {
 
 impl_from_str!(FinalizerChange, |text| Self { holds: text == "holds" });
 
-/// `the ConfigMap of placement "web" on "member-1"`, `the hub's namespace of member "east"`, `placement "web"` or `application "web"`.
+/// `the ConfigMap of placement "web" on "member-1"`, `the binding of placement "web" for "member-1"`, `the hub's namespace of member "east"`,
+/// `placement "web"` or `application "web"`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"the ConfigMap of placement "[^"]+" on "[^"]+"|the hub's namespace of member "[^"]+"|(?:placement|application) "[^"]+""#,
+    regex = r#"the ConfigMap of placement "[^"]+" on "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the hub's namespace of member "[^"]+"|(?:placement|application) "[^"]+""#,
     name = "held object"
 )]
 pub enum HeldObject {
@@ -148,6 +149,13 @@ pub enum HeldObject {
         /// The member.
         member: String,
     },
+    /// Binding of a placement for a member.
+    Binding {
+        /// The placement.
+        placement: String,
+        /// The member.
+        member: String,
+    },
     /// Namespace of a member on the hub, in which a ConfigMap has the finalizer.
     MemberNamespace(String),
 }
@@ -157,6 +165,9 @@ impl FromStr for HeldObject {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match &quoted(text)[..] {
+            [placement, member] if text.starts_with("the binding") => {
+                Ok(Self::Binding { placement: placement.clone(), member: member.clone() })
+            }
             [placement, member] => Ok(Self::Placed { placement: placement.clone(), member: member.clone() }),
             [name] if text.starts_with("placement") => Ok(Self::Placement(name.clone())),
             [name] if text.starts_with("application") => Ok(Self::Application(name.clone())),

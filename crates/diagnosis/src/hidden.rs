@@ -14,7 +14,7 @@ const OF_PLACEMENTS: &[&str] = &[
 ];
 const OF_RUNS: &[&str] = &["KF-RO-001", "KF-UR-001 to KF-UR-052"];
 const OF_REQUESTS: &[&str] = &["KF-UR-004", "KF-UR-040", "KF-UR-050"];
-const OF_BINDINGS: &[&str] = &["KF-DL-001", "KF-RO-003", "KF-UR-003", "KF-UR-005", "KF-UR-007", "KF-UR-008"];
+const OF_BINDINGS: &[&str] = &["KF-DL-001 to KF-DL-004", "KF-RO-003", "KF-UR-003", "KF-UR-005", "KF-UR-007", "KF-UR-008"];
 const OF_SNAPSHOTS: &[&str] = &["KF-RO-003", "KF-UR-001"];
 
 /// Resources by kubectl's full name, each with the codes whose rules need its objects.
@@ -30,6 +30,8 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
         "memberclusters.cluster.kubernetes-fleet.io",
         &["KF-HA-001", "KF-MC-001 to KF-MC-005", "KF-SC-002", "KF-SC-004 to KF-SC-010"],
     ),
+    ("clusterresourceplacementevictions.placement.kubernetes-fleet.io", &["KF-EV-001 to KF-EV-009"]),
+    ("memberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001", "KF-MC-001 to KF-MC-007", "KF-SC-002"]),
     ("clusterresourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("resourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("clusterresourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),
@@ -38,7 +40,7 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("serviceaccounts", &["KF-MC-003"]),
     ("roles.rbac.authorization.k8s.io", &["KF-MC-002"]),
     ("rolebindings.rbac.authorization.k8s.io", &["KF-MC-002"]),
-    ("appliedworks.placement.kubernetes-fleet.io", &["KF-DL-001"]),
+    ("appliedworks.placement.kubernetes-fleet.io", &["KF-DL-001", "KF-DL-005"]),
     ("namespaces", &["KF-DL-001"]),
     ("deployments.apps", &["KF-AV-001 to KF-AV-010"]),
     ("statefulsets.apps", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),

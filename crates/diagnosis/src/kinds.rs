@@ -101,6 +101,8 @@ pub const HUB_KINDS: &[GroupKind] = &[
     POLICY_SNAPSHOT,
     CLUSTER_ENVELOPE,
     ENVELOPE,
+    EVICTION,
+    DISRUPTION_BUDGET,
     WORK,
     MEMBER_CLUSTER,
     INTERNAL_MEMBER_CLUSTER,
@@ -111,7 +113,7 @@ pub const HUB_KINDS: &[GroupKind] = &[
     APPLICATION,
 ];
 
-/// Kinds of the hub whose objects say if a placement, a run, a member or an application isn't well. A live hub is asked for them first, and
+/// Kinds of the hub whose objects say if a placement, a run, an eviction, a member or an application isn't well. A live hub is asked for them first, and
 /// for others as [`crate::unanswered_queries`] tells.
 pub const FIRST_HUB_KINDS: &[GroupKind] = &[
     CLUSTER_RESOURCE_PLACEMENT,
@@ -120,6 +122,7 @@ pub const FIRST_HUB_KINDS: &[GroupKind] = &[
     RUN,
     CLUSTER_APPROVAL_REQUEST,
     APPROVAL_REQUEST,
+    EVICTION,
     MEMBER_CLUSTER,
     INTERNAL_MEMBER_CLUSTER,
     NAMESPACE,

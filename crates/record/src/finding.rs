@@ -220,7 +220,8 @@ pub struct Finding {
     /// Time at which the failure began, as far as the evidence tells; none in files of fleetdrill 0.1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub since: Option<Timestamp>,
-    /// Later object of the same kind that has succeeded, so that the failure matters no longer: another update run.
+    /// Later object of the same kind that has succeeded, so that the failure matters no longer: another update run or
+    /// eviction.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub superseded_by: Option<ObjectPath>,
     /// Data that is or may be lost; reports show it before everything else.

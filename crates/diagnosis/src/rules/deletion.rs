@@ -29,7 +29,7 @@ fn held_work(fleet: FleetView<'_>, work: Object<'_>) -> Option<FindingDraft> {
     let member = work.namespace()?.strip_prefix(MEMBER_NAMESPACE_PREFIX)?;
     let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.unreachable.is_none())?;
     let applied = cluster.object(PLACEMENT_GROUP, "AppliedWork", None, work.name())?;
-    let held: Vec<_> = placed_objects(cluster, applied).filter(|object| is_held(*object)).collect();
+    let held = held_objects(cluster, applied);
     let first = held.first()?;
     let quote = EvidenceSource::from(&cluster.name);
     let mut evidence = vec![fleet.quote().deletion(work), fleet.quote().field(work, "metadata.finalizers")];
@@ -55,6 +55,11 @@ fn held_work(fleet: FleetView<'_>, work: Object<'_>) -> Option<FindingDraft> {
         }),
         None => draft,
     })
+}
+
+/// Returns the objects that an `AppliedWork` lists which are being deleted and don't go.
+pub(super) fn held_objects<'a>(cluster: &'a ClusterSnapshot, applied: Object<'a>) -> Vec<Object<'a>> {
+    placed_objects(cluster, applied).filter(|object| is_held(*object)).collect()
 }
 
 /// Returns the objects that an `AppliedWork` lists, as far as the snapshot has them.

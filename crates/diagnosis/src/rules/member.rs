@@ -5,12 +5,14 @@ use serde_json::json;
 
 use super::availability::PATIENCE;
 use super::code::RuleCode;
+use super::deletion::{foreign_holders, holding_evidence, references};
 use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, subject};
+use super::foreign_finalizer::is_held_by_others;
 use super::heartbeat::{Heartbeat, period_seconds};
 use super::hub_agent::REACTION_LIMIT;
-use super::{kubectl, outcome};
+use super::{deletion, kubectl, outcome};
 use crate::kinds::{ROLE, ROLE_BINDING, SERVICE_ACCOUNT};
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
@@ -20,6 +22,9 @@ use crate::{Evidence, JsonRef, Object};
 /// busy machine, heartbeats with a period of 15 s have been seen almost a minute late (v0.1.2). The hub itself counts a
 /// member as lost after 5 min.
 const SILENCE_LIMIT: SignedDuration = SignedDuration::from_secs(120);
+/// Time without a heartbeat after which the agent of a member that leaves counts as silent. An agent that works answers within seconds, and
+/// sends no heartbeat when it has left.
+const LEAVING_SILENCE_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 /// Time that a member may take to leave.
 const LEAVE_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 /// Time that a member's agent may take to answer for the first time after its `MemberCluster` was created. On kind with two
@@ -32,7 +37,9 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for member in fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster") {
         drafts.extend(if member.deleted_at().is_some() {
-            leaving_deadlock(fleet, member).or_else(|| leaves_without_agent(fleet, member))
+            leaving_deadlock(fleet, member)
+                .or_else(|| held_namespace(fleet, member))
+                .or_else(|| leaves_without_agent(fleet, member))
         } else {
             silent_member(fleet, member).or_else(|| never_joined(fleet, member))
         });
@@ -54,7 +61,7 @@ pub(super) fn is_leaving(fleet: FleetView<'_>, member: &str) -> bool {
     })
 }
 
-/// KF-MC-001 to 003 and 005: a member can't leave, because its agent, which has to agree, doesn't answer.
+/// KF-MC-002, 003, 005 and 006: a member can't leave, because its agent, which has to agree, doesn't answer.
 fn leaves_without_agent(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
     if fleet.age(member.deleted_at()?) < LEAVE_LIMIT {
         return None;
@@ -98,7 +105,7 @@ fn waiting_placement(
     Some(if long { draft } else { draft.only_as_consequence() })
 }
 
-/// KF-MC-001 to 003: no heartbeat, because of missing rights, a missing identity, or the agent itself.
+/// KF-MC-001 to 003 and 006: no heartbeat, because of missing rights, a missing identity, or the agent itself.
 fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
     let heartbeat = Heartbeat::of(fleet, member).filter(Heartbeat::is_overdue)?;
     let quote = fleet.quote();
@@ -137,6 +144,9 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
         let role_binding = format!("fleet-rolebinding-{name}");
         evidence.push(quote.absent("RoleBinding", Some(&namespace), &role_binding));
         RuleCode::KF_MC_002
+    } else if member.deleted_at().is_some() && heartbeat.age > LEAVING_SILENCE_LIMIT {
+        evidence.extend([quote.deletion(member), quote.field(member, "metadata.finalizers")]);
+        RuleCode::KF_MC_006
     } else if heartbeat.age > SILENCE_LIMIT {
         RuleCode::KF_MC_001
     } else {
@@ -153,6 +163,7 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
         "seconds": heartbeat.age.as_secs(),
         "period": period,
         "other_period": if period < 600 { period + 1 } else { period - 1 },
+        "held": held_works(fleet, name).map(kubectl::reference).collect::<Vec<_>>(),
     });
     let draft = FindingDraft::new(code, subject(fleet, member, None, None), &names, evidence);
     // The member's rights are deleted with its namespace, which explains the missing heartbeat.
@@ -212,6 +223,36 @@ fn quote_unapplied(quote: EvidenceSource<'_>, work: Object<'_>) -> Evidence {
     quote.text(work, "status.conditions[Applied]", "(absent)".to_owned(), None)
 }
 
+/// KF-MC-007: the member's agent has agreed, and somebody's object holds the member's namespace, which the hub-agent deletes then.
+fn held_namespace(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
+    let namespace = fleet.member_namespace(member.name())?;
+    if fleet.age(namespace.deleted_at()?) < outcome::DELETION_LIMIT {
+        return None;
+    }
+    let holders: Vec<_> = foreign_holders(fleet, namespace.name()).into_iter().filter(|h| is_held_by_others(*h)).collect();
+    if holders.is_empty() {
+        return None;
+    }
+    let quote = fleet.quote();
+    let mut evidence = vec![quote.deletion(member), quote.field(member, "metadata.finalizers")];
+    evidence.extend(holding_evidence(quote, namespace));
+    evidence.extend(holders.iter().flat_map(|holder| holding_evidence(quote, *holder)));
+    let names = json!({
+        "member": member.name(),
+        "namespace": namespace.name(),
+        "holders": deletion::holders(&holders),
+        "holder_refs": references(&holders),
+    });
+    let draft = FindingDraft::new(RuleCode::KF_MC_007, subject(fleet, member, None, None), &names, evidence);
+    Some(draft.affects(AffectedPart::Member(member.name().to_owned())))
+}
+
+/// Returns the Works for a member that have finalizers.
+fn held_works<'a>(fleet: FleetView<'a>, member: &str) -> impl Iterator<Item = Object<'a>> {
+    let works = fleet.works(member).iter().copied();
+    works.filter(|work| !work.list("/metadata/finalizers").is_empty())
+}
+
 /// KF-MC-004: the member can't leave, because its namespace was being deleted before the member was.
 fn leaving_deadlock(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
     let leaving = member.deleted_at()?;
@@ -220,16 +261,15 @@ fn leaving_deadlock(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingD
     if fleet.now().duration_since(leaving) < LEAVE_LIMIT && terminating == leaving {
         return None;
     }
-    let works = fleet.works(member.name());
-    let held: Vec<_> = works.iter().filter(|w| !w.list("/metadata/finalizers").is_empty()).collect();
+    let held: Vec<_> = held_works(fleet, member.name()).collect();
     let quote = fleet.quote();
     let mut evidence =
         vec![quote.deletion(member), quote.field(member, "metadata.finalizers"), quote.deletion(namespace)];
-    evidence.extend(held.iter().map(|w| quote.field(**w, "metadata.finalizers")));
+    evidence.extend(held.iter().map(|work| quote.field(*work, "metadata.finalizers")));
     let names = json!({
         "member": member.name(),
         "namespace": namespace.name(),
-        "held": held.iter().map(|w| kubectl::reference(**w)).collect::<Vec<_>>(),
+        "held": held.iter().map(|work| kubectl::reference(*work)).collect::<Vec<_>>(),
     });
     let draft = FindingDraft::new(RuleCode::KF_MC_004, subject(fleet, member, None, None), &names, evidence);
     Some(draft.depends_on(AffectedPart::MemberNamespace(member.name().to_owned())))

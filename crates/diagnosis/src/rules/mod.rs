@@ -9,18 +9,22 @@ mod argocd;
 mod availability;
 mod code;
 mod deletion;
+mod deletion_stage;
 mod draft;
 mod drift;
 mod envelope;
+mod eviction;
 mod evidence_source;
 mod execution;
 mod fleet;
+mod foreign_finalizer;
 mod heartbeat;
 mod hub_agent;
 mod index;
 mod initialization;
 mod job;
 mod kubectl;
+mod leftover;
 mod matching;
 mod member;
 mod missing_namespace;
@@ -123,9 +127,13 @@ fn rests_on_unread(fleet: FleetView<'_>, draft: &FindingDraft) -> bool {
 
 /// Runs all rules, and returns their findings and the states that are in progress.
 fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
-    let rules: [fn(FleetView<'_>) -> Vec<FindingDraft>; 16] = [
+    let rules: &[fn(FleetView<'_>) -> Vec<FindingDraft>] = &[
         hub_agent::rule,
         deletion::rule,
+        foreign_finalizer::rule,
+        deletion_stage::rule,
+        leftover::rule,
+        eviction::rule,
         resource_snapshot::rule,
         work_synchronized::rule,
         scheduling::rule,

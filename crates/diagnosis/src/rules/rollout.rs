@@ -10,10 +10,11 @@ use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
-use super::{drift, kubectl, resource_snapshot};
+use super::outcome::DELETION_LIMIT;
+use super::{drift, foreign_finalizer, kubectl, resource_snapshot};
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::text_field;
-use crate::{Condition, JsonRef};
+use crate::{Condition, JsonRef, Object};
 
 /// Time for which a rollout may be held back without counting as a failure, beyond the time that it has to wait. Members are
 /// updated one after the other.
@@ -35,7 +36,10 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
         for status in placement.clusters() {
             drafts.extend(override_failed(fleet, placement, status));
             if let Some(held) = status.condition("RolloutStarted").filter(|c| c.status == "False") {
-                drafts.extend(held_back(fleet, placement, status, &held, &unavailable));
+                drafts.extend(match foreign_finalizer::predecessor(fleet, placement, status) {
+                    Some(old) => waits_for_predecessor(fleet, placement, status, &held, old),
+                    None => held_back(fleet, placement, status, &held, &unavailable),
+                });
             }
         }
     }
@@ -81,6 +85,38 @@ fn override_failed(
     });
     let draft = FindingDraft::new(RuleCode::KF_OV_001, placement.subject(fleet, Some(status.member)), &names, evidence);
     Some(draft.affects(placement.part_on(status.member)))
+}
+
+/// KF-DL-004: the member was selected again, and the binding by which it was selected before doesn't go.
+fn waits_for_predecessor(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    held: &Condition,
+    old: Object<'_>,
+) -> Option<FindingDraft> {
+    if fleet.age(old.deleted_at()?) < DELETION_LIMIT {
+        return None;
+    }
+    let quote = fleet.quote();
+    let mut evidence = placement.symptom(fleet, status, held);
+    evidence.extend([quote.deletion(old), quote.field(old, "metadata.finalizers")]);
+    let finalizers: Vec<_> = old.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str).collect();
+    let names = json!({
+        "placement": placement.full_name(),
+        "member": status.member,
+        "binding": old.path().to_string(),
+        "binding_ref": kubectl::reference(old),
+        "finalizers": finalizers,
+        "is_explained": false,
+    });
+    let mut names_if_explained = names.clone();
+    names_if_explained["is_explained"] = true.into();
+    let draft = FindingDraft::new(RuleCode::KF_DL_004, placement.subject(fleet, Some(status.member)), &names, evidence)
+        .with_texts_if_explained(&names_if_explained)
+        .depends_on(AffectedPart::HubAgent)
+        .depends_on(foreign_finalizer::part_of_binding(old));
+    Some(draft)
 }
 
 /// KF-RO-002: the placement's own limits keep the rollout from the member.

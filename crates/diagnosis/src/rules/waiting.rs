@@ -117,7 +117,8 @@ fn without_run(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<Fin
         "members": waiting.iter().map(|(status, _)| status.member).collect::<Vec<_>>().join(", "),
         "create": kubectl::first_run_command(placement),
     });
-    Some(FindingDraft::new(RuleCode::KF_RO_001, placement.subject(fleet, None), &names, evidence))
+    let draft = FindingDraft::new(RuleCode::KF_RO_001, placement.subject(fleet, None), &names, evidence);
+    Some(draft.affects(placement.part()))
 }
 
 /// KF-UR-052: the placement has selected members to which its runs, which have all ended, haven't rolled it out (kubefleet#804).

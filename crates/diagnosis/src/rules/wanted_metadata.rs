@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::deletion::CONTENT_REMAINING;
+use super::leftover;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
 use crate::{ClusterSnapshot, Object, Snapshot, SnapshotRole};
@@ -65,7 +66,7 @@ fn contents(cluster: &ClusterSnapshot, namespace: Object<'_>) -> Vec<WantedMetad
     RESOURCES.captures_iter(&remaining.message).map(of_resource).collect()
 }
 
-/// Returns the objects of a member that Works have placed which are being deleted.
+/// Returns the objects of a member that Works have placed which are being deleted, or were deleted on the hub alone.
 fn placed(hub: &ClusterSnapshot, member: &ClusterSnapshot) -> Vec<WantedMetadata> {
     let works = hub.objects.of_kind(PLACEMENT_GROUP, "Work").filter(|work| {
         let of_member = work.namespace().and_then(|namespace| namespace.strip_prefix(MEMBER_NAMESPACE_PREFIX));
@@ -73,6 +74,7 @@ fn placed(hub: &ClusterSnapshot, member: &ClusterSnapshot) -> Vec<WantedMetadata
     });
     let applied = works.filter_map(|work| member.objects.find(PLACEMENT_GROUP, "AppliedWork", None, work.name()));
     applied
+        .chain(leftover::deleted(member))
         .flat_map(|applied| applied.list("/status/appliedResources"))
         .filter_map(|placed| {
             let [group, version, kind, resource, namespace, name] =

@@ -1,7 +1,10 @@
 use diagnosis::{KubectlAccess, Snapshot, WantedMetadata, examine, wanted_metadata};
 use serde_json::{Value, json};
 
-use crate::shapes::{binding, condition, deleted, found, green, hub_and_member, member_namespace, with, work};
+use crate::shapes::{
+    BEFORE, at, binding, condition, deleted, found, found_without_reading_check, green, hub, hub_and_member, in_both_scopes,
+    initialized_run, member_cluster, member_namespace, with, work,
+};
 
 const NOW_ISH: &str = "2026-01-08T11:59:40Z";
 
@@ -146,4 +149,102 @@ fn a_work_whose_objects_are_gone_waits_for_the_member_agent_s_next_attempt() {
     let older = with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:43:00Z");
     let unexplained = ["KF-XX-001 Work/fleet-member-member-1/web-work (member-1)"];
     assert_eq!(found(&dropped(older, Vec::new())), unexplained);
+}
+
+/// Object that is being deleted for two minutes, with these finalizers.
+fn held(object: Value, finalizers: Value) -> Value {
+    let object = with(object, "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
+    with(object, "/metadata/finalizers", finalizers)
+}
+
+const PROTECT: &str = "example.com/protect";
+
+#[test]
+fn somebody_s_finalizer_on_the_hub_is_found() {
+    let own = "kubernetes-fleet.io/crp-cleanup";
+    in_both_scopes(&[held(green("web", &[]), json!([own, PROTECT]))], &["KF-DL-002 {c}ResourcePlacement/{ns}web"]);
+    let finding = diagnosis::diagnose(&hub(vec![held(green("web", &[]), json!([own, PROTECT]))])).remove(0);
+    assert!(finding.cause.contains("the finalizer example.com/protect, which isn't KubeFleet's"), "{}", finding.cause);
+    assert!(finding.remedies[1].commands[0].contains(r#"{"metadata":{"finalizers":["kubernetes-fleet.io/crp-cleanup"]}}"#));
+    let run = initialized_run("release", "web", BEFORE);
+    in_both_scopes(&[held(run, json!([PROTECT]))], &["KF-DL-002 {c}StagedUpdateRun/{ns}release"]);
+    let member = held(member_cluster("east"), json!([PROTECT]));
+    assert_eq!(found(&hub(vec![member])), ["KF-DL-002 MemberCluster/east"]);
+    // A finalizer of KubeFleet alone tells nothing, and neither does a deletion that has just begun.
+    in_both_scopes(&[held(green("web", &[]), json!([own]))], &["KF-XX-001 {c}ResourcePlacement/{ns}web"]);
+    let young = with(held(green("web", &[]), json!([PROTECT])), "/metadata/deletionTimestamp", NOW_ISH);
+    in_both_scopes(&[young], &[]);
+}
+
+/// Run that has begun to delete the binding for member-1 at this time.
+fn deleting_run(time: &str) -> Value {
+    let started = at(time, condition("Started", "True", "ClusterUpdatingStarted", ""));
+    let stage = json!({
+        "stageName": "kubernetes-fleet.io/deleteStage",
+        "clusters": [{"clusterName": "member-1", "conditions": [started]}],
+    });
+    with(initialized_run("smaller", "web", BEFORE), "/status/deletionStageStatus", stage)
+}
+
+#[test]
+fn a_deletion_stage_that_waits_for_a_binding_is_found() {
+    let old = binding("web", "member-1", "web-0-snapshot", json!([]));
+    let objects =
+        [green("web", &["member-2"]), deleting_run("2026-01-08T11:58:00Z"), held(old.clone(), json!([PROTECT]))];
+    let expected = [
+        "KF-DL-002 {c}ResourceBinding/{ns}web-member-1-2afc7d7f (member-1)",
+        "  KF-DL-003 {c}StagedUpdateRun/{ns}smaller (member-1)",
+    ];
+    in_both_scopes(&objects, &expected);
+    let own = json!(["kubernetes-fleet.io/work-cleanup"]);
+    let objects = [green("web", &["member-2"]), deleting_run("2026-01-08T11:58:00Z"), held(old.clone(), own)];
+    let expected = [
+        "KF-DL-003 {c}StagedUpdateRun/{ns}smaller (member-1)",
+    ];
+    in_both_scopes(&objects, &expected);
+    let young = with(held(old, json!([PROTECT])), "/metadata/deletionTimestamp", NOW_ISH);
+    in_both_scopes(&[green("web", &["member-2"]), deleting_run(NOW_ISH), young], &[]);
+}
+
+#[test]
+fn an_old_binding_that_keeps_the_new_one_waiting_is_found() {
+    let mut web = green("web", &["member-1"]);
+    let reason = "RolloutNotStartedYet";
+    web["status"]["conditions"] = json!([condition("ClusterResourcePlacementRolloutStarted", "False", reason, "")]);
+    web["status"]["placementStatuses"][0]["conditions"] =
+        json!([condition("RolloutStarted", "False", reason, "The rollout is being blocked by the rollout strategy")]);
+    let new = with(binding("web", "member-1", "", json!([])), "/spec/state", "Scheduled");
+    let old = with(binding("web", "member-1", "web-0-snapshot", json!([])), "/metadata/name", "web-member-1-old");
+    let objects = [web.clone(), new.clone(), held(old.clone(), json!([PROTECT]))];
+    let expected = [
+        "KF-DL-002 {c}ResourceBinding/{ns}web-member-1-old (member-1)",
+        "  KF-DL-004 {c}ResourcePlacement/{ns}web (member-1)",
+    ];
+    in_both_scopes(&objects, &expected);
+    let own = json!(["kubernetes-fleet.io/work-cleanup"]);
+    let objects = [web.clone(), new.clone(), held(old.clone(), own)];
+    in_both_scopes(&objects, &["KF-DL-004 {c}ResourcePlacement/{ns}web (member-1)"]);
+    // The limits of the placement hold nothing back meanwhile.
+    let young = with(held(old, json!([PROTECT])), "/metadata/deletionTimestamp", NOW_ISH);
+    in_both_scopes(&[web, new, young], &[]);
+}
+
+#[test]
+fn what_a_work_has_left_on_the_member_is_found_without_anything_on_the_hub() {
+    let gone = with(applied_work(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
+    let on_member =
+        |applied: Value| vec![applied, namespace(remaining()), settings(json!(["example.com/protect"]))];
+    let empty = |applied: Value| hub_and_member(vec![member_namespace("member-1")], "member-1", on_member(applied));
+    let expected = ["KF-DL-005 AppliedWork/web-work (member-1)"];
+    // A live fleet isn't asked for it.
+    assert_eq!(found_without_reading_check(&empty(gone.clone())), expected);
+    let finding = diagnosis::diagnose(&empty(gone.clone())).remove(0);
+    assert!(finding.cause.contains("ConfigMap/web-app/settings has the finalizer example.com/protect"));
+    assert_eq!(found_without_reading_check(&empty(applied_work())), [""; 0]);
+    let young = with(gone.clone(), "/metadata/deletionTimestamp", NOW_ISH);
+    assert_eq!(found_without_reading_check(&empty(young)), [""; 0]);
+    // While the Work is there, that one is the subject.
+    let work = with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
+    let with_work = fleet(work, on_member(gone));
+    assert_eq!(found(&with_work), ["KF-DL-001 Work/fleet-member-member-1/web-work (member-1)"]);
 }

@@ -12,6 +12,7 @@ mod commands;
 mod deletion;
 mod drift;
 mod envelope;
+mod eviction;
 mod execution;
 mod hub_agent;
 mod initialization;

@@ -120,6 +120,44 @@ fn a_member_that_leaves_in_order_is_left_alone() {
     assert_eq!(found(&hub(vec![leaving, deleted(member_namespace("member-1"))])), [""; 0]);
 }
 
+#[test]
+fn a_member_that_leaves_needs_its_agent() {
+    let leaving = |name: &str| with(silent(name), "/metadata/deletionTimestamp", "2026-01-08T11:59:00Z");
+    let objects = vec![leaving("member-1"), member_namespace("member-1"), work("member-1", "web")];
+    assert_eq!(found(&hub(objects.clone())), ["KF-MC-006 MemberCluster/member-1"]);
+    let commands = diagnosis::diagnose(&hub(objects)).remove(0).remedies.remove(1).commands;
+    assert_eq!(
+        commands,
+        [
+            "kubectl --context hub delete namespaces/fleet-member-member-1 --wait=false",
+            "kubectl --context hub patch works.placement.kubernetes-fleet.io/web-work -n fleet-member-member-1 --type=merge -p \
+             '{\"metadata\":{\"finalizers\":null}}'",
+        ]
+    );
+    // An agent that has lost its rights gets them back first.
+    let mut objects = fleet("RoleBinding");
+    objects[0] = leaving("member-1");
+    assert_eq!(found(&hub(objects))[0], "KF-MC-002 MemberCluster/member-1");
+    let late = with(leaving("member-1"), "/status/agentStatus/0/lastReceivedHeartbeat", "2026-01-08T11:59:10Z");
+    assert_eq!(found(&hub(vec![late])), [""; 0]);
+}
+
+#[test]
+fn somebody_s_object_in_the_namespace_of_a_leaving_member_is_found() {
+    let leaving = with(member_cluster("member-1"), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
+    let namespace = with(terminating("member-1"), "/metadata/deletionTimestamp", "2026-01-08T11:58:05Z");
+    let text = "Some resources are remaining: configmaps. has 1 resource instances";
+    let namespace = with(namespace, "/status/conditions/0/message", text);
+    let holder = deleted(json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "notes", "namespace": "fleet-member-member-1", "finalizers": ["example.com/protect"]},
+    }));
+    let objects = |namespace: Value| vec![leaving.clone(), namespace, holder.clone()];
+    assert_eq!(found(&hub(objects(namespace.clone()))), ["KF-MC-007 MemberCluster/member-1"]);
+    let young = with(namespace, "/metadata/deletionTimestamp", "2026-01-08T11:59:30Z");
+    assert_eq!(found(&hub(objects(young))), [""; 0]);
+}
+
 /// Member that the hub is ready for, and whose agent has never answered.
 fn never_joined(created: &str) -> Value {
     let member = with(member_cluster("ghost"), "/metadata/creationTimestamp", created);

@@ -1,4 +1,4 @@
-//! Outcome of each placement, update run, member, Work and application: healthy, in progress, explained by a finding, or
+//! Outcome of each placement, update run, eviction, member, Work and application: healthy, in progress, explained by a finding, or
 //! not explained.
 //!
 //! A state that isn't well counts as in progress until it has lasted for longer than is usual. After that a finding
@@ -20,8 +20,8 @@ use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, subject};
 use super::hub_agent::{self, CATCH_UP_LIMIT, IgnoredObject, REACTION_LIMIT};
-use super::kubectl;
 use super::member::JOIN_LIMIT;
+use super::{eviction, kubectl};
 use crate::kinds::APPLIED_WORK;
 use crate::kubefleet::{CLUSTER_GROUP, MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::{Evidence, InProgress, Object, Subject};
@@ -200,6 +200,7 @@ fn states(fleet: FleetView<'_>) -> Vec<(RuleCode, UnwellState<'_>)> {
         .chain(run::states(fleet))
         .chain(members(fleet))
         .chain(bindings_and_works(fleet))
+        .chain(evictions(fleet))
         .map(|state| (RuleCode::KF_XX_001, state));
     let argocd = application::states(fleet).into_iter().map(|state| (RuleCode::AR_XX_001, state));
     kubefleet.chain(argocd).collect()
@@ -251,6 +252,27 @@ fn bindings_and_works(fleet: FleetView<'_>) -> impl Iterator<Item = UnwellState<
         let is_released = object.kind() == "Work" && is_gone_from_member(fleet, object, member);
         let usual = if is_released { MEMBER_AGENT_INTERVAL } else { state.usual };
         Some(UnwellState { subject, usual, depends_on, ..state })
+    })
+}
+
+/// Returns the evictions that the hub-agent hasn't answered, or hasn't carried out.
+fn evictions(fleet: FleetView<'_>) -> impl Iterator<Item = UnwellState<'_>> {
+    eviction::evictions(fleet).filter_map(move |eviction| {
+        if let Some(state) = UnwellState::ignored(fleet, eviction.object) {
+            return Some(state);
+        }
+        let failed = eviction.failed();
+        let usual = if failed.is_some() { SignedDuration::ZERO } else { REACTION_LIMIT };
+        let condition = failed.or_else(|| eviction.object.condition("Valid")).filter(|_| !eviction.is_executed())?;
+        Some(UnwellState {
+            object: eviction.object,
+            subject: subject(fleet, eviction.object, None, None),
+            evidence: vec![fleet.quote().condition(eviction.object, &condition)],
+            since: condition.last_transition_time,
+            usual,
+            part: None,
+            depends_on: vec![AffectedPart::HubAgent],
+        })
     })
 }
 
