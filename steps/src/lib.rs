@@ -31,6 +31,7 @@ pub mod fields;
 pub mod finalizer;
 pub mod forged_condition;
 pub mod hollow;
+pub mod hub;
 pub mod hub_application;
 pub mod included_objects;
 pub mod kubectl_get;

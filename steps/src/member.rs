@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use cucumber::{given, then, when};
-use fleet::FleetError;
 use fleet::faults;
 use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
+use fleet::{ChildFleetParts, FleetError};
 use record::{Action, ObjectPath};
 use serde_json::{Value, json};
 
@@ -27,17 +27,21 @@ const DISCONNECTION_LIMIT: Duration = Duration::from_secs(300);
 /// Starts a fleet that no other scenario uses, with a hub and this many members. For faults that every scenario on the fleet would
 /// feel. The fleet ends with the scenario. Must be the first step.
 ///
-/// ` and Argo CD`: with Argo CD on its hub. ` and 200 hollow members`: with this many members more that have no clusters. One process plays
+/// ` and Argo CD`: with Argo CD on its hub. ` and KubeFleet's webhooks`: with the hub-agent's webhooks, as KubeFleet's chart has them; without,
+/// fleets have none. One fleet at a time can have them on a machine: they have one port. ` and 200 hollow members`: with this many members more that have no clusters. One process plays
 /// their agents, and says that Works are applied and available; the hub and its agent are real. Their names are `hollow-0001` and so on.
 /// Tag the scenario `@scale`.
 #[needs(ability: |call| Some(fleet_ability(call)), role: Some(StepRole::LeavesSharedFleet))]
 #[given(expr = "a fleet of its own with {int} member(s){and what else?}")]
 async fn fleet_of_its_own(world: &mut World, members: usize, addition: FleetAddition) -> Result<(), StepError> {
     let context = world.context();
-    context.move_to_own_fleet(members, addition == FleetAddition::ArgoCd).await?;
+    let parts =
+        ChildFleetParts { argocd: addition == FleetAddition::ArgoCd, webhooks: addition == FleetAddition::Webhooks };
+    context.move_to_own_fleet(members, parts).await?;
     let with = match addition {
         FleetAddition::Nothing => String::new(),
         FleetAddition::ArgoCd => " with Argo CD".to_owned(),
+        FleetAddition::Webhooks => " with KubeFleet's webhooks".to_owned(),
         FleetAddition::HollowMembers(count) => {
             hollow::join(context, count).await?;
             format!(", with {count} hollow members: no clusters, one process plays their agents")
@@ -51,6 +55,7 @@ async fn fleet_of_its_own(world: &mut World, members: usize, addition: FleetAddi
 fn fleet_ability(call: &StepCall<'_>) -> ProviderAbility {
     match call.parameters.last().and_then(|text| text.parse().ok()) {
         Some(FleetAddition::HollowMembers(_)) => ProviderAbility::PlayMembers,
+        Some(FleetAddition::Webhooks) => ProviderAbility::ServeWebhooks,
         _ => ProviderAbility::MakeClusters,
     }
 }

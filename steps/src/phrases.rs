@@ -177,14 +177,16 @@ impl FromStr for HeldObject {
     }
 }
 
-/// ` and Argo CD`, or ` and 200 hollow members`.
+/// ` and Argo CD`, ` and KubeFleet's webhooks`, or ` and 200 hollow members`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
-#[param(regex = "(?: and Argo CD| and [0-9]+ hollow members)?", name = "and what else?")]
+#[param(regex = "(?: and Argo CD| and KubeFleet's webhooks| and [0-9]+ hollow members)?", name = "and what else?")]
 pub enum FleetAddition {
     /// Nothing but a hub and members.
     Nothing,
     /// Argo CD on the hub.
     ArgoCd,
+    /// KubeFleet's webhooks on the hub.
+    Webhooks,
     /// This many hollow members.
     HollowMembers(usize),
 }
@@ -192,6 +194,7 @@ pub enum FleetAddition {
 impl_from_str!(FleetAddition, |text| match first_number(text) {
     Some(count) => Self::HollowMembers(count),
     None if text.is_empty() => Self::Nothing,
+    None if text.contains("webhooks") => Self::Webhooks,
     None => Self::ArgoCd,
 });
 
@@ -228,6 +231,36 @@ pub struct SpeedChange {
 }
 
 impl_from_str!(SpeedChange, |text| Self { slow: text == "gets slow" });
+
+/// `hangs`, or `works on`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "hangs|works on", name = "hangs or works on")]
+pub struct HangChange {
+    /// True if it hangs.
+    pub hangs: bool,
+}
+
+impl_from_str!(HangChange, |text| Self { hangs: text == "hangs" });
+
+/// `loses its rights`, or `gets its rights back`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "loses its rights|gets its rights back", name = "loses or gets back its rights")]
+pub struct RightsChange {
+    /// True if it loses them.
+    pub lost: bool,
+}
+
+impl_from_str!(RightsChange, |text| Self { lost: text == "loses its rights" });
+
+/// `runs out of space`, or `has space again`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "runs out of space|has space again", name = "runs out of space or has it again")]
+pub struct SpaceChange {
+    /// True if it runs out of space.
+    pub out: bool,
+}
+
+impl_from_str!(SpaceChange, |text| Self { out: text == "runs out of space" });
 
 /// `while it holds a Work`, or `by force`.
 #[derive(Clone, Copy, Debug, Parameter)]

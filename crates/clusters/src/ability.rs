@@ -23,6 +23,14 @@ pub enum ProviderAbility {
     PlayMembers,
     /// Give a cluster's API server only a part of its processor time.
     ThrottleApiServers,
+    /// Let the hub-agent hang.
+    HangAgents,
+    /// Start the hub-agent with an identity of its own, from which its rights can be taken.
+    LimitHubAgent,
+    /// Start the hub-agent with KubeFleet's webhooks.
+    ServeWebhooks,
+    /// Limit the space of the hub's etcd.
+    LimitStorage,
 }
 
 /// Completes the sentence "provider ... can't".
@@ -38,6 +46,10 @@ impl fmt::Display for ProviderAbility {
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
             Self::PlayMembers => "have hollow members",
             Self::ThrottleApiServers => "slow API servers down",
+            Self::HangAgents => "let the hub-agent hang",
+            Self::LimitHubAgent => "take the hub-agent's rights away",
+            Self::ServeWebhooks => "start the hub-agent with its webhooks",
+            Self::LimitStorage => "limit the space of etcd",
         })
     }
 }

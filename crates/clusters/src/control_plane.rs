@@ -110,7 +110,12 @@ pub(crate) fn etcd(
 }
 
 fn etcd_address(site: &ControlPlaneLocation) -> String {
-    format!("unix://{}", site.data.join("etcd.sock").display())
+    format!("unix://{}", etcd_socket(&site.data).display())
+}
+
+/// Returns the path of etcd's socket in the directory of its data.
+pub(crate) fn etcd_socket(data: &Path) -> PathBuf {
+    data.join("etcd.sock")
 }
 
 /// Specification of a cluster's API server. `host` is its additional host name on the fleet's network, if there is one.

@@ -100,6 +100,9 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::LeavePodsOut,
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
+        ProviderAbility::HangAgents,
+        ProviderAbility::ServeWebhooks,
+        ProviderAbility::LimitStorage,
     ];
     !lacks.contains(&ability)
 }

@@ -15,6 +15,7 @@ pub mod credentials;
 pub mod docker;
 mod docker_images;
 pub mod error;
+mod etcd_alarm;
 mod exec_plugin;
 pub mod existing;
 mod external_program;

@@ -6,21 +6,34 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use crate::ability::ProviderAbility;
-use crate::agents::{self, Agent};
+use crate::agents::deployment::AgentDeployment;
+use crate::agents::{self, Agent, SYSTEM};
 use crate::cluster::{Cluster, FleetRole};
 use crate::control_plane::{self, ControlPlaneLocation};
 use crate::error::ClusterError;
+use crate::etcd_alarm;
 use crate::home::FleetHome;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
 pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::Provider;
 use crate::supervisor::ThrottledProcess;
+use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
+
+/// Space for etcd, in bytes, that is less than a hub with KubeFleet's CRDs uses.
+const TOO_SMALL_QUOTA: u32 = 1 << 20;
+
+/// Time limit for another fleet on this machine to end that has KubeFleet's webhooks.
+const WEBHOOKS_LIMIT: Duration = Duration::from_secs(300);
+
+/// Directory of the certificates that the hub-agent makes for its webhooks (v0.1.2, v0.3.1).
+const WEBHOOK_CERTIFICATES: &str = "/tmp/k8s-webhook-server";
 
 /// Programs of a control plane.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -82,6 +95,28 @@ impl LocalProvider {
             self.home.supervisor().start(kwok).await?;
         }
         Ok(())
+    }
+
+    /// Returns the specification of an agent's process. The hub-agent is its `ServiceAccount`, whose rights can be taken away; a member's
+    /// agent is an administrator of its member.
+    fn agent_process(&self, agent: &Agent) -> Result<ProcessSpec, ClusterError> {
+        let cluster = &agent.cluster;
+        if agent.hub.is_some() {
+            return Ok(agents::process(agent, &cluster.kubeconfig));
+        }
+        let user = format!("system:serviceaccount:{SYSTEM}:{}", agent.name);
+        let pair = self.home.pki().client(&format!("{}-user", agent.name), &user, Some("system:serviceaccounts"))?;
+        let (kubeconfig, _) = self.home.access(&cluster.name, &cluster.server, &agent.name, pair)?;
+        Ok(agents::process(agent, &kubeconfig))
+    }
+
+    /// Waits until no other fleet on this machine has KubeFleet's webhooks, whose port and whose certificates' directory are constants of
+    /// the hub-agent. The directory is removed at the fleet's end.
+    async fn claim_webhooks(&self) -> Result<(), ClusterError> {
+        let supervisor = self.home.supervisor();
+        supervisor.claim("webhooks", WEBHOOKS_LIMIT).await?;
+        let command = ["rm", "-r", "-f", WEBHOOK_CERTIFICATES].map(str::to_owned).to_vec();
+        supervisor.at_end(ShutdownHook { name: "webhooks".into(), command, left: Vec::new() }).await
     }
 
     /// Returns the names of the running processes.
@@ -147,8 +182,27 @@ impl Provider for LocalProvider {
         self.simulate_pods(cluster, programs.ok_or(ClusterError::NoPodPrograms)?).await
     }
 
+    async fn hang_agent(&self, name: &str) -> Result<ThrottledProcess, ClusterError> {
+        self.home.supervisor().throttle(name, 0).await
+    }
+
+    async fn limit_storage(&self, limited: bool) -> Result<(), ClusterError> {
+        let supervisor = self.home.supervisor();
+        // The last of two equal flags counts. 0 stands for etcd's default.
+        let quota = if limited { TOO_SMALL_QUOTA } else { 0 };
+        supervisor.stop("etcd").await?;
+        supervisor.start_again_with("etcd", &[format!("--quota-backend-bytes={quota}")]).await?;
+        if limited { Ok(()) } else { etcd_alarm::disarm(&control_plane::etcd_socket(self.home.dir())).await }
+    }
+
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {
-        self.home.supervisor().start(agents::process(agent)).await
+        if agent.webhooks {
+            self.claim_webhooks().await?;
+        }
+        if agent.hub.is_none() {
+            AgentDeployment { cluster: agent.cluster.clone(), agent: agent.name.clone() }.grant().await?;
+        }
+        self.home.supervisor().start(self.agent_process(agent)?).await
     }
 
     async fn stop_agent(&self, name: &str) -> Result<(), ClusterError> {
@@ -165,7 +219,7 @@ impl Provider for LocalProvider {
     }
 
     async fn exchange_agent(&self, agent: &Agent) -> Result<bool, ClusterError> {
-        self.home.supervisor().exchange(agents::process(agent)).await?;
+        self.home.supervisor().exchange(self.agent_process(agent)?).await?;
         Ok(self.running().await?.contains(&agent.name))
     }
 

@@ -56,6 +56,23 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ThrottleApiServers })
     }
 
+    /// Lets an agent hang: it runs, and does nothing, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::HangAgents`]), or the agent doesn't run.
+    async fn hang_agent(&self, _name: &str) -> Result<ThrottledProcess, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::HangAgents })
+    }
+
+    /// Limits the space of the hub's etcd to less than it uses, or takes the limit and its consequences back. With less than it uses, etcd
+    /// refuses all writes but deletions.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::LimitStorage`]), or etcd can't be restarted.
+    async fn limit_storage(&self, _limited: bool) -> Result<(), ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LimitStorage })
+    }
+
     /// Starts on a member what pods need, unless it runs already. `programs` are used if the provider has none of its
     /// own. Pods can be created at once.
     ///

@@ -19,7 +19,7 @@ const OF_SNAPSHOTS: &[&str] = &["KF-RO-003", "KF-UR-001"];
 
 /// Resources by kubectl's full name, each with the codes whose rules need its objects.
 const NEEDED_FOR: &[(&str, &[&str])] = &[
-    ("internalmemberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001"]),
+    ("internalmemberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001 to KF-HA-003"]),
     ("clusterresourceplacements.placement.kubernetes-fleet.io", OF_PLACEMENTS),
     ("resourceplacements.placement.kubernetes-fleet.io", OF_PLACEMENTS),
     ("clusterstagedupdateruns.placement.kubernetes-fleet.io", OF_RUNS),
@@ -32,6 +32,7 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ),
     ("clusterresourceplacementevictions.placement.kubernetes-fleet.io", &["KF-EV-001 to KF-EV-009"]),
     ("memberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001", "KF-MC-001 to KF-MC-007", "KF-SC-002"]),
+    ("memberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001 to KF-HA-004", "KF-MC-001 to KF-MC-005", "KF-SC-002"]),
     ("clusterresourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("resourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("clusterresourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),
@@ -41,6 +42,14 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("roles.rbac.authorization.k8s.io", &["KF-MC-002"]),
     ("rolebindings.rbac.authorization.k8s.io", &["KF-MC-002"]),
     ("appliedworks.placement.kubernetes-fleet.io", &["KF-DL-001", "KF-DL-005"]),
+    ("works.placement.kubernetes-fleet.io", &["KF-AP-001", "KF-DL-001", "KF-WS-008", "KF-WS-010", "KF-WS-011"]),
+    ("serviceaccounts", &["KF-HA-003", "KF-MC-003"]),
+    ("roles.rbac.authorization.k8s.io", &["KF-MC-002"]),
+    ("rolebindings.rbac.authorization.k8s.io", &["KF-MC-002"]),
+    ("clusterrolebindings.rbac.authorization.k8s.io", &["KF-HA-003"]),
+    ("validatingwebhookconfigurations.admissionregistration.k8s.io", &["KF-HA-002"]),
+    ("leases.coordination.k8s.io", &["KF-HA-004"]),
+    ("appliedworks.placement.kubernetes-fleet.io", &["KF-DL-001"]),
     ("namespaces", &["KF-DL-001"]),
     ("deployments.apps", &["KF-AV-001 to KF-AV-010"]),
     ("statefulsets.apps", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),

@@ -76,13 +76,14 @@ kinds! {
     ADMISSION_POLICY_BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding";
     WEBHOOK_CONFIGURATION = "admissionregistration.k8s.io", "ValidatingWebhookConfiguration";
     MUTATING_WEBHOOK = "admissionregistration.k8s.io", "MutatingWebhookConfiguration";
+    LEASE = "coordination.k8s.io", "Lease";
     JOB = "batch", "Job";
     CRD = "apiextensions.k8s.io", "CustomResourceDefinition";
 }
 
 /// Kinds to read from the hub, in all namespaces. A kind that the installed version doesn't have is left out.
 ///
-/// An empty list of `ServiceAccount`, `RoleBinding`, `Role` or `Application` counts as a list that wasn't allowed. The
+/// An empty list of `ServiceAccount`, `RoleBinding`, `Role`, `ClusterRoleBinding` or `Application` counts as a list that wasn't allowed. The
 /// `spec` of resource snapshots and Works may be left out.
 pub const HUB_KINDS: &[GroupKind] = &[
     CLUSTER_RESOURCE_PLACEMENT,
@@ -110,6 +111,9 @@ pub const HUB_KINDS: &[GroupKind] = &[
     SERVICE_ACCOUNT,
     ROLE,
     ROLE_BINDING,
+    CLUSTER_ROLE_BINDING,
+    WEBHOOK_CONFIGURATION,
+    LEASE,
     APPLICATION,
 ];
 

@@ -18,7 +18,7 @@ use crate::install::read_crds;
 
 /// Flags for the hub-agent. Only the flags that its version knows are given.
 ///
-/// The webhooks are off: they need certificates and a Service, and none of them concerns runs, approvals or bindings.
+/// The webhooks are off: they need a Service, and one port of the machine. [`WEBHOOK_FLAGS`] turn them on.
 /// The last two intervals are 30 s and 15 s by default on v0.1.2: with these defaults a new snapshot appears up to 45 s
 /// after a change.
 const HUB_FLAGS: &[(&str, &str)] = &[
@@ -33,6 +33,19 @@ const HUB_FLAGS: &[(&str, &str)] = &[
     ("hub-api-qps", "200"),
     ("hub-api-burst", "400"),
 ];
+
+/// Flags that turn the webhooks on, as the chart's values do (v0.1.2, v0.3.1). Flags of older versions have the same names.
+const WEBHOOK_FLAGS: &[(&str, &str)] = &[
+    ("enable-webhook", "true"),
+    ("webhook-client-connection-type", "service"),
+    ("webhook-service-name", WEBHOOK_SERVICE),
+    ("enable-guard-rail", "true"),
+    ("whitelisted-users", "system:serviceaccount:fleet-system:hub-agent"),
+];
+
+/// Name of the Service in [`SYSTEM`](clusters::agents::SYSTEM) by which the API server reaches the webhooks. It is the only one that older
+/// versions know.
+pub(crate) const WEBHOOK_SERVICE: &str = "fleetwebhook";
 
 /// Flags for the member-agent. Only the flags that its version knows are given.
 ///
@@ -94,16 +107,22 @@ impl KubeFleetPrograms {
         Ok(capability::detect(crds, &program(&self.hub_agent).await?))
     }
 
-    /// Describes the hub-agent to start for `hub`.
+    /// Describes the hub-agent to start for `hub`, with or without KubeFleet's webhooks.
     #[must_use]
-    pub fn hub(&self, hub: &Cluster) -> Agent {
+    pub fn hub(&self, hub: &Cluster, webhooks: bool) -> Agent {
+        let mut flags = known(HUB_FLAGS, &self.hub_flags);
+        if webhooks {
+            // The last of two equal flags counts.
+            flags.extend(known(WEBHOOK_FLAGS, &self.hub_flags));
+        }
         Agent {
             name: HUB_AGENT.into(),
             version: self.version.clone(),
             program: self.hub_agent.clone(),
-            flags: known(HUB_FLAGS, &self.hub_flags),
+            flags,
             cluster: hub.clone(),
             hub: None,
+            webhooks,
         }
     }
 
@@ -118,6 +137,7 @@ impl KubeFleetPrograms {
             flags: known(MEMBER_FLAGS, &self.member_flags),
             cluster: member.clone(),
             hub: Some(HubAccess { cluster: hub.clone(), token }),
+            webhooks: false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Faults, induced as they happen in production, and how to undo them. No fault writes a condition that a controller
 //! would write.
 
+use clusters::agents::{HUB_AGENT, SYSTEM};
 use clusters::cluster::Cluster;
 use futures::future::try_join_all;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
@@ -8,8 +9,9 @@ use serde_json::{Value, json};
 
 use crate::error::FleetError;
 use crate::fleet::Fleet;
-use crate::kinds::{MEMBER_CLUSTER, NAMESPACE, ResourceKind, WORK};
+use crate::kinds::{CLUSTER_ROLE_BINDING, MEMBER_CLUSTER, NAMESPACE, ResourceKind, WORK};
 use crate::member::member_namespace;
+use crate::objects::create;
 
 /// Deletes a member's namespace on the hub, as a mistaken `kubectl delete namespace` would.
 ///
@@ -230,6 +232,46 @@ fn of_member<'a>(
     member: &str,
 ) -> impl Iterator<Item = &'a mut Value> {
     clusters.into_iter().filter(move |c| c.get("clusterName").and_then(Value::as_str) == Some(member))
+}
+
+/// Deletes the `ClusterRoleBinding`s that grant the hub-agent its rights. Returns their names.
+///
+/// # Errors
+/// Returns an error if the hub refuses a request.
+pub async fn take_hub_agent_rights(hub: &Cluster) -> Result<Vec<String>, FleetError> {
+    let api = CLUSTER_ROLE_BINDING.api(&hub.client, None);
+    let all = api.list(&ListParams::default()).await;
+    let all = all.map_err(FleetError::api(&hub.name, "list ClusterRoleBindings"))?;
+    let is_of_hub_agent = |subject: &Value| {
+        let text = |field: &str| subject[field].as_str().unwrap_or_default();
+        text("kind") == "ServiceAccount" && text("namespace") == SYSTEM && text("name").starts_with(HUB_AGENT)
+    };
+    let of_hub_agent = all.items.into_iter().filter(|binding| {
+        let subjects = binding.data["subjects"].as_array();
+        subjects.is_some_and(|subjects| subjects.iter().any(is_of_hub_agent))
+    });
+    let names: Vec<String> = of_hub_agent.filter_map(|binding| binding.metadata.name).collect();
+    for name in &names {
+        let deleted = api.delete(name, &DeleteParams::default()).await;
+        deleted.map_err(FleetError::api(&hub.name, format!("delete ClusterRoleBinding/{name}")))?;
+    }
+    Ok(names)
+}
+
+/// Grants the hub-agent its rights again: those of `cluster-admin`, as KubeFleet's chart does.
+///
+/// # Errors
+/// Returns an error if the hub refuses the request.
+pub async fn give_hub_agent_rights(hub: &Cluster) -> Result<(), FleetError> {
+    let account = |name: &str| json!({"kind": "ServiceAccount", "name": name, "namespace": SYSTEM});
+    let binding = json!({
+        "apiVersion": CLUSTER_ROLE_BINDING.api_version(), "kind": "ClusterRoleBinding",
+        "metadata": {"name": HUB_AGENT},
+        "roleRef": {"apiGroup": CLUSTER_ROLE_BINDING.group, "kind": "ClusterRole", "name": "cluster-admin"},
+        // The name in fleetdrill's own fleets, and the name in those of KubeFleet's chart.
+        "subjects": [account(HUB_AGENT), account("hub-agent-sa")],
+    });
+    create(hub, CLUSTER_ROLE_BINDING, None, binding).await
 }
 
 /// Kills a member's agent. [`start_member_agent`] starts the agent again.

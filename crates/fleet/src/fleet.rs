@@ -29,6 +29,7 @@ use crate::capability::Capabilities;
 use crate::error::FleetError;
 use crate::hub_probe;
 use crate::install::read_crds;
+use crate::kubefleet_webhooks;
 use crate::member::{self, Member};
 use crate::observe::Observer;
 use crate::redact::Redactor;
@@ -50,8 +51,19 @@ pub struct FleetCreateOptions {
     pub pods: Option<PodPrograms>,
     /// Programs of Argo CD. Without them the fleet has no Argo CD.
     pub argocd: Option<argocd::ArgoCdPrograms>,
+    /// True if the hub-agent runs with KubeFleet's webhooks.
+    pub webhooks: bool,
     /// Program to start as the supervisor of the fleet's processes.
     pub supervisor: SupervisorProgram,
+}
+
+/// Parts of a child fleet besides its clusters and agents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChildFleetParts {
+    /// Argo CD on the hub.
+    pub argocd: bool,
+    /// KubeFleet's webhooks.
+    pub webhooks: bool,
 }
 
 /// A hub and its members. A clone is a handle of the same fleet.
@@ -72,6 +84,8 @@ pub(crate) struct FleetInner {
     pub argocd: RwLock<Option<argocd::ArgoCdPrograms>>,
     /// Number of hollow members.
     pub hollow_members: RwLock<usize>,
+    /// True if the hub-agent runs with KubeFleet's webhooks.
+    pub webhooks: bool,
     /// Lock for checking whether the admission webhook runs, and for starting it.
     pub webhook: Mutex<()>,
     /// Permits to start clusters while scenarios run. Each start takes several seconds of processor time; too many at
@@ -108,6 +122,7 @@ impl FleetInner {
             pods: RwLock::default(),
             argocd: RwLock::default(),
             hollow_members: RwLock::default(),
+            webhooks: false,
             webhook: Mutex::default(),
             starts: starts(),
             snapshot: SharedSnapshot::default(),
@@ -155,6 +170,8 @@ struct SavedFleet {
     argocd: Option<argocd::ArgoCdPrograms>,
     #[serde(default)]
     hollow_members: usize,
+    #[serde(default)]
+    webhooks: bool,
 }
 
 /// The file in a fleet's directory that other commands read.
@@ -209,12 +226,17 @@ impl Fleet {
             provider: &*provider,
             agents: &release.agents,
             crds: &release.crds,
+            webhooks: options.webhooks,
             progress: &progress,
         };
         let (hub, members) = start.all(options.members).await?;
         let site = FleetClusters { home, provider, recipe: options.recipe, hub, members };
         let kubefleet = KubeFleetReleases { hub: Arc::clone(&release), members: release };
-        let inner = FleetInner { pods: RwLock::new(options.pods), ..FleetInner::new(options.name, site, kubefleet) };
+        let inner = FleetInner {
+            pods: RwLock::new(options.pods),
+            webhooks: options.webhooks,
+            ..FleetInner::new(options.name, site, kubefleet)
+        };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
         if let Some(programs) = options.argocd {
@@ -262,16 +284,17 @@ impl Fleet {
             pods: RwLock::new(saved.pods),
             argocd: RwLock::new(saved.argocd),
             hollow_members: RwLock::new(saved.hollow_members),
+            webhooks: saved.webhooks,
             ..FleetInner::new(saved.name, site, kubefleet)
         })))
     }
 
     /// Starts a child fleet: a second fleet of the same components, while this fleet runs. The child fleet gets Argo CD
-    /// if this fleet has Argo CD and `argocd` is true.
+    /// if this fleet has Argo CD and the parts say so.
     ///
     /// # Errors
     /// Returns the same errors as [`Fleet::create`].
-    pub async fn beside(&self, name: String, members: usize, argocd: bool) -> Result<Self, FleetError> {
+    pub async fn beside(&self, name: String, members: usize, parts: ChildFleetParts) -> Result<Self, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
         let options = FleetCreateOptions {
@@ -280,7 +303,8 @@ impl Fleet {
             recipe: self.0.recipe.clone(),
             agents: self.kubefleet().hub.agents.clone(),
             pods: self.0.pods.read().await.clone(),
-            argocd: self.0.argocd.read().await.clone().filter(|_| argocd),
+            argocd: self.0.argocd.read().await.clone().filter(|_| parts.argocd),
+            webhooks: parts.webhooks,
             supervisor: SupervisorProgram::this()?,
         };
         Self::create(options, Arc::new(|_| ())).await
@@ -380,8 +404,14 @@ impl Fleet {
         let _turn = self.0.starts.acquire().await;
         let (provider, release) = (&*self.0.provider, self.kubefleet().members);
         let (home, agents, crds) = (&self.0.home, &release.agents, &release.crds);
-        let start =
-            FleetStartInputs { home, provider, agents, crds, progress: &(Arc::new(|_| ()) as OnStartMilestone) };
+        let start = FleetStartInputs {
+            home,
+            provider,
+            agents,
+            crds,
+            webhooks: self.0.webhooks,
+            progress: &(Arc::new(|_| ()) as OnStartMilestone),
+        };
         let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
         provider.start_controllers(&member.cluster, FleetRole::Member).await?;
         if self.0.argocd.read().await.is_some() {
@@ -490,10 +520,32 @@ impl Fleet {
     /// Returns an error if the hub-agent can't be started or doesn't work in time.
     pub async fn restart_hub_agent(&self) -> Result<(), FleetError> {
         self.stop_hub_agent().await?;
+        let before = kubefleet_webhooks::configuration(self.hub()).await?;
         self.0.provider.start_agent_again(HUB_AGENT).await?;
         let capabilities = self.kubefleet().hub.agents.capabilities.clone();
         // The fleet may still report the end of the process that ran before.
-        hub_probe::notices_changes(self.hub(), &capabilities, &Observer::ignoring_exits()).await
+        let observer = Observer::ignoring_exits();
+        if self.0.webhooks {
+            kubefleet_webhooks::answer(self.hub(), &observer, before).await?;
+        }
+        hub_probe::notices_changes(self.hub(), &capabilities, &observer).await
+    }
+
+    /// Lets the hub-agent hang: its process runs, and does nothing, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't let agents hang.
+    pub async fn hang_hub_agent(&self) -> Result<ThrottledProcess, FleetError> {
+        Ok(self.0.provider.hang_agent(HUB_AGENT).await?)
+    }
+
+    /// Limits the space of the hub's etcd to less than it uses, so that it takes no writes, or takes the limit back. The etcd of a local fleet
+    /// is the members', too.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't limit etcd's space.
+    pub async fn limit_storage(&self, limited: bool) -> Result<(), FleetError> {
+        Ok(self.0.provider.limit_storage(limited).await?)
     }
 
     /// Gives the hub's API server only a part of its processor time, `percent` of it, until the returned value is dropped.
@@ -606,9 +658,10 @@ impl Fleet {
         let KubeFleetReleases { hub, members: of_members } = self.kubefleet();
         let (name, recipe, agents) = (self.0.name.clone(), self.0.recipe.clone(), hub.agents.clone());
         let member_agents = (!Arc::ptr_eq(&hub, &of_members)).then(|| of_members.agents.clone());
+        let webhooks = self.0.webhooks;
         let (pods, argocd) = (self.0.pods.read().await.clone(), self.0.argocd.read().await.clone());
         let hollow_members = *self.0.hollow_members.read().await;
-        let saved = SavedFleet { name, recipe, agents, member_agents, members, pods, argocd, hollow_members };
+        let saved = SavedFleet { name, recipe, agents, member_agents, members, pods, argocd, hollow_members, webhooks };
         let dir = self.supervisor().dir();
         write_private(&dir.join(STATE), &saved.to_json()?)?;
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;
@@ -642,6 +695,7 @@ mod tests {
             pods: None,
             argocd: None,
             hollow_members: 0,
+            webhooks: false,
         }
     }
 

@@ -9,7 +9,7 @@
 //! plays the agents of members that have no clusters. [`pages`] lists a kind page by page.
 //! [`snapshot`] takes the objects that the diagnosis reads, and [`bundle`] saves them together with events and logs for
 //! people; both remove secrets with [`redact`]. [`existing`] finds and checks fleets that exist already.
-//! [`faults`] has the faults that scenarios induce.
+//! [`faults`] has the faults that scenarios induce, and [`kubefleet_webhooks`] starts KubeFleet's own webhooks.
 //!
 //! The modules import each other without circles. [`error`] and [`kinds`] are at the bottom. [`observe`] is above them,
 //! then `member`, then [`argocd`] and `start`, then `fleet.rs`. The modules that import [`Fleet`] are at the top:
@@ -31,6 +31,7 @@ mod hub_probe;
 mod install;
 pub mod kinds;
 pub mod kubectl_table;
+pub mod kubefleet_webhooks;
 pub mod labels;
 mod list_error;
 mod member;
@@ -48,7 +49,7 @@ pub mod upgrade;
 pub mod webhook;
 
 pub use crate::error::FleetError;
-pub use crate::fleet::{Fleet, FleetCreateOptions};
+pub use crate::fleet::{ChildFleetParts, Fleet, FleetCreateOptions};
 pub use crate::install::{FIELD_MANAGER, apply_crds};
 pub use crate::labels::MEMBER_LABEL;
 pub use crate::member::{Member, SYSTEM, identity, member_namespace};

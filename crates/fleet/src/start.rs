@@ -15,6 +15,7 @@ use crate::error::FleetError;
 use crate::hub_probe;
 use crate::install::{apply_crds, name};
 use crate::kinds::MEMBER_CLUSTER;
+use crate::kubefleet_webhooks;
 use crate::labels::mark_disposable;
 use crate::member::{self, Member};
 use crate::observe::Observer;
@@ -45,6 +46,8 @@ pub(crate) struct FleetStartInputs<'a> {
     pub agents: &'a KubeFleetPrograms,
     /// CRDs of KubeFleet, for the hub and for the members.
     pub crds: &'a [Value],
+    /// True if the hub-agent runs with KubeFleet's webhooks.
+    pub webhooks: bool,
     /// Callback for each stage that is reached.
     pub progress: &'a OnStartMilestone,
 }
@@ -93,9 +96,15 @@ impl FleetStartInputs<'_> {
         try_join3(apply_crds(&hub, of_clusters), member::create_namespaces(&hub), mark_disposable(&hub)).await?;
         registers(&hub);
         apply_crds(&hub, of_placements).await?;
-        self.provider.start_agent(&self.agents.hub(&hub)).await?;
-        (self.progress)(StartMilestone::HubInstalled);
         let observer = Observer::silent(self.home.first_exit());
+        if self.webhooks {
+            kubefleet_webhooks::create_service(&hub).await?;
+        }
+        self.provider.start_agent(&self.agents.hub(&hub, self.webhooks)).await?;
+        if self.webhooks {
+            kubefleet_webhooks::answer(&hub, &observer, None).await?;
+        }
+        (self.progress)(StartMilestone::HubInstalled);
         hub_probe::notices_changes(&hub, &self.agents.capabilities, &observer).await?;
         Ok(hub)
     }

@@ -71,7 +71,7 @@ impl Fleet {
 
     async fn exchange_hub(&self, release: &Release) -> Result<(), FleetError> {
         replace_crds(self.hub(), release.crds.iter().filter(|crd| !is_for_members(crd))).await?;
-        self.0.provider.exchange_agent(&release.agents.hub(self.hub())).await?;
+        self.0.provider.exchange_agent(&release.agents.hub(self.hub(), self.0.webhooks)).await?;
         let observer = Observer::silent(self.first_exit());
         hub_probe::schedules(self.hub(), &observer).await?;
         hub_probe::notices_changes(self.hub(), &release.agents.capabilities, &observer).await

@@ -8,8 +8,13 @@ use crate::suite::{has_tag, steps};
 
 /// True if a scenario makes clusters of its own.
 pub fn makes_clusters(feature: &Feature, scenario: &Scenario) -> bool {
-    let makes = [ProviderAbility::MakeClusters, ProviderAbility::PlayMembers];
+    let makes = [ProviderAbility::MakeClusters, ProviderAbility::PlayMembers, ProviderAbility::ServeWebhooks];
     lacking(feature, scenario, |ability| !makes.contains(&ability)).is_some()
+}
+
+/// True if a scenario's own fleet has KubeFleet's webhooks, of which a machine can serve those of one fleet.
+pub fn serves_webhooks(feature: &Feature, scenario: &Scenario) -> bool {
+    lacking(feature, scenario, |ability| ability != ProviderAbility::ServeWebhooks).is_some()
 }
 
 /// Returns the first ability that a scenario needs and the fleet's provider doesn't have.

@@ -60,7 +60,7 @@ impl ComponentSet {
     #[must_use]
     pub fn fleet_options(self, name: String, members: usize, supervisor: SupervisorProgram) -> FleetCreateOptions {
         let Self { recipe, agents, pods, argocd, versions: _ } = self;
-        FleetCreateOptions { name, members, recipe, agents, pods, argocd, supervisor }
+        FleetCreateOptions { name, members, recipe, agents, pods, argocd, webhooks: false, supervisor }
     }
 }
 

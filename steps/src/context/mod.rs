@@ -17,7 +17,7 @@ use fleet::kinds::{self, ResourceKind};
 use fleet::labels::RUN_LABEL;
 use fleet::objects;
 use fleet::observe::{Observer, Verdict, WaitHeld, WatchSelection, WatchedObjects};
-use fleet::{Fleet, FleetError, HUB};
+use fleet::{ChildFleetParts, Fleet, FleetError, HUB};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use record::{Action, FailedWait, ObjectPath, RecordedEvent};
 use serde_json::{Value, json};
@@ -87,6 +87,8 @@ pub struct ScenarioContext {
     pub(crate) beside: JoinSet<()>,
     /// The hub's API server, while it gets only a part of its processor time.
     pub(crate) throttled_hub: Option<ThrottledProcess>,
+    /// Hub-agent that hangs, until this is dropped.
+    pub(crate) hung_hub_agent: Option<ThrottledProcess>,
 }
 
 /// An object, in most cases something to delete at the end.
@@ -131,6 +133,7 @@ impl ScenarioContext {
             place: info.upgrade.clone().map(UpgradeParticipant::new),
             beside: JoinSet::new(),
             throttled_hub: None,
+            hung_hub_agent: None,
             fleet,
             recorder,
             info,
@@ -202,14 +205,14 @@ impl ScenarioContext {
     }
 
     /// Leaves the shared fleet for one that is made for this scenario and ends with it.
-    pub(crate) async fn move_to_own_fleet(&mut self, members: usize, argocd: bool) -> Result<(), StepError> {
+    pub(crate) async fn move_to_own_fleet(&mut self, members: usize, parts: ChildFleetParts) -> Result<(), StepError> {
         let has_begun =
             !self.ledger.made.is_empty() || !self.ledger.own_members.is_empty() || !self.ledger.labels.is_empty();
         if self.owns_fleet || has_begun || !self.ledger.repositories.is_empty() || !self.ledger.settings.is_empty() {
             return Err(StepError::Feature("a fleet of its own has to be a scenario's first step".into()));
         }
         let name = format!("{}-{}", self.fleet.name(), self.info.suffix);
-        self.fleet = self.fleet.beside(name, members, argocd).await?;
+        self.fleet = self.fleet.beside(name, members, parts).await?;
         self.owns_fleet = true;
         self.ledger.names = ScenarioNames::new(&self.info.suffix, self.fleet.members().await.into_keys());
         self.observer = observer(&self.fleet, &self.recorder, &self.attempts);

@@ -50,6 +50,8 @@ pub struct Agent {
     pub cluster: Cluster,
     /// Access to the hub, for a member's agent.
     pub hub: Option<HubAccess>,
+    /// True for a hub-agent with KubeFleet's webhooks.
+    pub webhooks: bool,
 }
 
 impl Agent {

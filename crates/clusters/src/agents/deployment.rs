@@ -51,13 +51,19 @@ impl AgentDeployment {
     pub(crate) async fn make(&self, agent: &Agent, image: &str, replicas: i32) -> Result<(), ClusterError> {
         let name = &self.agent;
         self.prepare(agent).await?;
+        self.grant().await?;
+        self.apply(&self.namespaced::<Deployment>(), name, json!({"spec": spec(agent, image, replicas)})).await
+    }
+
+    /// Applies the agent's `ServiceAccount`, and the `ClusterRoleBinding` that grants it its rights.
+    pub(crate) async fn grant(&self) -> Result<(), ClusterError> {
+        let name = &self.agent;
         self.apply(&self.namespaced::<ServiceAccount>(), name, json!({})).await?;
         let binding = json!({
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": SYSTEM}],
         });
-        self.apply(&Api::<ClusterRoleBinding>::all(self.cluster.client.clone()), name, binding).await?;
-        self.apply(&self.namespaced::<Deployment>(), name, json!({"spec": spec(agent, image, replicas)})).await
+        self.apply(&Api::<ClusterRoleBinding>::all(self.cluster.client.clone()), name, binding).await
     }
 
     /// Applies the objects that an agent needs with and without a chart: the namespace, and the Secret with a member's

@@ -97,7 +97,15 @@ pub struct DockerProvider {
 #[must_use]
 pub fn can(ability: ProviderAbility) -> bool {
     // The hub's API server can't reach a webhook on this machine.
-    let lacks = [ProviderAbility::RunArgoCd, ProviderAbility::PlayMembers, ProviderAbility::ThrottleApiServers];
+    let lacks = [
+        ProviderAbility::RunArgoCd,
+        ProviderAbility::PlayMembers,
+        ProviderAbility::ThrottleApiServers,
+        ProviderAbility::HangAgents,
+        ProviderAbility::LimitHubAgent,
+        ProviderAbility::ServeWebhooks,
+        ProviderAbility::LimitStorage,
+    ];
     !lacks.contains(&ability)
 }
 

@@ -246,6 +246,24 @@ impl SupervisorClient {
         }
     }
 
+    /// Claims something of which there is one on this machine, for as long as the fleet lives. Waits while another fleet has it, for
+    /// `limit` at most.
+    ///
+    /// # Errors
+    /// Returns an error if another fleet still has it after that time.
+    pub async fn claim(&self, name: &str, limit: Duration) -> Result<(), ClusterError> {
+        let started = Instant::now();
+        loop {
+            let request = SupervisorRequest::Claim { name: name.to_owned() };
+            match self.done(request, format!("claim {name}")).await {
+                Err(ClusterError::Refused { .. }) if started.elapsed() < limit => {
+                    tokio::time::sleep(CLAIM_INTERVAL).await;
+                }
+                claimed => return claimed,
+            }
+        }
+    }
+
     /// Registers a shutdown hook: a command that runs when the fleet ends, after all its processes have ended.
     ///
     /// # Errors
@@ -382,6 +400,9 @@ impl SupervisorClient {
         }
     }
 }
+
+/// Interval between two attempts to claim what another fleet has.
+const CLAIM_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Time limit for a supervisor that is just starting to create its socket.
 const SOCKET_LIMIT: Duration = Duration::from_secs(5);

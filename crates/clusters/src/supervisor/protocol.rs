@@ -81,6 +81,11 @@ pub enum SupervisorRequest {
         /// Number of ports.
         count: usize,
     },
+    /// Claim something of which there is one on this machine, for as long as the fleet lives. Refused while another fleet has it.
+    Claim {
+        /// Name of what is claimed.
+        name: String,
+    },
     /// Run a command when the fleet ends, after all processes have ended. All hooks run at the same time, each for a
     /// minute at most.
     AtEnd(ShutdownHook),

@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,6 +105,7 @@ struct SupervisorState {
     kept: bool,
     processes: Vec<Process>,
     ports: Vec<Socket>,
+    claims: Vec<UnixDatagram>,
     shutdown_hooks: Vec<ShutdownHook>,
 }
 
@@ -235,6 +237,18 @@ impl Supervisor {
         futures::future::join_all(shutdown_hooks.iter().map(children::run_shutdown_hook)).await;
     }
 
+    /// Holds a claim until this process ends.
+    fn claim(&self, name: &str) -> Result<(), String> {
+        match bind_claim(name) {
+            Ok(socket) => {
+                self.lock().claims.push(socket);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::AddrInUse => Err(format!("another fleet has {name}")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     fn at_end(&self, shutdown_hook: ShutdownHook) {
         let mut inner = self.lock();
         inner.shutdown_hooks.retain(|known| known.name != shutdown_hook.name);
@@ -265,6 +279,20 @@ impl Supervisor {
         }
         Ok(ports)
     }
+}
+
+/// Binds an abstract socket, whose name only one process in a network namespace can have. The kernel frees the name with the process.
+#[cfg(target_os = "linux")]
+fn bind_claim(name: &str) -> std::io::Result<UnixDatagram> {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::SocketAddr;
+
+    UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(format!("fleetdrill/{name}"))?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bind_claim(_: &str) -> std::io::Result<UnixDatagram> {
+    Err(std::io::Error::other("only Linux has abstract sockets"))
 }
 
 async fn answer(supervisor: Arc<Supervisor>, stream: UnixStream) {
@@ -311,6 +339,7 @@ async fn handle(supervisor: &Arc<Supervisor>, request: SupervisorRequest) -> Sup
         SupervisorRequest::Reserve { count } => supervisor
             .reserve(count)
             .map_or_else(|e| SupervisorResponse::Refused(e.to_string()), SupervisorResponse::Ports),
+        SupervisorRequest::Claim { name } => done(supervisor.claim(&name)),
         SupervisorRequest::AtEnd(shutdown_hook) => {
             supervisor.at_end(shutdown_hook);
             SupervisorResponse::Done

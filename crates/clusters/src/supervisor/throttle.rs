@@ -1,4 +1,4 @@
-//! Processes that get only a part of their processor time, as a container with a CPU limit does.
+//! Processes that get only a part of their processor time, as a container with a CPU limit does, or none.
 
 use std::time::Duration;
 
@@ -9,9 +9,15 @@ use tokio::sync::watch;
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// Pauses a process group for a part of each period, until the process has ended. `percent` is the part of the time for which the group
-/// runs. When the future is dropped, the group runs again.
-pub(super) async fn throttle(group: Pid, percent: u8, gone: watch::Receiver<bool>) {
-    let group = ThrottledGroup { group, gone };
+/// runs; with 0 it doesn't run at all, as a process that hangs. When the future is dropped, the group runs again.
+pub(super) async fn throttle(group: Pid, percent: u8, mut gone: watch::Receiver<bool>) {
+    let group = ThrottledGroup { group, gone: gone.clone() };
+    if percent == 0 {
+        group.signal(Signal::STOP);
+        // An error means that the supervisor ends.
+        let _ = gone.wait_for(|gone| *gone).await;
+        return;
+    }
     let runs = PERIOD * u32::from(percent.min(100)) / 100;
     while group.signal(Signal::STOP) {
         tokio::time::sleep(PERIOD.saturating_sub(runs)).await;

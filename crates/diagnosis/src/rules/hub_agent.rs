@@ -1,4 +1,5 @@
-//! The hub-agent: a process that has stopped, hangs, or has lost its rights, so that no controller of the hub works.
+//! The hub-agent: a process that has stopped, hangs, or has lost its rights, so that no controller of the hub works; and what its webhooks
+//! do then.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -6,10 +7,12 @@ use serde_json::json;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
-use super::fleet::FleetView;
+use super::fleet::{FleetView, subject as object_subject};
 use super::heartbeat::UncopiedHeartbeat;
+use crate::kinds::{CLUSTER_ROLE_BINDING, SERVICE_ACCOUNT, WEBHOOK_CONFIGURATION};
 use crate::kubefleet::CLUSTER_GROUP;
-use crate::{Evidence, InProgress, Object, Subject};
+use crate::object::text_field;
+use crate::{Evidence, InProgress, JsonList, JsonRef, Object, Subject};
 
 /// Time in which the hub-agent reacts to a new or changed object. It takes less than a second (v0.1.2); after a restart,
 /// some seconds.
@@ -27,7 +30,17 @@ const MAX_QUOTED: usize = 3;
 /// Number of members that a finding names.
 const MAX_NAMED: usize = 3;
 
-/// KF-HA-001: the hub-agent doesn't copy the heartbeats that members send, and writes nothing else either.
+/// Namespace of the hub-agent.
+const SYSTEM: &str = "fleet-system";
+
+/// Name of the hub-agent's Deployment as KubeFleet's chart names it, and the beginning of the name of its `ServiceAccount`.
+const NAME: &str = "hub-agent";
+
+/// Name of the configuration that a hub-agent with webhooks makes at its start (v0.1.2, v0.3.1).
+const WEBHOOKS: &str = "fleet-validating-webhook-configuration";
+
+/// KF-HA-001 and 003: the hub-agent doesn't copy the heartbeats that members send, and writes nothing else either; KF-HA-002: its webhooks
+/// refuse what they can't check then.
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let uncopied = overdue_copies(fleet);
     let Some(longest) = uncopied.iter().map(|heartbeat| heartbeat.lag).max() else { return Vec::new() };
@@ -36,14 +49,83 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     }
     let ignored = ignored_objects(fleet);
     let quote = fleet.quote();
+    let without_rights = account_without_rights(fleet);
     let mut evidence: Vec<_> = uncopied.iter().take(MAX_QUOTED).flat_map(|h| h.evidence(quote)).collect();
     evidence.extend(ignored.iter().take(MAX_QUOTED).map(|ignored| ignored.evidence(quote)));
+    if let Some(account) = without_rights {
+        evidence.push(quote.field(account, "metadata.name"));
+        evidence.push(quote.absent(CLUSTER_ROLE_BINDING.kind, None, &binding_name(account)));
+    }
     let names = json!({
         "seconds": longest.as_secs(),
         "members": named(&uncopied),
         "ignored": ignored.len(),
+        "account": without_rights.map(|account| account.name()),
+        "binding": without_rights.map(binding_name),
     });
-    vec![FindingDraft::new(RuleCode::KF_HA_001, subject(fleet), &names, evidence).affects(AffectedPart::HubAgent)]
+    let code = if without_rights.is_some() { RuleCode::KF_HA_003 } else { RuleCode::KF_HA_001 };
+    let draft = FindingDraft::new(code, subject(fleet), &names, evidence);
+    let mut drafts = vec![draft.affects(AffectedPart::HubAgent).depends_on(AffectedPart::HubWrites)];
+    // A hub-agent without rights still answers as a webhook.
+    if without_rights.is_none() {
+        drafts.extend(refusing_webhooks(fleet));
+    }
+    drafts
+}
+
+/// Returns the hub-agent's `ServiceAccount` if no `ClusterRoleBinding` names it. `None` if there is no account of such a name, or the
+/// bindings couldn't be read.
+fn account_without_rights(fleet: FleetView<'_>) -> Option<Object<'_>> {
+    let accounts = fleet.hub.in_namespace("", SERVICE_ACCOUNT.kind, SYSTEM);
+    let accounts: Vec<_> = accounts.filter(|account| account.name().starts_with(NAME)).collect();
+    let bindings: Vec<_> = fleet.hub.of_kind(CLUSTER_ROLE_BINDING.group, CLUSTER_ROLE_BINDING.kind).collect();
+    let could_read = fleet.hub.could_list(CLUSTER_ROLE_BINDING, "clusterrolebindings");
+    let is_bound = |account: &Object<'_>| {
+        bindings.iter().flat_map(|binding| binding.list("/subjects").iter()).any(|subject| {
+            text_field(subject, "kind") == SERVICE_ACCOUNT.kind
+                && text_field(subject, "namespace") == SYSTEM
+                && text_field(subject, "name") == account.name()
+        })
+    };
+    let account = accounts.first().copied()?;
+    (could_read && !accounts.iter().any(is_bound)).then_some(account)
+}
+
+/// Returns the name of the `ClusterRoleBinding` that KubeFleet's chart makes for an account: `hub-agent-role-binding` for `hub-agent-sa`.
+fn binding_name(account: Object<'_>) -> String {
+    format!("{}-role-binding", account.name().trim_end_matches("-sa"))
+}
+
+/// KF-HA-002: webhooks of the hub-agent that fail closed. Nobody answers them while the hub-agent has stopped or hangs.
+fn refusing_webhooks(fleet: FleetView<'_>) -> Option<FindingDraft> {
+    let kind = WEBHOOK_CONFIGURATION;
+    let configuration = fleet.hub.object(kind.group, kind.kind, None, WEBHOOKS)?;
+    let webhooks = configuration.list("/webhooks").iter();
+    let closed: Vec<JsonRef<'_>> = webhooks.filter(|webhook| text_field(*webhook, "failurePolicy") == "Fail").collect();
+    let quote = fleet.quote();
+    let evidence = closed.iter().map(|webhook| {
+        let path = format!("webhooks[{}].failurePolicy", text_field(*webhook, "name"));
+        quote.text(configuration, &path, "Fail".to_owned(), configuration.created_at())
+    });
+    let evidence: Vec<_> = evidence.collect();
+    let resources: Vec<&str> = closed.iter().flat_map(|webhook| resources(*webhook)).collect();
+    if resources.is_empty() {
+        return None;
+    }
+    let names = json!({"webhooks": WEBHOOKS, "resources": resources.join(", "), "pods": resources.contains(&"pods")});
+    let subject = object_subject(fleet, configuration, None, None);
+    let draft = FindingDraft::new(RuleCode::KF_HA_002, subject, &names, evidence);
+    Some(draft.depends_on(AffectedPart::HubAgent))
+}
+
+/// Returns the resources that a webhook is asked about.
+fn resources(webhook: JsonRef<'_>) -> Vec<&str> {
+    let rules = list(webhook, "rules").iter();
+    rules.flat_map(|rule| list(rule, "resources").iter().filter_map(JsonRef::as_str)).collect()
+}
+
+fn list<'a>(value: JsonRef<'a>, field: &str) -> JsonList<'a> {
+    value.get(field).and_then(JsonRef::as_array).unwrap_or_default()
 }
 
 /// Returns the state of a hub-agent that works, but is behind: it hasn't copied heartbeats that are overdue, and has written something else
@@ -108,8 +190,8 @@ fn subject(fleet: FleetView<'_>) -> Subject {
     Subject {
         cluster: fleet.hub.name.clone(),
         kind: "Deployment".to_owned(),
-        namespace: Some("fleet-system".to_owned()),
-        name: "hub-agent".to_owned(),
+        namespace: Some(SYSTEM.to_owned()),
+        name: NAME.to_owned(),
         stage: None,
         member: None,
     }

@@ -171,6 +171,7 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
         draft
             .common_cause("no heartbeats")
             .affects(AffectedPart::Member(name.to_owned()))
+            .depends_on(AffectedPart::HubWrites)
             .depends_on(AffectedPart::MemberNamespace(name.to_owned())),
     )
 }

@@ -20,6 +20,7 @@ mod fleet;
 mod foreign_finalizer;
 mod heartbeat;
 mod hub_agent;
+mod hub_writes;
 mod index;
 mod initialization;
 mod job;
@@ -128,6 +129,7 @@ fn rests_on_unread(fleet: FleetView<'_>, draft: &FindingDraft) -> bool {
 /// Runs all rules, and returns their findings and the states that are in progress.
 fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
     let rules: &[fn(FleetView<'_>) -> Vec<FindingDraft>] = &[
+        hub_writes::rule,
         hub_agent::rule,
         deletion::rule,
         foreign_finalizer::rule,

@@ -157,3 +157,72 @@ fn what_nobody_reports_on_is_found_without_heartbeats() {
     let changed_now = json!([{"manager": "kubectl", "operation": "Update", "time": "2026-01-08T11:59:50Z"}]);
     assert_eq!(found(&hub(vec![with(stale, "/metadata/managedFields", changed_now)])), [""; 0]);
 }
+
+/// Hub whose hub-agent has copied no heartbeat for 135 s, with more objects.
+fn idle(more: impl IntoIterator<Item = Value>) -> diagnosis::Snapshot {
+    let objects = vec![
+        copied("member-1", "2026-01-08T11:57:30Z"),
+        internal("member-1", "2026-01-08T11:59:45Z", "2026-01-08T11:59:45Z"),
+    ];
+    hub(objects.into_iter().chain(more).collect())
+}
+
+/// Configuration of KubeFleet's webhooks, one of which has this policy.
+fn webhooks(failure_policy: &str) -> Value {
+    let webhook = |name: &str, policy: &str, resource: &str| json!({"name": name, "failurePolicy": policy, "rules": [{"operations": ["CREATE"], "resources": [resource]}]});
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "fleet-validating-webhook-configuration"},
+        "webhooks": [
+            webhook("fleet.pod.validating", failure_policy, "pods"),
+            webhook("fleet.other.validating", "Ignore", "others"),
+        ],
+    })
+}
+
+#[test]
+fn webhooks_that_fail_closed_refuse_while_the_hub_agent_is_idle() {
+    let snapshot = idle([webhooks("Fail")]);
+    let expected = [
+        "KF-HA-001 Deployment/fleet-system/hub-agent",
+        "  KF-HA-002 ValidatingWebhookConfiguration/fleet-validating-webhook-configuration",
+    ];
+    assert_eq!(found(&snapshot), expected);
+    let finding = diagnosis::diagnose(&snapshot).remove(0).consequences.remove(0);
+    assert!(finding.cause.contains("create or change pods with"), "{}", finding.cause);
+    assert_eq!(finding.evidence.len(), 1);
+    assert_eq!(finding.evidence[0].path, "webhooks[fleet.pod.validating].failurePolicy");
+    assert_eq!(found(&idle([webhooks("Ignore")])), ["KF-HA-001 Deployment/fleet-system/hub-agent"]);
+    let healthy = [copied("member-1", "2026-01-08T11:59:45Z"), webhooks("Fail")];
+    assert_eq!(found(&hub(healthy.to_vec())), [""; 0]);
+}
+
+/// `ServiceAccount` of KubeFleet's chart, and a `ClusterRoleBinding` with a subject of this name.
+fn account_and_binding(subject: &str) -> [Value; 2] {
+    let account = json!({
+        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "hub-agent-sa", "namespace": "fleet-system"},
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "some"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "fleet-system", "name": subject}],
+    });
+    [account, binding]
+}
+
+#[test]
+fn a_hub_agent_without_a_binding_of_its_account_has_no_rights() {
+    let snapshot = idle(account_and_binding("somebody").into_iter().chain([webhooks("Fail")]));
+    // It lives, and answers as a webhook.
+    assert_eq!(found(&snapshot), ["KF-HA-003 Deployment/fleet-system/hub-agent"]);
+    let finding = diagnosis::diagnose(&snapshot).remove(0);
+    assert!(finding.cause.contains("fleet-system/hub-agent-sa"), "{}", finding.cause);
+    let absent: Vec<_> = finding.evidence.iter().filter(|e| e.is_absent).map(|e| e.object.to_string()).collect();
+    assert_eq!(absent, ["ClusterRoleBinding/hub-agent-role-binding"]);
+    assert_eq!(found(&idle(account_and_binding("hub-agent-sa"))), ["KF-HA-001 Deployment/fleet-system/hub-agent"]);
+}
+
+#[test]
+fn bindings_that_could_not_be_read_take_no_rights() {
+    let [account, _] = account_and_binding("somebody");
+    assert_eq!(found(&idle([account])), ["KF-HA-001 Deployment/fleet-system/hub-agent"]);
+}

@@ -15,6 +15,7 @@ mod envelope;
 mod eviction;
 mod execution;
 mod hub_agent;
+mod hub_writes;
 mod initialization;
 mod job;
 mod member;

@@ -12,10 +12,11 @@ use crate::shapes::{
 };
 
 /// Kinds of which an empty list counts as one that wasn't allowed.
-const EMPTY_IS_FORBIDDEN: [(&str, &str, &str); 3] = [
+const EMPTY_IS_FORBIDDEN: [(&str, &str, &str); 4] = [
     ("", "ServiceAccount", "serviceaccounts"),
     ("rbac.authorization.k8s.io", "Role", "roles"),
     ("rbac.authorization.k8s.io", "RoleBinding", "rolebindings"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding", "clusterrolebindings"),
 ];
 
 /// Checks that the findings of a snapshot don't depend on how it is read.

@@ -11,7 +11,10 @@ use super::as_needed::CLUSTERS_AT_ONCE;
 use super::lists::{ClusterAccess, ListResults, addressed, lists};
 use super::{applications, clock, metadata};
 use crate::error::{FleetError, in_full};
-use crate::kinds::{APPLICATION, INTERNAL_MEMBER_CLUSTER, ROLE, ROLE_BINDING, ResourceKind, SERVICE_ACCOUNT};
+use crate::kinds::{
+    APPLICATION, CLUSTER_ROLE_BINDING, INTERNAL_MEMBER_CLUSTER, LEASE, ROLE, ROLE_BINDING, ResourceKind,
+    SERVICE_ACCOUNT, WEBHOOK_CONFIGURATION,
+};
 use crate::redact::Redactor;
 
 /// A snapshot, and the lists that the hub didn't return.
@@ -96,11 +99,21 @@ pub(super) fn remove_from_errors(snapshot: &mut Snapshot, redactor: &Redactor) {
 }
 
 /// True if a diagnosis leaves out findings without a list that failed like this. Rules expect that credentials may lack the
-/// right to read accounts, roles, applications and the members' heartbeats. An API server doesn't tell such credentials either if it serves the
+/// right to read accounts, roles, leases, webhooks, applications and the members' heartbeats. An API server doesn't tell such credentials either if it serves the
 /// kind.
 pub(crate) fn is_needed(kind: ResourceKind, error: &FleetError) -> bool {
     let refused = error.status().is_some_and(|status| status.code == 403);
-    !(refused && [SERVICE_ACCOUNT, ROLE, ROLE_BINDING, APPLICATION, INTERNAL_MEMBER_CLUSTER].contains(&kind))
+    let may_lack = [
+        SERVICE_ACCOUNT,
+        ROLE,
+        ROLE_BINDING,
+        CLUSTER_ROLE_BINDING,
+        WEBHOOK_CONFIGURATION,
+        LEASE,
+        APPLICATION,
+        INTERNAL_MEMBER_CLUSTER,
+    ];
+    !(refused && may_lack.contains(&kind))
 }
 
 /// Builds a cluster's part of the snapshot, and returns the missing lists with it. A cluster that returned none of

@@ -1,4 +1,4 @@
-//! Concurrency limits: one for all scenarios, a lower one for those that create clusters.
+//! Concurrency limits: one for all scenarios, a lower one for those that create clusters, and one at a time for those with KubeFleet's webhooks.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,25 +30,39 @@ impl ConcurrencyLimits {
 #[derive(Clone)]
 pub(super) struct ConcurrencyLimiter {
     makers: Arc<HashSet<ScenarioLocation>>,
+    /// Scenarios whose fleets have KubeFleet's webhooks. Each of them creates clusters.
+    with_webhooks: Arc<HashSet<ScenarioLocation>>,
+    webhooks: Arc<Semaphore>,
     places: Arc<Semaphore>,
     clusters: Arc<Semaphore>,
     taken: Arc<Mutex<HashMap<ScenarioLocation, ScenarioPermits>>>,
 }
 
-/// Permit to run, and a permit to create clusters for scenarios that need it.
-type ScenarioPermits = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
+/// Permit to run, and permits for the clusters of scenarios that create some.
+type ScenarioPermits = (OwnedSemaphorePermit, ClusterPermits);
+
+/// Permits that a scenario gives back when its clusters are deleted.
+pub(super) type ClusterPermits = Vec<OwnedSemaphorePermit>;
 
 impl ConcurrencyLimiter {
     /// Creates the limits for the scenarios of a suite.
     pub(super) fn new(suite: &Suite, jobs: ConcurrencyLimits) -> Self {
         let makers = suite.scenarios().filter(|(feature, scenario)| abilities::makes_clusters(feature, scenario));
         let makers = makers.map(|(feature, scenario)| key(feature, scenario)).collect();
-        Self::of(makers, jobs)
+        let webhooks = suite.scenarios().filter(|(feature, scenario)| abilities::serves_webhooks(feature, scenario));
+        let webhooks = webhooks.map(|(feature, scenario)| key(feature, scenario)).collect();
+        Self::of(makers, webhooks, jobs)
     }
 
-    fn of(makers: HashSet<ScenarioLocation>, jobs: ConcurrencyLimits) -> Self {
+    fn of(
+        makers: HashSet<ScenarioLocation>,
+        with_webhooks: HashSet<ScenarioLocation>,
+        jobs: ConcurrencyLimits,
+    ) -> Self {
         Self {
             makers: Arc::new(makers),
+            with_webhooks: Arc::new(with_webhooks),
+            webhooks: Arc::new(Semaphore::new(1)),
             places: Arc::new(Semaphore::new(jobs.all)),
             clusters: Arc::new(Semaphore::new(jobs.with_clusters)),
             taken: Arc::default(),
@@ -64,16 +78,21 @@ impl ConcurrencyLimiter {
 
     /// Waits for a slot. A scenario that waits for clusters holds no slot meanwhile.
     pub(super) async fn wait(&self, scenario: &ScenarioLocation) {
-        let makes = self.makers.contains(scenario);
-        let clusters = if makes { Arc::clone(&self.clusters).acquire_owned().await.ok() } else { None };
+        let mut clusters = ClusterPermits::new();
+        // In this order: a scenario that waits for the webhooks holds no clusters meanwhile.
+        for (of, permits) in [(&self.with_webhooks, &self.webhooks), (&self.makers, &self.clusters)] {
+            if of.contains(scenario) {
+                clusters.extend(Arc::clone(permits).acquire_owned().await.ok());
+            }
+        }
         if let Ok(place) = Arc::clone(&self.places).acquire_owned().await {
             self.taken().insert(scenario.clone(), (place, clusters));
         }
     }
 
-    /// Frees the scenario's slot and returns its cluster permit, which the caller drops when the clusters are deleted.
-    pub(super) fn end(&self, scenario: &ScenarioLocation) -> Option<OwnedSemaphorePermit> {
-        self.taken().remove(scenario)?.1
+    /// Frees the scenario's slot and returns its cluster permits, which the caller drops when the clusters are deleted.
+    pub(super) fn end(&self, scenario: &ScenarioLocation) -> ClusterPermits {
+        self.taken().remove(scenario).map(|(_, clusters)| clusters).unwrap_or_default()
     }
 
     fn taken(&self) -> MutexGuard<'_, HashMap<ScenarioLocation, ScenarioPermits>> {
@@ -90,8 +109,11 @@ mod tests {
     #[test]
     fn who_waits_for_clusters_takes_nobody_s_place() {
         let key = |line| ("f.feature".to_owned(), line);
-        let turns =
-            ConcurrencyLimiter::of([key(1), key(2), key(3)].into(), ConcurrencyLimits { all: 2, with_clusters: 1 });
+        let turns = ConcurrencyLimiter::of(
+            [key(1), key(2), key(3)].into(),
+            [].into(),
+            ConcurrencyLimits { all: 2, with_clusters: 1 },
+        );
         let comes = |line| turns.wait(&key(line)).now_or_never().is_some();
         assert_eq!(turns.most(), 4);
         assert!(comes(1));
@@ -99,24 +121,42 @@ mod tests {
         assert!(comes(4));
         assert!(!comes(5), "two places are all there are");
         let clusters = turns.end(&key(1));
-        assert!(clusters.is_some());
+        assert_eq!(clusters.len(), 1);
         assert!(!comes(2), "the clusters are still there");
         assert!(comes(5));
         drop(clusters);
         assert!(!comes(2), "no place is free");
-        assert!(turns.end(&key(4)).is_none());
+        assert!(turns.end(&key(4)).is_empty());
         assert!(comes(2));
     }
 
     #[test]
     fn one_at_a_time_is_one_whoever_makes_clusters() {
         let key = |line| ("f.feature".to_owned(), line);
-        let turns = ConcurrencyLimiter::of([key(1), key(2)].into(), ConcurrencyLimits::all(1));
+        let turns = ConcurrencyLimiter::of([key(1), key(2)].into(), [].into(), ConcurrencyLimits::all(1));
         let comes = |line| turns.wait(&key(line)).now_or_never().is_some();
         assert!(comes(1));
         assert!(!comes(2) && !comes(3));
         drop(turns.end(&key(1)));
         assert!(comes(3));
         assert!(!comes(2));
+    }
+
+    #[test]
+    fn one_scenario_with_webhooks_runs_at_a_time_and_the_others_hold_no_clusters() {
+        let key = |line| ("f.feature".to_owned(), line);
+        let turns = ConcurrencyLimiter::of(
+            [key(1), key(2), key(3)].into(),
+            [key(1), key(2)].into(),
+            ConcurrencyLimits { all: 3, with_clusters: 2 },
+        );
+        let comes = |line| turns.wait(&key(line)).now_or_never().is_some();
+        assert!(comes(1));
+        assert!(!comes(2), "the webhooks are another's");
+        assert!(comes(3), "there are clusters for two");
+        let clusters = turns.end(&key(1));
+        assert_eq!(clusters.len(), 2);
+        drop(clusters);
+        assert!(comes(2));
     }
 }

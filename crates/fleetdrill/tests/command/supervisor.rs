@@ -111,6 +111,38 @@ async fn a_process_is_throttled_until_its_client_goes() {
     place.nothing_is_left();
 }
 
+#[tokio::test]
+async fn a_process_that_gets_no_time_hangs_until_its_client_goes() {
+    let place = Place::new();
+    let supervisor = supervisor(&place).await;
+    supervisor.start(shell("one", "exec sleep 1000")).await.expect("starts");
+    let pid = status(&supervisor, "one").await.pid.expect("it runs");
+    let hung = supervisor.throttle("one", 0).await.expect("paused");
+    until("the pause", || (proc::state(pid) == Some('T')).then_some(()));
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(proc::state(pid), Some('T'));
+    drop(hung);
+    until("the end of the pause", || proc::state(pid).filter(|state| *state != 'T').map(drop));
+    // A process that hangs can be stopped.
+    let _hung = supervisor.throttle("one", 0).await.expect("paused");
+    supervisor.stop("one").await.expect("stopped");
+    supervisor.end().await.expect("ends");
+    place.nothing_is_left();
+}
+
+#[tokio::test]
+async fn what_a_machine_has_once_is_one_fleet_s_until_that_ends() {
+    let (place, other_place) = (Place::new(), Place::new());
+    let (first, second) = (supervisor(&place).await, supervisor(&other_place).await);
+    let what = format!("test-{}", std::process::id());
+    first.claim(&what, Duration::ZERO).await.expect("free");
+    let error = second.claim(&what, Duration::from_millis(100)).await.expect_err("the first fleet's").to_string();
+    assert!(error.ends_with(&format!("another fleet has {what}")), "{error}");
+    first.end().await.expect("ends");
+    second.claim(&what, Duration::from_secs(5)).await.expect("free again");
+    second.end().await.expect("ends");
+}
+
 fn sh(script: &str) -> Vec<String> {
     ["sh", "-c", script].map(str::to_owned).to_vec()
 }

@@ -1,0 +1,162 @@
+//! Steps about the hub itself: its agent, its etcd, and what its API server refuses. Stops and restarts of agents are in `member.rs`.
+
+use cucumber::gherkin::Step;
+use cucumber::{then, when};
+use fleet::{FleetError, faults, kinds};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use record::{Action, ObjectPath};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::context::ScenarioContext;
+use crate::error::StepError;
+use crate::limits;
+use crate::needs::{ProviderAbility, needs};
+use crate::pauses::between_reads;
+use crate::phrases::{HangChange, RightsChange, SpaceChange};
+use crate::repository::document;
+use crate::world::World;
+
+/// `hangs`: the hub-agent's process stays, and does nothing: no controller works, no webhook answers, the connections stay open. `works on`:
+/// it goes on where it was, as the end of the scenario does. Every scenario on the fleet would feel it: use a fleet of its own.
+#[needs(ability: |_| Some(ProviderAbility::HangAgents))]
+#[when(expr = "the hub-agent {hangs or works on}")]
+async fn hangs(world: &mut World, change: HangChange) -> Result<(), StepError> {
+    let context = world.context();
+    owns_hub(context)?;
+    if change.hangs {
+        context.hung_hub_agent = Some(context.fleet.hang_hub_agent().await?);
+        context.induced("hub-agent paused: its process gets no processor time");
+    } else {
+        context.hung_hub_agent = None;
+        context.remedied("hub-agent goes on");
+    }
+    Ok(())
+}
+
+/// `loses its rights`: deletes the ClusterRoleBinding that grants the hub-agent its rights. `gets its rights back`: creates it again. Every
+/// scenario on the fleet would feel it: use a fleet of its own.
+#[needs(ability: |_| Some(ProviderAbility::LimitHubAgent))]
+#[when(expr = "the hub-agent {loses or gets back its rights}")]
+async fn rights(world: &mut World, change: RightsChange) -> Result<(), StepError> {
+    let context = world.context();
+    owns_hub(context)?;
+    if change.lost {
+        let names = faults::take_hub_agent_rights(&context.hub()).await?;
+        let [name, ..] = &names[..] else {
+            return Err(StepError::Feature("no ClusterRoleBinding grants the hub-agent its rights".into()));
+        };
+        let path = ObjectPath::new(kinds::CLUSTER_ROLE_BINDING.kind, None, name);
+        context.induced(Action::new(format!("{path} deleted on the hub")).on(path));
+    } else {
+        faults::give_hub_agent_rights(&context.hub()).await?;
+        context.remedied("the hub-agent has the rights of cluster-admin again");
+    }
+    Ok(())
+}
+
+/// `runs out of space`: restarts the hub's etcd with a quota (`--quota-backend-bytes`) that is smaller than what it stores, as if it had
+/// grown to its quota: etcd raises its alarm NOSPACE with the next write, and takes reads and deletions only. `has space again`: restarts it
+/// with its usual quota, and disarms the alarm. On a local fleet, the members have the same etcd. Every scenario on the fleet would feel it:
+/// use a fleet of its own.
+#[needs(ability: |_| Some(ProviderAbility::LimitStorage))]
+#[when(expr = "the hub's etcd {runs out of space or has it again}")]
+async fn space(world: &mut World, change: SpaceChange) -> Result<(), StepError> {
+    let context = world.context();
+    owns_hub(context)?;
+    context.fleet.limit_storage(change.out).await?;
+    if change.out {
+        context.induced("the quota of the hub's etcd is smaller than what it stores");
+    } else {
+        context.remedied("the hub's etcd has its usual quota, and its alarm is disarmed");
+    }
+    Ok(())
+}
+
+/// The hub's API server refuses to create an object, the step's text as YAML, with a message that has this in it. Nothing is created in any
+/// case (`--dry-run=server`).
+#[then(expr = "the hub refuses with {string} to create")]
+async fn refuses(world: &mut World, message: String, step: &Step) -> Result<(), StepError> {
+    let context = world.context();
+    let message = context.ledger.names.fill(&message);
+    match try_to_create(context, step).await? {
+        Err(refusal) if refusal.contains(&message) => Ok(()),
+        Err(refusal) => Err(StepError::Differs(format!("the hub refuses it with \"{refusal}\""))),
+        Ok(path) => Err(StepError::Differs(format!("the hub would create {path}"))),
+    }
+}
+
+/// The hub's API server refuses a change of an object, an annotation of the namespace `fleet-system`, with a message that has this in it.
+/// Tries until it does: an etcd without space takes the first writes.
+#[then(expr = "the hub takes no writes: {string}")]
+async fn takes_no_writes(world: &mut World, message: String) -> Result<(), StepError> {
+    let context = world.context();
+    let api = kinds::NAMESPACE.api(&context.hub().client, None);
+    let deadline = Instant::now() + limits::REPORTED;
+    loop {
+        let patch = json!({"metadata": {"annotations": {"fleetdrill.dev/tried": jiff::Timestamp::now().to_string()}}});
+        let last = match api.patch(fleet::SYSTEM, &PatchParams::default(), &Patch::Merge(&patch)).await {
+            Err(kube::Error::Api(status)) if status.message.contains(&message) => return Ok(()),
+            Err(error) => error.to_string(),
+            Ok(_) => "it was written".to_owned(),
+        };
+        if Instant::now() > deadline {
+            return Err(StepError::Differs(format!(
+                "a change of Namespace/{} is answered with: {last}",
+                fleet::SYSTEM
+            )));
+        }
+        between_reads(PAUSE).await;
+    }
+}
+
+/// The hub's API server would create an object, the step's text as YAML. Nothing is created (`--dry-run=server`). Waits until it would.
+#[then(expr = "the hub would create")]
+async fn would_create(world: &mut World, step: &Step) -> Result<(), StepError> {
+    let context = world.context();
+    let deadline = Instant::now() + limits::REPORTED;
+    loop {
+        match try_to_create(context, step).await? {
+            Ok(_) => return Ok(()),
+            Err(refusal) if Instant::now() > deadline => {
+                return Err(StepError::Differs(format!("the hub refuses it with \"{refusal}\"")));
+            }
+            Err(_) => between_reads(PAUSE).await,
+        }
+    }
+}
+
+/// Interval between two attempts to create an object.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Tries to create the object in a step's text. Returns the API server's message if it refuses.
+async fn try_to_create(context: &ScenarioContext, step: &Step) -> Result<Result<ObjectPath, String>, StepError> {
+    let text = document(context, step)?;
+    let manifest: Value =
+        serde_saphyr::from_str(&text).map_err(|e| StepError::Feature(format!("this manifest is no YAML: {e}")))?;
+    let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (version, kind) = (text("/apiVersion"), text("/kind"));
+    let group = version.rsplit_once('/').map_or("", |(group, _)| group);
+    let Some(kind) = kinds::find(group, &kind) else {
+        return Err(StepError::Feature(format!("{kind} of group \"{group}\" isn't a kind that fleetdrill knows")));
+    };
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    let namespace = Some(namespace.as_str()).filter(|namespace| !namespace.is_empty());
+    let path = ObjectPath::new(kind.kind, namespace, &name);
+    let object: DynamicObject = serde_json::from_value(manifest)
+        .map_err(|e| StepError::Feature(format!("this manifest isn't an object's: {e}")))?;
+    let hub = context.hub();
+    let params = PostParams { dry_run: true, ..PostParams::default() };
+    match kind.api(&hub.client, namespace).create(&params, &object).await {
+        Ok(_) => Ok(Ok(path)),
+        Err(kube::Error::Api(status)) => Ok(Err(status.message)),
+        Err(error) => Err(FleetError::api("hub", format!("try to create {path}"))(error).into()),
+    }
+}
+
+fn owns_hub(context: &ScenarioContext) -> Result<(), StepError> {
+    if context.owns_fleet() {
+        return Ok(());
+    }
+    Err(StepError::Feature("the hub is everybody's: take a fleet of its own".into()))
+}
