@@ -3,6 +3,9 @@ Feature: A rollout doesn't get to a member
   KubeFleet doesn't even try to create the Work: an override fails, or the placement's own limits hold the rollout back.
 
   @KF-OV-001
+  @guide:placement-overridden/condition @guide:placement-overridden/invalid-path @guide:placement-overridden/general-notes
+  @guide:azure-placement-overridden/condition @guide:azure-placement-overridden/invalid-path
+  @guide:azure-placement-overridden/general-notes
   Scenario Outline: An override can't be applied, of <placement>
     Given <placement> "web" has put its resources on "member-1"
     When an override "odd" of placement "web" has the rule '{"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [{"op": "add", "path": "/metadata/annotations/absent/odd", "value": "true"}]}'
@@ -68,6 +71,7 @@ Feature: A rollout doesn't get to a member
       | a namespaced placement     |
 
   @KF-RO-002 @KF-AP-002
+  @guide:placement-rollout-started/why/failed-binding @guide:azure-placement-rollout-started/why/failed-binding
   Scenario Outline: A member on which an object isn't applied keeps the rollout from the next one, of <placement>
     Given "member-2" has a ConfigMap already where placement "web" will put one
     And <placement> "web" selects "member-1" and "member-2" and applies with '{"whenToTakeOver": "Never"}'

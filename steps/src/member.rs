@@ -281,6 +281,17 @@ async fn agent_restarted(world: &mut World, agent: AgentRef) -> Result<(), StepE
     }
 }
 
+/// Restarts the hub-agent with the verbosity at which its controllers log what they decide (`--v=2`; KubeFleet's chart sets 5, the program's
+/// default is 0). Every scenario on the fleet would feel it: use a fleet of its own.
+#[needs(ability: |_| Some(ProviderAbility::ThrottleApiServers))]
+#[given(expr = "the hub-agent logs in detail")]
+async fn hub_agent_logs_in_detail(world: &mut World) -> Result<(), StepError> {
+    let context = world.context();
+    context.fleet.restart_hub_agent_with(&["--v=2".to_owned()]).await?;
+    context.did("hub-agent restarted with --v=2");
+    Ok(())
+}
+
 async fn restart_member_agent(context: &ScenarioContext, real: &str) -> Result<(), StepError> {
     let before = kinds::MEMBER_CLUSTER.api(&context.hub().client, None).get(real).await;
     let before = before.map_err(FleetError::api("hub", format!("read MemberCluster/{real}")))?;

@@ -1,21 +1,22 @@
 //! Failure codes that a diagnosis can't find without the objects of some kinds.
 
 const OF_PLACEMENTS: &[&str] = &[
-    "KF-AP-001 to KF-AP-009",
+    "KF-AP-001 to KF-AP-020",
     "KF-AV-001 to KF-AV-012",
-    "KF-AV-001 to KF-AV-003",
     "KF-DR-001 to KF-DR-009",
-    "KF-OV-001",
-    "KF-RO-001 to KF-RO-003",
+    "KF-OV-001 to KF-OV-008",
+    "KF-RO-001 to KF-RO-004",
     "KF-SC-001 to KF-SC-012",
-    "KF-SC-001 to KF-SC-003",
     "KF-UR-052",
     "KF-WS-001 to KF-WS-011",
 ];
 const OF_RUNS: &[&str] = &["KF-RO-001", "KF-UR-001 to KF-UR-052"];
 const OF_REQUESTS: &[&str] = &["KF-UR-004", "KF-UR-040", "KF-UR-050"];
-const OF_BINDINGS: &[&str] = &["KF-DL-001 to KF-DL-004", "KF-RO-003", "KF-UR-003", "KF-UR-005", "KF-UR-007", "KF-UR-008"];
+const OF_BINDINGS: &[&str] =
+    &["KF-DL-001 to KF-DL-004", "KF-RO-003", "KF-RO-004", "KF-UR-003", "KF-UR-005", "KF-UR-007", "KF-UR-008"];
 const OF_SNAPSHOTS: &[&str] = &["KF-RO-003", "KF-UR-001"];
+const OF_OVERRIDES: &[&str] = &["KF-OV-003", "KF-OV-004", "KF-OV-005", "KF-OV-007", "KF-OV-008"];
+const OF_OVERRIDE_SNAPSHOTS: &[&str] = &["KF-OV-002", "KF-OV-006"];
 
 /// Resources by kubectl's full name, each with the codes whose rules need its objects.
 const NEEDED_FOR: &[(&str, &[&str])] = &[
@@ -26,30 +27,40 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("stagedupdateruns.placement.kubernetes-fleet.io", OF_RUNS),
     ("clusterapprovalrequests.placement.kubernetes-fleet.io", OF_REQUESTS),
     ("approvalrequests.placement.kubernetes-fleet.io", OF_REQUESTS),
+    ("clusterresourceplacementevictions.placement.kubernetes-fleet.io", &["KF-EV-001 to KF-EV-009"]),
     (
         "memberclusters.cluster.kubernetes-fleet.io",
-        &["KF-HA-001", "KF-MC-001 to KF-MC-005", "KF-SC-002", "KF-SC-004 to KF-SC-010"],
+        &["KF-HA-001 to KF-HA-004", "KF-MC-001 to KF-MC-007", "KF-SC-002", "KF-SC-004 to KF-SC-010"],
     ),
-    ("clusterresourceplacementevictions.placement.kubernetes-fleet.io", &["KF-EV-001 to KF-EV-009"]),
-    ("memberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001", "KF-MC-001 to KF-MC-007", "KF-SC-002"]),
-    ("memberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001 to KF-HA-004", "KF-MC-001 to KF-MC-005", "KF-SC-002"]),
     ("clusterresourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("resourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("clusterresourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),
     ("resourcesnapshots.placement.kubernetes-fleet.io", OF_SNAPSHOTS),
-    ("works.placement.kubernetes-fleet.io", &["KF-AP-001", "KF-DL-001", "KF-DR-003", "KF-DR-004", "KF-DR-005", "KF-DR-009", "KF-WS-008", "KF-WS-010", "KF-WS-011"]),
-    ("serviceaccounts", &["KF-MC-003"]),
-    ("roles.rbac.authorization.k8s.io", &["KF-MC-002"]),
-    ("rolebindings.rbac.authorization.k8s.io", &["KF-MC-002"]),
-    ("appliedworks.placement.kubernetes-fleet.io", &["KF-DL-001", "KF-DL-005"]),
-    ("works.placement.kubernetes-fleet.io", &["KF-AP-001", "KF-DL-001", "KF-WS-008", "KF-WS-010", "KF-WS-011"]),
+    ("clusterresourceoverrides.placement.kubernetes-fleet.io", OF_OVERRIDES),
+    ("resourceoverrides.placement.kubernetes-fleet.io", OF_OVERRIDES),
+    ("clusterresourceoverridesnapshots.placement.kubernetes-fleet.io", OF_OVERRIDE_SNAPSHOTS),
+    ("resourceoverridesnapshots.placement.kubernetes-fleet.io", OF_OVERRIDE_SNAPSHOTS),
+    (
+        "works.placement.kubernetes-fleet.io",
+        &[
+            "KF-AP-001",
+            "KF-DL-001",
+            "KF-DR-003",
+            "KF-DR-004",
+            "KF-DR-005",
+            "KF-DR-009",
+            "KF-WS-008",
+            "KF-WS-010",
+            "KF-WS-011",
+        ],
+    ),
     ("serviceaccounts", &["KF-HA-003", "KF-MC-003"]),
     ("roles.rbac.authorization.k8s.io", &["KF-MC-002"]),
     ("rolebindings.rbac.authorization.k8s.io", &["KF-MC-002"]),
     ("clusterrolebindings.rbac.authorization.k8s.io", &["KF-HA-003"]),
     ("validatingwebhookconfigurations.admissionregistration.k8s.io", &["KF-HA-002"]),
     ("leases.coordination.k8s.io", &["KF-HA-004"]),
-    ("appliedworks.placement.kubernetes-fleet.io", &["KF-DL-001"]),
+    ("appliedworks.placement.kubernetes-fleet.io", &["KF-DL-001", "KF-DL-005"]),
     ("namespaces", &["KF-DL-001"]),
     ("deployments.apps", &["KF-AV-001 to KF-AV-010"]),
     ("statefulsets.apps", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),

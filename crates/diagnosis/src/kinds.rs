@@ -104,6 +104,10 @@ pub const HUB_KINDS: &[GroupKind] = &[
     ENVELOPE,
     EVICTION,
     DISRUPTION_BUDGET,
+    CLUSTER_OVERRIDE,
+    OVERRIDE,
+    CLUSTER_OVERRIDE_SNAPSHOT,
+    OVERRIDE_SNAPSHOT,
     WORK,
     MEMBER_CLUSTER,
     INTERNAL_MEMBER_CLUSTER,
@@ -117,8 +121,8 @@ pub const HUB_KINDS: &[GroupKind] = &[
     APPLICATION,
 ];
 
-/// Kinds of the hub whose objects say if a placement, a run, an eviction, a member or an application isn't well. A live hub is asked for them first, and
-/// for others as [`crate::unanswered_queries`] tells.
+/// Kinds of the hub whose objects say if a placement, a run, an eviction, an override, a member or an application isn't well. A live hub is
+/// asked for them first, and for others as [`crate::unanswered_queries`] tells.
 pub const FIRST_HUB_KINDS: &[GroupKind] = &[
     CLUSTER_RESOURCE_PLACEMENT,
     RESOURCE_PLACEMENT,
@@ -127,6 +131,8 @@ pub const FIRST_HUB_KINDS: &[GroupKind] = &[
     CLUSTER_APPROVAL_REQUEST,
     APPROVAL_REQUEST,
     EVICTION,
+    CLUSTER_OVERRIDE,
+    OVERRIDE,
     MEMBER_CLUSTER,
     INTERNAL_MEMBER_CLUSTER,
     NAMESPACE,

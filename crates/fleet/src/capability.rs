@@ -65,6 +65,7 @@ impl InstalledArtifacts<'_> {
                 let mut versions = versions.into_iter().flatten();
                 versions.any(|version| version["name"] == "v1beta1" && version["served"] == true)
             }
+            Capability::EnvelopeOverrides => self.says("manifests extracted from the envelope"),
         }
     }
 

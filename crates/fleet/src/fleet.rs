@@ -522,6 +522,22 @@ impl Fleet {
         self.stop_hub_agent().await?;
         let before = kubefleet_webhooks::configuration(self.hub()).await?;
         self.0.provider.start_agent_again(HUB_AGENT).await?;
+        self.hub_agent_works().await
+    }
+
+    /// Restarts the hub-agent with these flags after its own. Of a flag that is given twice, the last one counts. The flags stay with the
+    /// hub-agent.
+    ///
+    /// # Errors
+    /// Returns an error if the hub-agent is no process on this machine, or doesn't work in time.
+    pub async fn restart_hub_agent_with(&self, flags: &[String]) -> Result<(), FleetError> {
+        self.stop_hub_agent().await?;
+        self.supervisor().start_again_with(HUB_AGENT, flags).await?;
+        self.hub_agent_works().await
+    }
+
+    /// Waits until the hub-agent notices changes of resources.
+    async fn hub_agent_works(&self) -> Result<(), FleetError> {
         let capabilities = self.kubefleet().hub.agents.capabilities.clone();
         // The fleet may still report the end of the process that ran before.
         let observer = Observer::ignoring_exits();

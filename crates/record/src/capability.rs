@@ -46,6 +46,8 @@ pub enum Capability {
     Envelopes,
     /// Overrides are served as `v1beta1`, and not only as `v1alpha1`.
     BetaOverrides,
+    /// Overrides apply to the objects in an envelope, and not only to the envelope.
+    EnvelopeOverrides,
 }
 
 impl Capability {

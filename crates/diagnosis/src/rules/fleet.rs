@@ -420,6 +420,11 @@ impl<'a> UpdateRunView<'a> {
         if own.is_empty() { self.strategy(fleet).map(|s| s.list("/spec/stages")).unwrap_or_default() } else { own }
     }
 
+    /// Returns `name` or `namespace/name`.
+    pub fn full_name(self) -> String {
+        full_name(self.object.namespace(), self.object.name())
+    }
+
     /// Returns the run as a finding's subject, with the stage and the member that the finding is about.
     pub fn subject(self, fleet: FleetView<'_>, stage: Option<&str>, member: Option<&str>) -> Subject {
         subject(fleet, self.object, stage, member)
@@ -476,10 +481,15 @@ impl<'a> RunStage<'a> {
     }
 }
 
-impl StageCluster<'_> {
+impl<'a> StageCluster<'a> {
     /// Returns all conditions of the cluster.
     pub fn conditions(&self) -> Vec<Condition> {
         conditions(Some(self.value))
+    }
+
+    /// Returns a list of the entry, e.g. `resourceOverrideSnapshots`; empty if there is none.
+    pub fn list(&self, field: &str) -> JsonList<'a> {
+        self.value.get(field).and_then(JsonRef::as_array).unwrap_or_default()
     }
 
     /// True if the update of the cluster has started and hasn't ended.

@@ -25,6 +25,8 @@ pub(super) struct FleetIndex<'a> {
     works: HashMap<&'a str, Vec<Object<'a>>>,
     works_of: HashMap<(PlacementKey<'a>, &'a str), Vec<Object<'a>>>,
     bindings: HashMap<(PlacementKey<'a>, &'a str), Vec<Object<'a>>>,
+    /// Members for which a placement has bindings.
+    bound_members: HashMap<PlacementKey<'a>, Vec<&'a str>>,
     resource_snapshots: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
     policy_snapshots: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
     runs: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
@@ -43,6 +45,7 @@ impl<'a> FleetIndex<'a> {
             works: HashMap::new(),
             works_of: HashMap::new(),
             bindings: HashMap::new(),
+            bound_members: HashMap::new(),
             resource_snapshots: HashMap::new(),
             policy_snapshots: HashMap::new(),
             runs: HashMap::new(),
@@ -59,6 +62,7 @@ impl<'a> FleetIndex<'a> {
             for binding in read.of_kind(PLACEMENT_GROUP, scope.binding()) {
                 if let (Some(placement), Some(member)) = (parent(binding), binding.str("/spec/targetCluster")) {
                     index.bindings.entry((placement, member)).or_default().push(binding);
+                    index.bound_members.entry(placement).or_default().push(member);
                 }
             }
             add_by_parent(&mut index.resource_snapshots, read.of_kind(PLACEMENT_GROUP, scope.resource_snapshot()));
@@ -102,6 +106,18 @@ impl<'a> FleetIndex<'a> {
     pub fn bindings(&self, placement: PlacementKey<'_>, member: &str) -> Vec<Object<'a>> {
         self.ask_for_children(placement, KindScope::binding);
         self.bindings.get(&(placement, member)).cloned().unwrap_or_default()
+    }
+
+    /// Returns the bindings of a placement for all members.
+    pub fn all_bindings(&self, placement: PlacementKey<'a>) -> Vec<Object<'a>> {
+        self.ask_for_children(placement, KindScope::binding);
+        let mut members = self.bound_members.get(&placement).cloned().unwrap_or_default();
+        members.sort_unstable();
+        members.dedup();
+        members
+            .into_iter()
+            .flat_map(|member| self.bindings.get(&(placement, member)).cloned().unwrap_or_default())
+            .collect()
     }
 
     /// Returns the resource snapshots of a placement.

@@ -26,6 +26,20 @@ fn matches_expression(expression: JsonRef<'_>, object: Object<'_>) -> bool {
     }
 }
 
+/// True if the API machinery refuses to parse a label selector: an operator without the values that it needs, or with values that it may
+/// not have.
+pub(super) fn is_invalid(selector: JsonRef<'_>) -> bool {
+    let expressions = selector.get("matchExpressions").and_then(JsonRef::as_array);
+    expressions.into_iter().flatten().any(|expression| {
+        let has_values = expression.get("values").and_then(JsonRef::as_array).is_some_and(|values| !values.is_empty());
+        match text_field(expression, "operator") {
+            "In" | "NotIn" => !has_values,
+            "Exists" | "DoesNotExist" => has_values,
+            _ => true,
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -44,5 +58,17 @@ mod tests {
         assert!(chosen(&json!({"matchExpressions": [{"key": "zone", "operator": "DoesNotExist"}]})));
         assert!(!chosen(&json!({"matchExpressions": [{"key": "env", "operator": "Near"}]})));
         assert!(!selects(None, Object::new(&member)));
+    }
+
+    #[test]
+    fn operators_need_their_values() {
+        let invalid = |expression: Value| is_invalid(JsonRef::from(&json!({"matchExpressions": [expression]})));
+        assert!(!is_invalid(JsonRef::from(&json!({"matchLabels": {"env": "canary"}}))));
+        assert!(invalid(json!({"key": "env", "operator": "In"})));
+        assert!(invalid(json!({"key": "env", "operator": "NotIn", "values": []})));
+        assert!(!invalid(json!({"key": "env", "operator": "In", "values": ["canary"]})));
+        assert!(invalid(json!({"key": "env", "operator": "Exists", "values": ["canary"]})));
+        assert!(!invalid(json!({"key": "env", "operator": "DoesNotExist"})));
+        assert!(invalid(json!({"key": "env", "operator": "Near"})));
     }
 }

@@ -26,12 +26,14 @@ mod initialization;
 mod job;
 mod kubectl;
 mod leftover;
+mod leaving;
 mod matching;
 mod member;
 mod missing_namespace;
 mod not_taken;
 mod obstacle;
 mod outcome;
+mod overrides;
 mod pattern;
 mod pods;
 mod preemption;
@@ -141,6 +143,8 @@ fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
         scheduling::rule,
         selection::rule,
         rollout::rule,
+        leaving::rule,
+        overrides::rule,
         apply::rule,
         drift::rule,
         availability::rule,

@@ -33,6 +33,10 @@ fn pruned_snapshot(
     let failed = ["RolloutStarted", "Overridden", "WorkSynchronized"]
         .into_iter()
         .find_map(|type_| status.condition(type_).filter(|c| c.status == "False"))?;
+    // A rolling update that is held back gives the member the latest snapshot as soon as it goes on, whatever became of the older ones.
+    if failed.type_ == "RolloutStarted" && !placement.is_external() {
+        return None;
+    }
     if fleet.age(failed.last_transition_time?) < SETTLE_LIMIT {
         return None;
     }
@@ -119,13 +123,13 @@ fn nothing_placed(
 }
 
 /// Returns the references of the placement's runs that haven't finished.
-fn stuck_run_references(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Vec<Vec<String>> {
+pub(super) fn stuck_run_references(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Vec<Vec<String>> {
     placement.runs(fleet).filter(|run| !run.is_finished()).map(UpdateRunView::reference).collect()
 }
 
 /// Returns the command that creates a run for the latest resource snapshot: with the spec of the placement's newest run, or
 /// without a run, with the word STRATEGY.
-fn new_run(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<RemedyCommand> {
+pub(super) fn new_run(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<RemedyCommand> {
     if !placement.is_external() {
         return None;
     }

@@ -1,5 +1,4 @@
-//! Rollouts that don't reach a member's Works, because an override fails or the placement's own limits hold the rollout
-//! back.
+//! Rollouts that don't reach a member's Works, because the placement's own limits hold them back.
 
 use std::cell::LazyCell;
 
@@ -10,11 +9,8 @@ use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
-use super::outcome::DELETION_LIMIT;
-use super::{drift, foreign_finalizer, kubectl, resource_snapshot};
-use crate::kubefleet::PLACEMENT_GROUP;
-use crate::object::text_field;
-use crate::{Condition, JsonRef, Object};
+use super::{drift, foreign_finalizer, kubectl};
+use crate::{Condition, JsonRef};
 
 /// Time for which a rollout may be held back without counting as a failure, beyond the time that it has to wait. Members are
 /// updated one after the other.
@@ -34,89 +30,15 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     for placement in fleet.placements() {
         let unavailable = LazyCell::new(|| placement.clusters().filter_map(UnavailableMember::new).collect::<Vec<_>>());
         for status in placement.clusters() {
-            drafts.extend(override_failed(fleet, placement, status));
             if let Some(held) = status.condition("RolloutStarted").filter(|c| c.status == "False") {
-                drafts.extend(match foreign_finalizer::predecessor(fleet, placement, status) {
-                    Some(old) => waits_for_predecessor(fleet, placement, status, &held, old),
-                    None => held_back(fleet, placement, status, &held, &unavailable),
-                });
+                // The rollout doesn't go on before the binding of before is gone: KF-DL-004.
+                if foreign_finalizer::predecessor(fleet, placement, status).is_none() {
+                    drafts.extend(held_back(fleet, placement, status, &held, &unavailable));
+                }
             }
         }
     }
     drafts
-}
-
-/// KF-OV-001: an override can't be applied.
-fn override_failed(
-    fleet: FleetView<'_>,
-    placement: PlacementView<'_>,
-    status: MemberPlacement<'_>,
-) -> Option<FindingDraft> {
-    let failed = status.condition("Overridden").filter(|c| c.status == "False")?;
-    // The condition also stands for a resource snapshot that is gone (v0.1.2).
-    if resource_snapshot::missing_snapshot(fleet, placement, status.member).is_some() {
-        return None;
-    }
-    let mut evidence = placement.symptom(fleet, status, &failed);
-    let mut refs = Vec::new();
-    for field in ["applicableResourceOverrides", "applicableClusterResourceOverrides"] {
-        for named in status.list(field) {
-            // A placement's status has the names of override snapshots: NAME-INDEX.
-            let (namespace, snapshot) = match named.as_str() {
-                Some(name) => (None, name),
-                None => (named.get("namespace").and_then(JsonRef::as_str), text_field(named, "name")),
-            };
-            let name = snapshot.rsplit_once('-').map_or(snapshot, |(name, _)| name);
-            let kind = if namespace.is_some() { "ResourceOverride" } else { "ClusterResourceOverride" };
-            evidence.push(fleet.quote().text(
-                placement.object,
-                &format!("{}.{field}", status.place().field_path()),
-                snapshot.to_owned(),
-                None,
-            ));
-            refs.push(kubectl::reference_by_name(PLACEMENT_GROUP, kind, namespace, name));
-        }
-    }
-    let names = json!({
-        "placement": placement.full_name(),
-        "member": status.member,
-        "message": failed.message,
-        "overrides": refs,
-    });
-    let draft = FindingDraft::new(RuleCode::KF_OV_001, placement.subject(fleet, Some(status.member)), &names, evidence);
-    Some(draft.affects(placement.part_on(status.member)))
-}
-
-/// KF-DL-004: the member was selected again, and the binding by which it was selected before doesn't go.
-fn waits_for_predecessor(
-    fleet: FleetView<'_>,
-    placement: PlacementView<'_>,
-    status: MemberPlacement<'_>,
-    held: &Condition,
-    old: Object<'_>,
-) -> Option<FindingDraft> {
-    if fleet.age(old.deleted_at()?) < DELETION_LIMIT {
-        return None;
-    }
-    let quote = fleet.quote();
-    let mut evidence = placement.symptom(fleet, status, held);
-    evidence.extend([quote.deletion(old), quote.field(old, "metadata.finalizers")]);
-    let finalizers: Vec<_> = old.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str).collect();
-    let names = json!({
-        "placement": placement.full_name(),
-        "member": status.member,
-        "binding": old.path().to_string(),
-        "binding_ref": kubectl::reference(old),
-        "finalizers": finalizers,
-        "is_explained": false,
-    });
-    let mut names_if_explained = names.clone();
-    names_if_explained["is_explained"] = true.into();
-    let draft = FindingDraft::new(RuleCode::KF_DL_004, placement.subject(fleet, Some(status.member)), &names, evidence)
-        .with_texts_if_explained(&names_if_explained)
-        .depends_on(AffectedPart::HubAgent)
-        .depends_on(foreign_finalizer::part_of_binding(old));
-    Some(draft)
 }
 
 /// KF-RO-002: the placement's own limits keep the rollout from the member.
@@ -155,6 +77,7 @@ fn held_back(
         "limit": placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map_or("25%".to_owned(), JsonRef::to_text),
         "unavailable": named,
         "is_short": is_short(placement),
+        "is_zero": is_zero(placement),
         "is_explained": false,
     });
     let mut names_if_explained = names.clone();
@@ -183,6 +106,12 @@ fn is_short(placement: PlacementView<'_>) -> bool {
     wanted.is_some_and(|wanted| wanted > placement.clusters().count() as u64)
 }
 
+/// True if the placement lets no member be unavailable, not even while it is updated.
+fn is_zero(placement: PlacementView<'_>) -> bool {
+    let limit = placement.object.at("/spec/strategy/rollingUpdate/maxUnavailable").map(JsonRef::to_text);
+    limit.is_some_and(|limit| limit.trim_end_matches('%') == "0")
+}
+
 /// Returns the time after which the hub-agent looks again at a rollout that it has held back. It waits as long for members that the
 /// placement has just left (61 s, v0.1.2).
 fn unavailable_period(placement: PlacementView<'_>) -> SignedDuration {
@@ -198,7 +127,8 @@ fn hold_time(
     status: MemberPlacement<'_>,
     unavailable: &[UnavailableMember<'_>],
 ) -> SignedDuration {
-    let is_accounted = unavailable.iter().any(|other| other.status.member != status.member) || is_short(placement);
+    let has_cause = is_short(placement) || is_zero(placement);
+    let is_accounted = has_cause || unavailable.iter().any(|other| other.status.member != status.member);
     if is_accounted { HOLD_LIMIT } else { unavailable_period(placement) + HOLD_LIMIT }
 }
 
@@ -233,7 +163,7 @@ pub(super) fn is_held_back_by_rollout(
 }
 
 /// Member to which the placement is rolled out, but on which it isn't available.
-struct UnavailableMember<'a> {
+pub(super) struct UnavailableMember<'a> {
     status: MemberPlacement<'a>,
     /// First condition after the rollout's start that isn't True; `None` if no such condition exists yet.
     condition: Option<Condition>,
@@ -242,7 +172,7 @@ struct UnavailableMember<'a> {
 }
 
 impl<'a> UnavailableMember<'a> {
-    fn new(status: MemberPlacement<'a>) -> Option<Self> {
+    pub(super) fn new(status: MemberPlacement<'a>) -> Option<Self> {
         let started = status.condition("RolloutStarted").filter(|c| c.status == "True")?;
         if READY.into_iter().any(|type_| status.condition(type_).is_some_and(|c| c.status == "True")) {
             return None;
@@ -254,7 +184,7 @@ impl<'a> UnavailableMember<'a> {
     }
 
     /// True if the placement may still become available on the member without anybody's help.
-    fn is_young(&self, fleet: FleetView<'_>) -> bool {
+    pub(super) fn is_young(&self, fleet: FleetView<'_>) -> bool {
         self.since.is_some_and(|since| fleet.now().duration_since(since) <= PATIENCE)
     }
 }

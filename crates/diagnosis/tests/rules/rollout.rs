@@ -236,3 +236,16 @@ fn of_many_members_that_use_up_the_limit_three_are_named() {
     assert!(held.cause.ends_with("Now member-2, member-3, member-4, 2 more are not available."), "{}", held.cause);
     assert_eq!(held.evidence.iter().filter(|e| e.value.starts_with("Available=False")).count(), 3);
 }
+
+#[test]
+fn a_limit_of_zero_is_the_cause() {
+    for limit in [json!(0), json!("0%")] {
+        let placement = with(held_back(), "/spec/policy", json!({"placementType": "PickAll"}));
+        let placement = with(placement, "/spec/strategy/rollingUpdate/maxUnavailable", limit);
+        in_both_scopes(std::slice::from_ref(&placement), &["KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"]);
+        let finding = diagnosis::diagnose(&hub(vec![placement.clone()])).remove(0);
+        assert!(finding.cause.contains("none of its members may be unavailable"), "{}", finding.cause);
+        let advice = advice(&hub(vec![placement]));
+        assert!(advice.contains("maxUnavailable") && !advice.contains("Let more members join"), "{advice}");
+    }
+}
