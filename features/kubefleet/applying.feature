@@ -98,7 +98,7 @@ Feature: An object isn't applied on a member
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
-  @KF-AP-006
+  @KF-AP-006 @guide:placement-applied/general-notes/namespace-first
   @guide:resource-placement/namespace/missing @guide:resource-placement/namespace/by-placement
   @guide:azure-resource-placement/namespace/missing @guide:azure-resource-placement/namespace/by-placement
   Scenario: A ResourcePlacement whose namespace isn't on the member

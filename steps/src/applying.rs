@@ -40,6 +40,33 @@ async fn is_there_already(world: &mut World, member: String, placement: String) 
     Ok(())
 }
 
+/// Makes something on the member an owner of the ConfigMap there that has the name of the placement's, as an operator does with what
+/// it makes: a ConfigMap `owner`, which is added to the ownerReferences.
+#[given(expr = "something on {string} owns the ConfigMap of placement {string}")]
+#[when(expr = "something on {string} owns the ConfigMap of placement {string}")]
+async fn is_owned(world: &mut World, member: String, placement: String) -> Result<(), StepError> {
+    let context = world.context();
+    let namespace = content(&context.ledger.names.get(&placement)?);
+    let cluster = context.fleet.member(&context.ledger.names.get(&member)?).await?.cluster;
+    create(&cluster, kinds::CONFIG_MAP, Some(&namespace), json!({"metadata": {"name": OWNER}})).await?;
+    let api = kinds::CONFIG_MAP.api(&cluster.client, Some(&namespace));
+    let failed = || FleetError::api(&cluster.name, format!("give ConfigMap/{namespace}/{SETTINGS} an owner"));
+    let owner = api.get(OWNER).await.map_err(failed())?;
+    let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": OWNER, "uid": owner.metadata.uid});
+    let settings = api.get(SETTINGS).await.map_err(failed())?;
+    let mut owners: Vec<Value> =
+        settings.metadata.owner_references.into_iter().flatten().map(|owner| json!(owner)).collect();
+    owners.push(reference);
+    let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owners}}));
+    api.patch(SETTINGS, &PatchParams::default(), &patch).await.map_err(failed())?;
+    let path = ObjectPath::new(kinds::CONFIG_MAP.kind, Some(&namespace), SETTINGS);
+    context.induced(Action::new(format!("{path} on {} got ConfigMap/{OWNER} as an owner", cluster.name)).on(path));
+    Ok(())
+}
+
+/// Name of a ConfigMap that owns another.
+const OWNER: &str = "owner";
+
 /// Changes the placement's ConfigMap on a member, past the hub.
 #[when(expr = "somebody changes the ConfigMap of placement {string} on {string}")]
 async fn is_changed(world: &mut World, placement: String, member: String) -> Result<(), StepError> {

@@ -6,6 +6,7 @@ use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
 use diagnosis::{Condition, JsonList, JsonRef, Object};
 use fleet::capability::Capabilities;
+use fleet::objects::path_in_entry;
 use fleet::observe::{Verdict, WatchedObjects};
 use record::ConditionPlace;
 
@@ -42,7 +43,7 @@ const UNNAMED: &str = "(none)";
 /// Row of a table of conditions.
 #[derive(Clone, Debug)]
 struct ExpectedCondition {
-    /// Place in the object: empty for the object itself, a member, `stage S`, or `stage S, member M`.
+    /// Place in the object: empty for the object itself, a member, `stage S`, `stage S, member M`, or `manifest Kind/name`.
     place: ConditionPlace,
     type_: String,
     status: String,
@@ -55,7 +56,7 @@ struct ExpectedCondition {
 
 /// Waits until the object has all the conditions of the table at the same moment. Columns: `on` (empty: the object
 /// itself; a member in a placement; `(none)`: an entry of a placement without a cluster's name, for one that wasn't chosen; `stage S`
-/// or `stage S, member` in a run), `condition` (a placement's own types go
+/// or `stage S, member` in a run; `manifest Kind/name` or `manifest Kind/namespace/name` in a Work), `condition` (a placement's own types go
 /// without their prefix), `status`, and where wanted `reason`, `message` (a part of it; `{name}` stands for the real name
 /// of what the scenario calls so) and `observedGeneration` (`stale` for 0; without the column it must be the object's
 /// generation). A status of `absent` means that there is no such condition.
@@ -139,6 +140,9 @@ fn row(context: &ScenarioContext, can: &Capabilities, row: &DataTableRow<'_>) ->
 }
 
 fn place(context: &ScenarioContext, text: &str) -> Result<ConditionPlace, StepError> {
+    if let Some(object) = text.strip_prefix("manifest ") {
+        return Ok(ConditionPlace::Manifest { resource: object.into() });
+    }
     let Some(rest) = text.strip_prefix("stage ") else {
         return Ok(if text.is_empty() {
             ConditionPlace::Object
@@ -204,6 +208,11 @@ fn row_holds(found: &ObjectLookup, row: &ExpectedCondition, object: Object<'_>) 
             let clusters = stage.and_then(|s| s.get("clusters")).and_then(JsonRef::as_array);
             (clusters.and_then(|c| by(c, "clusterName", member)), "")
         }
+        ConditionPlace::Manifest { resource } => {
+            let manifests = object.list("/status/manifestConditions");
+            let of = |m: &JsonRef<'_>| m.get("identifier").map(path_in_entry).as_ref() == Some(resource);
+            (manifests.iter().find(of), "")
+        }
         // The table has no syntax for them.
         ConditionPlace::FailedPlacement { .. } | ConditionPlace::SyncResult { .. } => (None, ""),
     };
@@ -243,8 +252,10 @@ fn condition_holds(row: &ExpectedCondition, c: &Condition, generation: i64) -> R
     if let Some(message) = row.message.as_ref().filter(|m| !c.message.contains(m.as_str())) {
         return differs(c, "message", &c.message, message);
     }
-    // What a controller of Kubernetes itself writes, such as a namespace's conditions, has no observedGeneration.
-    let want = row.observed_generation.or((generation > 0).then_some(generation));
+    // What a controller of Kubernetes itself writes, such as a namespace's conditions, has no observedGeneration. A manifest's is
+    // the generation of the object on the member.
+    let known = generation > 0 && !matches!(row.place, ConditionPlace::Manifest { .. });
+    let want = row.observed_generation.or(known.then_some(generation));
     match want {
         Some(want) if c.observed_generation != want => {
             differs(c, "observedGeneration", &c.observed_generation.to_string(), &want.to_string())

@@ -71,7 +71,7 @@ async fn delete_one(context: &ScenarioContext, object: &ObjectRef) -> Result<Obj
     let old = requested(context, object).await?;
     let cluster = context.cluster_of(&old.found).await?;
     objects::delete(&cluster, old.found.kind, old.found.watched.namespace.as_deref(), &old.name).await?;
-    if context.holds(old.found.kind, &old.path) {
+    if context.holds(&cluster.name, old.found.kind, &old.path) {
         return Ok(old.path);
     }
     let expectation = format!("{} is gone", old.path);

@@ -4,6 +4,7 @@ use cucumber::gherkin::Step;
 use cucumber::{given, when};
 use diagnosis::Object;
 use diagnosis::kubefleet::RESOURCE_INDEX;
+use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection};
 use record::Action;
 use serde_json::{Value, json};
@@ -44,7 +45,8 @@ async fn is_created_with(
 }
 
 /// Applies objects, the step's text (YAML; several: with `---` between them), to the hub as resources of the placement; in the namespace
-/// that it places where they name none. Its selectors get those that it wouldn't select otherwise. Waits, where one comes by itself, for a
+/// that it places where they name none. Its selectors get those that it wouldn't select otherwise. Should KubeFleet make two Works of an
+/// envelope, the second is deleted. Waits, where one comes by itself, for a
 /// resource snapshot that has them all.
 #[needs(settles: limits::CACHED)]
 #[given(expr = "the resources of placement {string} also include")]
@@ -58,6 +60,9 @@ async fn also_include(world: &mut World, name: String, step: &Step) -> Result<()
     for manifest in manifests(&document(context, step)?)? {
         let (action, target) = apply(context, &hub, Some(&placement.content), manifest).await?;
         context.did(action);
+        if [kinds::ENVELOPE.kind, kinds::CLUSTER_ENVELOPE.kind].contains(&target.resource.kind.as_str()) {
+            context.keep_one_work(&name);
+        }
         if placement.scope.namespace().is_some() || target.namespace.is_none() {
             let resource = &target.resource;
             selectors.push(json!({

@@ -11,7 +11,7 @@ use crate::phrases::{LogLineFilter, LogOwner};
 use crate::world::World;
 
 /// The process has logged this text; in a line with another text too, or the other text in none of the lines that have the first. All of
-/// KubeFleet's controllers on the hub run in the hub-agent. `{name}` stands for the real name of what the scenario calls so, which tells
+/// KubeFleet's controllers on the hub run in the hub-agent, and all on a member in its member-agent. `{name}` stands for the real name of what the scenario calls so, which tells
 /// its lines from other scenarios' lines.
 #[needs(ability: LogOwner::ability)]
 #[then(expr = "{process} has logged {string}{in a line with?}")]

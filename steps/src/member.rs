@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use cucumber::gherkin::Step;
 use cucumber::{given, then, when};
+use fleet::agent_rights::limit_agent;
 use fleet::faults;
 use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
@@ -17,8 +19,9 @@ use crate::limits;
 use crate::names;
 use crate::needs::{ProviderAbility, StepCall, StepRole, needs};
 use crate::params::ObjectRef;
-use crate::phrases::{AgentRef, FleetAddition, MemberDeparture, NamespaceDeletion, WithoutAgent};
+use crate::phrases::{AgentRef, FleetAddition, MemberDeparture, NamespaceDeletion, Rights, WithoutAgent};
 use crate::placement_objects::absent;
+use crate::repository::document;
 use crate::world::World;
 
 /// Time without a heartbeat after which the scheduler takes a member for disconnected (v0.1.2).
@@ -289,6 +292,32 @@ async fn hub_agent_logs_in_detail(world: &mut World) -> Result<(), StepError> {
     let context = world.context();
     context.fleet.restart_hub_agent_with(&["--v=2".to_owned()]).await?;
     context.did("hub-agent restarted with --v=2");
+    Ok(())
+}
+
+/// `only these rights`: replaces the member's agent with one that is a ServiceAccount on the member (`member-agent-sa` in
+/// `fleet-system`, as with KubeFleet's chart) and may do there only what the step's text allows: a list of rules, as in a ClusterRole.
+/// Only on a member of the scenario's own. `all rights`: lets that ServiceAccount do everything; without a restart of the agent.
+#[needs(ability: |_| Some(ProviderAbility::LimitAgents))]
+#[given(expr = "the agent of member {string} has {rights}")]
+#[when(expr = "the agent of member {string} has {rights}")]
+async fn agent_has_rights(world: &mut World, member: String, rights: Rights, step: &Step) -> Result<(), StepError> {
+    let context = world.context();
+    let real = context.ledger.names.get(&member)?;
+    if real == member {
+        return Err(StepError::Feature(format!("{member} is everybody's: take a member of its own")));
+    }
+    if rights.all {
+        let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+        limit_agent(&context.fleet, &real, &everything).await?;
+        context.remedied(format!("the agent of {real} may do everything there"));
+        return Ok(());
+    }
+    let text = document(context, step)?;
+    let rules: Value =
+        serde_saphyr::from_str(&text).map_err(|e| StepError::Feature(format!("these rules are no YAML: {e}")))?;
+    limit_agent(&context.fleet, &real, &rules).await?;
+    context.induced(format!("the agent of {real} may do little there"));
     Ok(())
 }
 

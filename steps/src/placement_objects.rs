@@ -83,7 +83,7 @@ async fn make_again(context: &mut ScenarioContext, name: &str) -> Result<(), Ste
 /// Deletes a placement and waits until it is gone.
 pub(crate) async fn delete_placement(context: &ScenarioContext, p: &Placement) -> Result<(), StepError> {
     context.delete(p.scope.placement(), p.scope.namespace(), &p.name).await?;
-    if context.holds(p.scope.placement(), &p.path()) {
+    if context.holds(fleet::HUB, p.scope.placement(), &p.path()) {
         return Ok(());
     }
     let (hub, watched, expectation) = (context.hub(), p.watched(), format!("{} is gone", p.name));

@@ -31,6 +31,8 @@ pub enum ProviderAbility {
     ServeWebhooks,
     /// Limit the space of the hub's etcd.
     LimitStorage,
+    /// Run a member's agent with fewer rights on its own cluster than all.
+    LimitAgents,
 }
 
 /// Completes the sentence "provider ... can't".
@@ -50,6 +52,7 @@ impl fmt::Display for ProviderAbility {
             Self::LimitHubAgent => "take the hub-agent's rights away",
             Self::ServeWebhooks => "start the hub-agent with its webhooks",
             Self::LimitStorage => "limit the space of etcd",
+            Self::LimitAgents => "limit the rights of agents",
         })
     }
 }

@@ -103,6 +103,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::HangAgents,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
+        ProviderAbility::LimitAgents,
     ];
     !lacks.contains(&ability)
 }

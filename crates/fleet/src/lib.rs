@@ -15,6 +15,7 @@
 //! then `member`, then [`argocd`] and `start`, then `fleet.rs`. The modules that import [`Fleet`] are at the top:
 //! [`bundle`], [`existing`], [`faults`], `fleet_argocd`, [`hollow`], [`placed_resources`], [`upgrade`] and [`webhook`].
 
+pub mod agent_rights;
 pub mod agents;
 mod application_conditions;
 pub mod argocd;

@@ -11,7 +11,8 @@ use crate::kinds::ResourceKind;
 
 /// Path of the object that a status entry names with the fields `kind`, `namespace` and `name`, e.g. an entry of
 /// `failedPlacements` or of a sync's result.
-pub(crate) fn path_in_entry(entry: JsonRef<'_>) -> ObjectPath {
+#[must_use]
+pub fn path_in_entry(entry: JsonRef<'_>) -> ObjectPath {
     let entry = Object::new(entry);
     let name = entry.str("/name").unwrap_or_default();
     ObjectPath::new(entry.kind(), entry.str("/namespace"), name)

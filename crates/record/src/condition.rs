@@ -49,6 +49,11 @@ pub enum ConditionPlace {
         /// The resource.
         resource: ObjectPath,
     },
+    /// A manifest of a Work: `status.manifestConditions[]`. Its generations are those of the object on the member.
+    Manifest {
+        /// The object that the manifest is of.
+        resource: ObjectPath,
+    },
 }
 
 impl ConditionPlace {
@@ -69,7 +74,11 @@ impl ConditionPlace {
     pub fn stage(&self) -> Option<&str> {
         match self {
             Self::Stage { stage } | Self::StageMember { stage, .. } => Some(stage),
-            Self::Object | Self::Member { .. } | Self::FailedPlacement { .. } | Self::SyncResult { .. } => None,
+            Self::Object
+            | Self::Member { .. }
+            | Self::FailedPlacement { .. }
+            | Self::SyncResult { .. }
+            | Self::Manifest { .. } => None,
         }
     }
 
@@ -80,7 +89,7 @@ impl ConditionPlace {
             Self::Member { member } | Self::FailedPlacement { member, .. } | Self::StageMember { member, .. } => {
                 Some(member)
             }
-            Self::Object | Self::Stage { .. } | Self::SyncResult { .. } => None,
+            Self::Object | Self::Stage { .. } | Self::SyncResult { .. } | Self::Manifest { .. } => None,
         }
     }
 
@@ -89,7 +98,11 @@ impl ConditionPlace {
     pub fn has_two_names(&self) -> bool {
         match self {
             Self::FailedPlacement { .. } | Self::StageMember { .. } => true,
-            Self::Object | Self::Member { .. } | Self::Stage { .. } | Self::SyncResult { .. } => false,
+            Self::Object
+            | Self::Member { .. }
+            | Self::Stage { .. }
+            | Self::SyncResult { .. }
+            | Self::Manifest { .. } => false,
         }
     }
 
@@ -103,6 +116,7 @@ impl ConditionPlace {
             Self::Stage { stage } => (2, Some(stage), None, None, None),
             Self::StageMember { stage, member } => (2, Some(stage), Some(member), None, None),
             Self::SyncResult { resource } => (3, None, None, Some(resource), None),
+            Self::Manifest { resource } => (4, None, None, Some(resource), None),
         }
     }
 
@@ -126,6 +140,7 @@ impl ConditionPlace {
             Self::SyncResult { resource } => {
                 format!("status.operationState.syncResult.resources[{}]", resource.in_words())
             }
+            Self::Manifest { resource } => format!("status.manifestConditions[{}]", resource.in_words()),
         }
     }
 }
@@ -154,7 +169,7 @@ impl fmt::Display for ConditionPlace {
             }
             Self::Stage { stage } => write!(f, "stage {stage}"),
             Self::StageMember { stage, member } => write!(f, "stage {stage}, {member}"),
-            Self::SyncResult { resource } => f.write_str(&resource.in_words()),
+            Self::SyncResult { resource } | Self::Manifest { resource } => f.write_str(&resource.in_words()),
         }
     }
 }
@@ -244,10 +259,16 @@ mod tests {
                 json!({"in": "stage_member", "stage": "staging", "member": "member-1"}),
             ),
             (
-                ConditionPlace::SyncResult { resource: deployment },
+                ConditionPlace::SyncResult { resource: deployment.clone() },
                 "Deployment web/app",
                 "status.operationState.syncResult.resources[Deployment web/app]",
                 json!({"in": "sync_result", "resource": "Deployment/web/app"}),
+            ),
+            (
+                ConditionPlace::Manifest { resource: deployment },
+                "Deployment web/app",
+                "status.manifestConditions[Deployment web/app]",
+                json!({"in": "manifest", "resource": "Deployment/web/app"}),
             ),
         ] {
             assert_eq!(place.to_string(), text);

@@ -33,7 +33,7 @@ impl NameMasker {
                     names.know(stage, "stage");
                     names.know(member, "member");
                 }
-                ConditionPlace::SyncResult { resource } => {
+                ConditionPlace::SyncResult { resource } | ConditionPlace::Manifest { resource } => {
                     names.know_namespace(resource);
                     names.know(&resource.name, "name");
                 }

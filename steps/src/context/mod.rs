@@ -344,10 +344,13 @@ impl ScenarioContext {
         self.ledger.held.push(MadeObject::new(&cluster.name, kind, namespace, name.to_owned()));
     }
 
-    /// Returns true if a finalizer of the scenario holds an object on the hub.
-    pub(crate) fn holds(&self, kind: ResourceKind, path: &ObjectPath) -> bool {
-        let held = self.ledger.held.iter().filter(|held| held.cluster == HUB && held.kind() == Some(kind));
-        held.into_iter().any(|held| held.name == path.name && held.namespace == path.namespace)
+    /// Returns true if a finalizer of the scenario holds an object on a cluster, or something in a namespace.
+    pub(crate) fn holds(&self, cluster: &str, kind: ResourceKind, path: &ObjectPath) -> bool {
+        let mut held = self.ledger.held.iter().filter(|held| held.cluster == cluster);
+        held.any(|held| {
+            let is_object = held.kind() == Some(kind) && held.name == path.name && held.namespace == path.namespace;
+            is_object || (kind == kinds::NAMESPACE && held.namespace.as_deref() == Some(path.name.as_str()))
+        })
     }
 
     /// Patches an object on the hub (JSON merge patch).

@@ -105,6 +105,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::LimitHubAgent,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
+        ProviderAbility::LimitAgents,
     ];
     !lacks.contains(&ability)
 }

@@ -6,24 +6,41 @@ use std::sync::LazyLock;
 use jiff::SignedDuration;
 use record::{ConditionPlace, ObjectPath};
 use regex::Regex;
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::apply_error::ApplyError;
+use super::argocd::admission::AdmissionDenial;
+use super::argocd::names::for_sentence;
+use super::argocd::rbac::RefusedRequest;
+use super::availability::envelope_of;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::drift::both_values;
 use super::evidence_source::EvidenceSource;
-use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
+use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name, placement_of_work};
 use super::kubectl;
 use super::missing_namespace;
 use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
-use crate::kinds::{APPLIED_WORK, NAMESPACE};
+use crate::kinds::{APPLIED_WORK, NAMESPACE, WORK};
+use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::text_field;
 use crate::{ClusterSnapshot, Condition, Evidence, GroupKind, JsonRef, MEMBER_KINDS, Object, ObjectSelection};
 
 /// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or
 /// definition may be created a moment later, by the same placement even.
 const TRANSIENT_LIMIT: SignedDuration = SignedDuration::from_secs(15);
+
+/// Codes of failures that don't pass by themselves.
+const LASTING: [RuleCode; 6] = [
+    RuleCode::KF_AP_002,
+    RuleCode::KF_AP_004,
+    RuleCode::KF_AP_010,
+    RuleCode::KF_AP_012,
+    RuleCode::KF_AP_016,
+    RuleCode::KF_AP_018,
+];
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
@@ -50,7 +67,10 @@ impl FailedObject<'_> {
 
     /// Kind and name: `Kind name` or `Kind namespace/name`.
     fn object(&self) -> String {
-        format!("{} {}", self.text("kind"), full_name(self.namespace(), self.text("name")))
+        match self.text("name") {
+            "" => format!("{} without a name", self.text("kind")),
+            name => format!("{} {}", self.text("kind"), full_name(self.namespace(), name)),
+        }
     }
 
     fn namespace(&self) -> Option<&str> {
@@ -60,7 +80,30 @@ impl FailedObject<'_> {
     /// Part of the placement that lists the object.
     fn place(&self, member: &str) -> ConditionPlace {
         let resource = ObjectPath::new(self.text("kind"), self.namespace(), self.text("name"));
-        ConditionPlace::FailedPlacement { member: member.to_owned(), resource, envelope: None }
+        ConditionPlace::FailedPlacement { member: member.to_owned(), resource, envelope: self.envelope() }
+    }
+
+    /// Envelope that the object came in.
+    fn envelope(&self) -> Option<ObjectPath> {
+        envelope_of(self.value)
+    }
+
+    /// Words by which kubectl finds what has the object on the hub: its envelope, or the object itself.
+    fn hub_reference(&self) -> Vec<String> {
+        match self.envelope() {
+            None => self.reference(),
+            Some(envelope) => {
+                let group = if envelope.kind == "ConfigMap" { "" } else { PLACEMENT_GROUP };
+                kubectl::reference_by_name(group, &envelope.kind, envelope.namespace.as_deref(), &envelope.name)
+            }
+        }
+    }
+
+    /// True if an entry of a Work's manifestConditions is about the object.
+    fn is_manifest(&self, manifest: JsonRef<'_>) -> bool {
+        manifest.get("identifier").is_some_and(|identifier| {
+            ["group", "kind", "namespace", "name"].iter().all(|field| text_field(identifier, field) == self.text(field))
+        })
     }
 
     /// Words by which kubectl finds the object.
@@ -69,7 +112,7 @@ impl FailedObject<'_> {
     }
 }
 
-/// KF-AP-002 to 009: one finding for each reason, with all objects that fail for that reason.
+/// KF-AP-002 to 020: one finding for each reason, with all objects that fail for that reason.
 fn not_applied(
     fleet: FleetView<'_>,
     placement: PlacementView<'_>,
@@ -81,13 +124,13 @@ fn not_applied(
         let condition = value.get("condition").and_then(Condition::read);
         let condition = condition.filter(|c| c.type_ == "Applied" && c.status == "False");
         let Some(condition) = condition else { continue };
-        let code = failure_code(&condition);
-        let since = condition.last_transition_time.or(applied.last_transition_time);
+        let object = FailedObject { value, condition };
+        let code = failure_code(fleet, placement, status.member, &object);
+        let since = object.condition.last_transition_time.or(applied.last_transition_time);
         let young = since.is_some_and(|s| fleet.now().duration_since(s) < TRANSIENT_LIMIT);
-        if young && !matches!(code, RuleCode::KF_AP_002 | RuleCode::KF_AP_004) {
+        if young && !LASTING.contains(&code) {
             continue;
         }
-        let object = FailedObject { value, condition };
         // The member agent's next attempt applies it.
         let has_namespace_now =
             || object.namespace().is_some_and(|n| missing_namespace::is_there(fleet, n, status.member));
@@ -105,10 +148,9 @@ fn not_applied(
 /// True if the member refused an object because its namespace was being deleted, and the namespace is gone since, or its deletion
 /// is young. The condition keeps its old transition time when its message changes (v0.1.2).
 fn is_refused_by_passing_deletion(fleet: FleetView<'_>, member: &str, failed: &FailedObject<'_>) -> bool {
-    static TERMINATING: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("because it is being terminated"));
     let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.is_complete());
     let (Some(cluster), Some(namespace)) = (cluster, failed.namespace()) else { return false };
-    if !TERMINATING.is_match(&failed.condition.message) {
+    if ApplyError::of(&failed.condition.message) != Some(ApplyError::NamespaceDeleted) {
         return false;
     }
     let namespace = cluster.object("", NAMESPACE.kind, None, namespace);
@@ -116,24 +158,81 @@ fn is_refused_by_passing_deletion(fleet: FleetView<'_>, member: &str, failed: &F
     namespace.is_none() || deleted_at.is_some_and(|at| fleet.age(at) < DELETION_LIMIT)
 }
 
-/// Returns the code for an Applied condition of the member agent. Messages tell causes apart that have the same reason.
-fn failure_code(condition: &Condition) -> RuleCode {
-    static OWNED: LazyLock<Regex> =
-        LazyLock::new(|| pattern_of_any_case("already owned by|co-?ownership is disallowed"));
+/// Returns the code for an object that isn't applied. The API server's answer tells causes apart that have the same reason.
+fn failure_code(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    member: &str,
+    failed: &FailedObject<'_>,
+) -> RuleCode {
+    let condition = &failed.condition;
     match condition.reason.as_str() {
-        "FailedToTakeOver" if OWNED.is_match(&condition.message) => RuleCode::KF_AP_003,
-        "FailedToTakeOver" | "NotTakenOver" => RuleCode::KF_AP_002,
-        "FoundDrifts" | "FoundDriftsInDegradedMode" => RuleCode::KF_AP_004,
-        "DecodingErred" => RuleCode::KF_AP_005,
-        _ if lacks_namespace(condition) => RuleCode::KF_AP_006,
-        _ => RuleCode::KF_AP_009,
+        "FoundGenerateName" => return RuleCode::KF_AP_010,
+        "Duplicated" => return RuleCode::KF_AP_011,
+        "FoundDrifts" | "FoundDriftsInDegradedMode" => return RuleCode::KF_AP_004,
+        "DecodingErred" => return RuleCode::KF_AP_005,
+        "FailedToTakeOver" | "ManifestApplyFailed" if is_owned(condition) => {
+            return owner_code(fleet, placement, member, failed);
+        }
+        _ => {}
     }
+    match ApplyError::of(&condition.message) {
+        Some(ApplyError::NoNamespace) => RuleCode::KF_AP_006,
+        Some(ApplyError::NamespaceDeleted) => RuleCode::KF_AP_020,
+        Some(ApplyError::Immutable) => RuleCode::KF_AP_012,
+        Some(ApplyError::Quota(_)) => RuleCode::KF_AP_013,
+        Some(ApplyError::Admission(AdmissionDenial::Unreachable { .. })) => RuleCode::KF_AP_019,
+        Some(ApplyError::Admission(_)) => RuleCode::KF_AP_014,
+        Some(ApplyError::Forbidden(_)) => RuleCode::KF_AP_015,
+        Some(ApplyError::Conflict(_)) => RuleCode::KF_AP_016,
+        Some(ApplyError::Invalid) => RuleCode::KF_AP_018,
+        None if ["FailedToTakeOver", "NotTakenOver"].contains(&condition.reason.as_str()) => RuleCode::KF_AP_002,
+        None => RuleCode::KF_AP_009,
+    }
+}
+
+/// True if an object isn't applied because of other owners in its ownerReferences (v0.1.2 to v0.3.1).
+fn is_owned(condition: &Condition) -> bool {
+    static OWNED: LazyLock<Regex> =
+        LazyLock::new(|| pattern_of_any_case("already owned by|co-?ownership (?:is disallowed|has been disallowed)"));
+    OWNED.is_match(&condition.message)
+}
+
+/// Returns the code for an object with other owners: this placement's own, another placement's, or none of the fleet's. Without the
+/// Works, an owner outside the fleet isn't asserted.
+fn owner_code(fleet: FleetView<'_>, placement: PlacementView<'_>, member: &str, failed: &FailedObject<'_>) -> RuleCode {
+    // v0.1.2 says so where co-ownership is allowed, v0.3.1 prints the ownerReferences.
+    static APPLIED_WORK_OWNER: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("AppliedWork"));
+    let owners = works_with(fleet, member, failed);
+    let of_this = (placement.object.namespace(), placement.object.name());
+    if owners.iter().any(|work| placement_of_work(*work) == Some(of_this)) {
+        RuleCode::KF_AP_011
+    } else if !owners.is_empty()
+        || !other_placements_of(fleet, placement, std::slice::from_ref(failed)).is_empty()
+        || APPLIED_WORK_OWNER.is_match(&failed.condition.message)
+        || fleet.hub.is_unread(PLACEMENT_GROUP, &kubectl::plural(WORK.kind))
+    {
+        RuleCode::KF_AP_003
+    } else {
+        RuleCode::KF_AP_007
+    }
+}
+
+/// Returns the Works of a member that have applied an object.
+fn works_with<'a>(fleet: FleetView<'a>, member: &str, failed: &FailedObject<'_>) -> Vec<Object<'a>> {
+    let has_applied = |work: &&Object<'a>| {
+        let mut manifests = work.list("/status/manifestConditions").iter().filter(|m| failed.is_manifest(*m));
+        manifests.any(|manifest| {
+            let conditions = crate::conditions(Some(manifest));
+            conditions.iter().any(|condition| condition.type_ == "Applied" && condition.status == "True")
+        })
+    };
+    fleet.works(member).iter().filter(has_applied).copied().collect()
 }
 
 /// True if an object isn't applied because its namespace doesn't exist on the member.
 pub(super) fn lacks_namespace(condition: &Condition) -> bool {
-    static NO_NAMESPACE: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r#"\bnamespaces? "[^"]+" not found"#));
-    NO_NAMESPACE.is_match(&condition.message)
+    ApplyError::of(&condition.message) == Some(ApplyError::NoNamespace)
 }
 
 fn apply_failure(
@@ -155,25 +254,35 @@ fn apply_failure(
             .extend(status.list("driftedPlacements").iter().flat_map(|object| drifts(quote, placement, &path, object)));
     }
     let strategy = placement.object.at("/spec/strategy/applyStrategy");
-    if matches!(code, RuleCode::KF_AP_002 | RuleCode::KF_AP_003 | RuleCode::KF_AP_004) && strategy.is_some() {
+    let by_strategy =
+        [RuleCode::KF_AP_002, RuleCode::KF_AP_003, RuleCode::KF_AP_004, RuleCode::KF_AP_007, RuleCode::KF_AP_016];
+    if by_strategy.contains(&code) && strategy.is_some() {
         evidence.push(quote.field(placement.object, "spec.strategy.applyStrategy"));
     }
-    let owners = if code == RuleCode::KF_AP_003 { other_placements_of(fleet, placement, failed) } else { Vec::new() };
+    let owners = if code == RuleCode::KF_AP_003 { owners(fleet, placement, status.member, failed) } else { Vec::new() };
     let namespaces_there = failed.iter().filter(|f| f.text("group").is_empty() && f.text("kind") == "Namespace");
     let contents = namespaces_there.map(|f| namespace_contents(fleet, status.member, f.text("name")));
+    let mut hub_references: Vec<_> = failed.iter().map(FailedObject::hub_reference).collect();
+    hub_references.dedup();
+    let first = failed.first();
+    let refusal = first.map(Refusal::of).unwrap_or_default();
     let names = json!({
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
         "member": status.member,
         "objects": failed.iter().map(FailedObject::object).collect::<Vec<_>>().join(", "),
         "refs": failed.iter().map(FailedObject::reference).collect::<Vec<_>>(),
+        "hub_refs": hub_references,
+        "is_enveloped": failed.iter().any(|f| f.envelope().is_some()),
+        "quota_ref": kubectl::reference_by_name("", "ResourceQuota", first.and_then(FailedObject::namespace), refusal.quota),
+        "refusal": refusal,
         "namespaces": namespaces(failed),
         "owners": owners.iter().map(|owner| owner.full_name()).collect::<Vec<_>>().join(", "),
         "owner_refs": owners.iter().map(|owner| kubectl::reference(owner.object)).collect::<Vec<_>>(),
         "contents": contents.collect::<Vec<_>>(),
         "has_definition": failed.iter().any(|f| f.text("kind") == "CustomResourceDefinition"),
         "read_kinds": namespaced_kinds().map(|kind| kind.kind).collect::<Vec<_>>().join(", "),
-        "message": failed.first().map(|f| f.condition.message.clone()).unwrap_or_default(),
+        "message": first.map(|f| f.condition.message.clone()).unwrap_or_default(),
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
     let draft =
@@ -219,6 +328,57 @@ fn drifts(quote: EvidenceSource<'_>, placement: PlacementView<'_>, path: &str, o
         evidence.push(quote.text(placement.object, &path, both_values(drift), None));
     }
     evidence
+}
+
+/// Names in the answer by which a member's API server refuses an object; empty where the answer has no such name.
+#[derive(Default, Serialize)]
+struct Refusal<'m> {
+    quota: &'m str,
+    policy: &'m str,
+    webhook: &'m str,
+    /// Words by which policy or webhook deny, or why the webhook can't be called.
+    why: String,
+    user: &'m str,
+    verb: &'m str,
+    resource: &'m str,
+    manager: &'m str,
+}
+
+impl<'m> Refusal<'m> {
+    fn of(failed: &'m FailedObject<'_>) -> Self {
+        let empty = Self::default();
+        match ApplyError::of(&failed.condition.message) {
+            Some(ApplyError::Quota(quota)) => Self { quota, ..empty },
+            Some(ApplyError::Admission(AdmissionDenial::Policy { name, why, .. })) => {
+                Self { policy: name, why: for_sentence(why), ..empty }
+            }
+            Some(ApplyError::Admission(
+                AdmissionDenial::Webhook { name, why } | AdmissionDenial::Unreachable { name, why },
+            )) => Self { webhook: name, why: for_sentence(why), ..empty },
+            Some(ApplyError::Forbidden(RefusedRequest { user, verb, resource, .. })) => {
+                Self { user, verb, resource, ..empty }
+            }
+            Some(ApplyError::Conflict(manager)) => Self { manager, ..empty },
+            _ => empty,
+        }
+    }
+}
+
+/// Returns the other placements that have put one of these objects on the member, or that have selected it.
+fn owners<'a>(
+    fleet: FleetView<'a>,
+    placement: PlacementView<'_>,
+    member: &str,
+    failed: &[FailedObject<'_>],
+) -> Vec<PlacementView<'a>> {
+    let works = failed.iter().flat_map(|failed| works_with(fleet, member, failed));
+    let names: Vec<_> = works.filter_map(placement_of_work).collect();
+    let has_put = |other: &PlacementView<'_>| names.contains(&(other.object.namespace(), other.object.name()));
+    let mut owners = other_placements_of(fleet, placement, failed);
+    owners.extend(fleet.placements().filter(has_put).filter(|other| !is_same_placement(*other, placement)));
+    owners.sort_by_key(|other| (other.scope, other.full_name()));
+    owners.dedup_by_key(|other| (other.scope, other.full_name()));
+    owners
 }
 
 /// Returns the other placements that have selected one of these objects.

@@ -169,7 +169,7 @@ impl FailureTrail {
 }
 
 /// Returns the envelope that an object came in; `None` for an object that is wrapped by none.
-fn envelope_of(failed: JsonRef<'_>) -> Option<ObjectPath> {
+pub(super) fn envelope_of(failed: JsonRef<'_>) -> Option<ObjectPath> {
     let envelope = failed.get("envelope")?;
     let name = Some(text_field(envelope, "name")).filter(|name| !name.is_empty())?;
     Some(ObjectPath::new(text_field(envelope, "type"), namespace_of(envelope), name))

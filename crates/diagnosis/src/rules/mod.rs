@@ -4,6 +4,7 @@
 //! only for facts that no other field has, by a pattern that fits the wording of all versions.
 
 mod apply;
+mod apply_error;
 mod approval;
 mod argocd;
 mod availability;

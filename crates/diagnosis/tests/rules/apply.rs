@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::shapes::{NOW, at, condition, found, green, hub, hub_and_member, in_both_scopes, with};
+use crate::shapes::{NOW, at, condition, found, green, hub, hub_and_member, in_both_scopes, with, work};
 
 /// Object that isn't applied, as placements list it.
 fn failed(kind: &str, reason: &str, message: &str) -> Value {
@@ -38,6 +38,20 @@ fn each_reason_has_its_code() {
             "FailedToTakeOver",
             "Failed to apply the manifest (error: failed to take over a pre-existing object: the object is already owned by \
              some other sources(s) and co-ownership is disallowed)",
+            "KF-AP-007",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to apply the manifest: failed to validate owner references: object is \
+             co-owned by multiple objects but co-ownership has been disallowed)",
+            "KF-AP-007",
+        ),
+        // v0.3.1 prints the owners.
+        (
+            "FailedToTakeOver",
+            "Failed to apply the manifest (error: failed to take over a pre-existing object: the object is already owned by \
+             some other sources(s) and co-ownership is disallowed (existingOwnerRefs: [{APIVersion:placement.kubernetes-fleet.io/v1beta1 \
+             Kind:AppliedWork Name:base-work UID:1 Controller:<nil> BlockOwnerDeletion:<nil>}]))",
             "KF-AP-003",
         ),
         (
@@ -66,6 +80,75 @@ fn each_reason_has_its_code() {
             "ManifestApplyFailed",
             "Failed to apply the manifest (error: the server does not allow this method on the requested resource)",
             "KF-AP-009",
+        ),
+        (
+            "FoundGenerateName",
+            "Failed to apply the manifest (error: objects with only generate name are not supported)",
+            "KF-AP-010",
+        ),
+        ("Duplicated", "Failed to apply the manifest (error: a duplicate manifest has been found)", "KF-AP-011"),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to patch the manifest object: error returned by the API server: ConfigMap \
+             \"settings\" is invalid: data: Forbidden: field is immutable when `immutable` is set)",
+            "KF-AP-012",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: exceeded \
+             quota: objects, requested: count/configmaps=1, used: count/configmaps=1, limited: count/configmaps=1)",
+            "KF-AP-013",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: \
+             ValidatingAdmissionPolicy 'owners' with binding 'owners' denied request: each ConfigMap needs the label owner)",
+            "KF-AP-014",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to create manifest object: admission webhook \"owners.example.com\" denied \
+             the request: each ConfigMap needs the label owner)",
+            "KF-AP-014",
+        ),
+        // The agent compares by a dry run, which the policy denies too.
+        (
+            "FailedToRunDriftDetection",
+            "Failed to apply the manifest (error: failed to calculate pre-apply drifts between the manifest and the object from the \
+             member cluster: failed to apply the manifest in dry-run mode: configmaps \"settings\" is forbidden: \
+             ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: no change before Monday)",
+            "KF-AP-014",
+        ),
+        (
+            "FailedToFindObjInMemberCluster",
+            "Failed to apply the manifest (error: failed to find the corresponding object for the manifest object in the member \
+             cluster: configmaps \"settings\" is forbidden: User \"system:serviceaccount:fleet-system:member-agent-sa\" cannot get \
+             resource \"configmaps\" in API group \"\" in the namespace \"web-app\")",
+            "KF-AP-015",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to apply the manifest object: an error is returned by the API server: Apply \
+             failed with 1 conflict: conflict with \"kubectl-edit\" using v1: .data.revision)",
+            "KF-AP-016",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to create manifest object: ConfigMap \"settings\" is invalid: data[not a \
+             key]: Invalid value: \"not a key\": a valid config key must consist of alphanumeric characters)",
+            "KF-AP-018",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to create manifest object: Internal error occurred: failed calling webhook \
+             \"gone.example.com\": failed to call webhook: Post \"https://127.0.0.1:1/?timeout=10s\": connection refused)",
+            "KF-AP-019",
+        ),
+        (
+            "ManifestApplyFailed",
+            "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: unable to \
+             create new content in namespace web-app because it is being terminated)",
+            "KF-AP-020",
         ),
     ] {
         let placement = not_applied("web", json!([failed("ConfigMap", reason, message)]));
@@ -107,6 +190,91 @@ fn the_placement_that_has_the_object_is_named() {
     let both = vec![with(taken, "/status/selectedResources", selected), owner, green("other", &["member-1"])];
     let cause = diagnosis::diagnose(&hub(both))[0].cause.clone();
     assert!(cause.contains("because placement base has put it there"), "{cause}");
+}
+
+/// Work of a placement that has applied the ConfigMap.
+fn work_with_settings(placement: &str, name: &str) -> Value {
+    let identifier =
+        json!({"version": "v1", "kind": "ConfigMap", "namespace": "web-app", "name": "settings", "ordinal": 0});
+    let manifest = json!({"identifier": identifier, "conditions": [condition("Applied", "True", "Applied", "")]});
+    let work = with(work("member-1", placement), "/metadata/name", name);
+    with(work, "/status", json!({"conditions": [], "manifestConditions": [manifest]}))
+}
+
+/// Placement whose ConfigMap has another owner on the member.
+fn owned() -> Value {
+    let message = "the object is already owned by some other sources(s) and co-ownership is disallowed";
+    not_applied("web", json!([failed("ConfigMap", "FailedToTakeOver", message)]))
+}
+
+#[test]
+fn a_placement_whose_envelope_has_the_object_is_named() {
+    let objects = vec![owned(), green("base", &["member-1"]), work_with_settings("base", "base-work-1")];
+    let finding = &diagnosis::diagnose(&hub(objects))[0];
+    assert_eq!(finding.code.0, "KF-AP-003");
+    assert!(finding.cause.contains("because placement base has put it there"), "{}", finding.cause);
+}
+
+#[test]
+fn an_object_that_the_placement_has_applied_already_is_there_twice() {
+    let objects = vec![owned(), work_with_settings("web", "web-work-1")];
+    let finding = &diagnosis::diagnose(&hub(objects))[0];
+    assert_eq!(finding.code.0, "KF-AP-011");
+}
+
+/// First finding, with commands for contexts of the clusters' names.
+fn first(snapshot: &diagnosis::Snapshot) -> diagnosis::Finding {
+    diagnosis::diagnose_with(snapshot, &diagnosis::KubectlAccess::same_names())[0].clone()
+}
+
+#[test]
+fn what_is_to_be_changed_on_the_hub_is_the_envelope() {
+    let mut object = failed("ConfigMap", "Duplicated", "a duplicate manifest has been found");
+    object["envelope"] = json!({"name": "wrapped", "namespace": "web-app", "type": "ResourceEnvelope"});
+    let finding = first(&hub(vec![not_applied("web", json!([object]))]));
+    assert_eq!(
+        finding.remedies[0].commands,
+        ["kubectl --context hub edit resourceenvelopes.placement.kubernetes-fleet.io/wrapped -n web-app"]
+    );
+    let place = "failedPlacements[ConfigMap web-app/settings in ResourceEnvelope web-app/wrapped]";
+    assert!(finding.evidence[1].path.contains(place), "{}", finding.evidence[1].path);
+}
+
+#[test]
+fn the_names_of_a_refusal_are_in_cause_and_commands() {
+    let refused = |message: &str| {
+        let failed = json!([failed("ConfigMap", "ManifestApplyFailed", message)]);
+        first(&hub(vec![not_applied("web", failed)]))
+    };
+    let quota = refused("configmaps \"settings\" is forbidden: exceeded quota: objects, requested: count/configmaps=1");
+    assert!(quota.cause.contains("because ResourceQuota objects there doesn't allow it"), "{}", quota.cause);
+    assert_eq!(quota.remedies[1].commands, ["kubectl --context member-1 edit resourcequotas/objects -n web-app"]);
+    let policy = refused("ValidatingAdmissionPolicy 'owners' with binding 'all' denied request: no owner");
+    assert!(
+        policy.cause.ends_with("because ValidatingAdmissionPolicy owners there denies it: no owner"),
+        "{}",
+        policy.cause
+    );
+    let edit = "kubectl --context member-1 edit validatingadmissionpolicies.admissionregistration.k8s.io/owners";
+    assert_eq!(policy.remedies.last().unwrap().commands, [edit]);
+    let webhook = refused("admission webhook \"owners.example.com\" denied the request: no owner");
+    assert!(
+        webhook.cause.contains("because admission webhook owners.example.com there denies it"),
+        "{}",
+        webhook.cause
+    );
+    let rights =
+        refused("User \"agent\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"web-app\"");
+    assert!(rights.cause.ends_with("which is agent there, must not create configmaps."), "{}", rights.cause);
+    let conflict = refused("Apply failed with 1 conflict: conflict with \"kubectl-edit\" using v1: .data.revision");
+    assert!(conflict.cause.contains("kubectl-edit owns a field of it there"), "{}", conflict.cause);
+}
+
+#[test]
+fn an_object_without_a_name_is_told_by_its_kind() {
+    let nameless = with(failed("ConfigMap", "FoundGenerateName", ""), "/name", "");
+    let finding = &diagnosis::diagnose(&hub(vec![not_applied("web", json!([nameless]))]))[0];
+    assert!(finding.cause.starts_with("ConfigMap without a name of placement web isn't applied"), "{}", finding.cause);
 }
 
 #[test]
@@ -196,7 +364,7 @@ fn a_namespace_whose_deletion_passes_is_no_failure() {
         })
     };
     let codes = |on_member: Vec<Value>| found(&hub_and_member(vec![refused()], "member-1", on_member));
-    let is_refusal = |codes: &[String]| codes.iter().any(|code| code.starts_with("KF-AP-009"));
+    let is_refusal = |codes: &[String]| codes.iter().any(|code| code.starts_with("KF-AP-020"));
     assert!(is_refusal(&codes(vec![namespace("2026-01-08T11:50:00Z")])));
     assert!(!is_refusal(&codes(vec![namespace("2026-01-08T11:59:30Z")])));
     // The message is old: the member agent's next attempt creates the namespace.

@@ -128,7 +128,7 @@ fn an_object_that_another_member_refuses_holds_the_rollout_back() {
     let message = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no";
     let placement = not_applied("ManifestApplyFailed", message);
     let expected =
-        ["KF-AP-009 {c}ResourcePlacement/{ns}web (member-2)", "  KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
+        ["KF-AP-014 {c}ResourcePlacement/{ns}web (member-2)", "  KF-RO-002 {c}ResourcePlacement/{ns}web (member-1)"];
     in_both_scopes(std::slice::from_ref(&placement), &expected);
     assert_limits_stay(&hub(vec![placement]));
 }

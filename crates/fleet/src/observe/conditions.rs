@@ -21,8 +21,8 @@ pub(super) fn state_of(condition: Condition) -> ConditionState {
     ConditionState { status, reason, message, observed_generation }
 }
 
-/// Returns all conditions of an object: the object's own, those of each cluster and failed resource of a placement, and
-/// those of each stage and cluster of a run. The state of an Argo CD Application and the deletion of an object count as
+/// Returns all conditions of an object: the object's own, those of each cluster and failed resource of a placement,
+/// those of each manifest of a Work, and those of each stage and cluster of a run. The state of an Argo CD Application and the deletion of an object count as
 /// conditions, too.
 pub(super) fn flatten(value: &Value) -> ConditionStates {
     let object = Object::new(value);
@@ -37,6 +37,10 @@ pub(super) fn flatten(value: &Value) -> ConditionStates {
             let condition = failed.get("condition").and_then(Condition::read);
             all.extend(condition.map(|condition| ((place, condition.type_.clone()), state_of(condition))));
         }
+    }
+    for manifest in object.list("/status/manifestConditions") {
+        let resource = manifest.get("identifier").map(path_in_entry).unwrap_or_default();
+        add(&mut all, &ConditionPlace::Manifest { resource }, Some(manifest));
     }
     for in_status in object.list("/status/stagesStatus") {
         let stage = name(in_status, "stageName");
@@ -137,6 +141,20 @@ mod tests {
             |all: super::ConditionStates| all.into_keys().map(|(place, _)| place.to_string()).collect::<Vec<_>>();
         assert_eq!(parts(failed("web")), ["m, Deployment web/app"]);
         assert_eq!(parts(failed("")), ["m, Deployment app"]);
+    }
+
+    #[test]
+    fn a_manifest_of_a_work_has_its_conditions_beside_the_work_s() {
+        let all = flatten(&json!({"kind": "Work", "status": {
+            "conditions": [{"type": "Applied", "status": "False", "reason": "WorkNotAllManifestsApplied"}],
+            "manifestConditions": [{
+                "identifier": {"ordinal": 0, "kind": "Namespace", "name": "web", "version": "v1"},
+                "conditions": [{"type": "Applied", "status": "False", "reason": "NotTakenOver"}],
+            }],
+        }}));
+        let lines = all.iter().map(|((place, name), state)| format!("[{place}] {name} {state}"));
+        let expected = ["[] Applied False WorkNotAllManifestsApplied", "[Namespace web] Applied False NotTakenOver"];
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
     }
 
     #[test]

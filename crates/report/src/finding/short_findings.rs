@@ -81,11 +81,13 @@ fn quote(evidence: &Evidence, said: &mut PrintedTexts) -> String {
     format!("{place}{}: {type_}={text}", part_of(&condition.place))
 }
 
-/// ` on member-4`, ` on member-4, Deployment app` or ` in stage canary, member-1`; empty for the object itself.
+/// ` on member-4`, ` on member-4, Deployment app` or ` in stage canary, member-1`,
+/// or `, Deployment app` of a Work; empty for the object itself.
 fn part_of(place: &ConditionPlace) -> String {
     match place {
         ConditionPlace::Object => String::new(),
         ConditionPlace::Stage { .. } | ConditionPlace::StageMember { .. } => format!(" in {place}"),
+        ConditionPlace::Manifest { .. } => format!(", {place}"),
         ConditionPlace::Member { .. } | ConditionPlace::FailedPlacement { .. } | ConditionPlace::SyncResult { .. } => {
             format!(" on {place}")
         }

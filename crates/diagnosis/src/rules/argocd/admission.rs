@@ -31,14 +31,14 @@ static POLICY_DENIED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Denial of a resource by an admission webhook or policy, with the reason in the API server's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AdmissionDenial<'a> {
+pub(in crate::rules) enum AdmissionDenial<'a> {
     Webhook { name: &'a str, why: &'a str },
     Unreachable { name: &'a str, why: &'a str },
     Policy { name: &'a str, binding: &'a str, why: &'a str },
 }
 
 /// Reads a denial from the API server's message; `None` if the message is about something else.
-pub(super) fn read_denial(message: &str) -> Option<AdmissionDenial<'_>> {
+pub(in crate::rules) fn read_denial(message: &str) -> Option<AdmissionDenial<'_>> {
     if let Some(found) = WEBHOOK_DENIED.captures(message) {
         return Some(AdmissionDenial::Webhook { name: group(&found, "webhook"), why: group(&found, "why") });
     }

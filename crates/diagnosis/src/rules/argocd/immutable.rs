@@ -21,7 +21,7 @@ static IMMUTABLE: LazyLock<Regex> = LazyLock::new(|| {
 static FIELD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\b(?<field>[a-z][A-Za-z]*(?:\[[^\]]*\]|\.[A-Za-z]+)*): (?:Invalid value|Forbidden)"));
 
-pub(super) fn is_immutable_field(message: &str) -> bool {
+pub(in crate::rules) fn is_immutable_field(message: &str) -> bool {
     IMMUTABLE.is_match(message)
 }
 

@@ -103,7 +103,7 @@ pub(super) fn object_names(results: &[ResourceResult<'_>]) -> String {
 
 /// Returns a message as a part of a sentence: on one line, not too long, without a full stop, and without the path of
 /// the file that kubectl's code was given.
-pub(super) fn for_sentence(message: &str) -> String {
+pub(in crate::rules) fn for_sentence(message: &str) -> String {
     static FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^error when \w+ "/[^"]*": "#));
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = FILE.replace(&line, "");

@@ -29,17 +29,17 @@ static NO_ACCOUNT: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("servi
 
 /// Refused request: user, verb and resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RefusedRequest<'a> {
-    user: &'a str,
-    verb: &'a str,
-    resource: &'a str,
+pub(in crate::rules) struct RefusedRequest<'a> {
+    pub user: &'a str,
+    pub verb: &'a str,
+    pub resource: &'a str,
     group: &'a str,
     /// Namespace of the request; `None` for a request in the whole cluster.
     namespace: Option<&'a str>,
 }
 
 /// Reads a refused request from a message; `None` if the message is about something else.
-pub(super) fn read_refusal(message: &str) -> Option<RefusedRequest<'_>> {
+pub(in crate::rules) fn read_refusal(message: &str) -> Option<RefusedRequest<'_>> {
     let found = REFUSAL.captures(message)?;
     Some(RefusedRequest {
         user: group(&found, "user"),
