@@ -522,7 +522,7 @@ impl Fleet {
         self.stop_hub_agent().await?;
         let before = kubefleet_webhooks::configuration(self.hub()).await?;
         self.0.provider.start_agent_again(HUB_AGENT).await?;
-        self.hub_agent_works().await
+        self.hub_agent_works(before).await
     }
 
     /// Restarts the hub-agent with these flags after its own. Of a flag that is given twice, the last one counts. The flags stay with the
@@ -532,17 +532,18 @@ impl Fleet {
     /// Returns an error if the hub-agent is no process on this machine, or doesn't work in time.
     pub async fn restart_hub_agent_with(&self, flags: &[String]) -> Result<(), FleetError> {
         self.stop_hub_agent().await?;
+        let before = kubefleet_webhooks::configuration(self.hub()).await?;
         self.supervisor().start_again_with(HUB_AGENT, flags).await?;
-        self.hub_agent_works().await
+        self.hub_agent_works(before).await
     }
 
-    /// Waits until the hub-agent notices changes of resources.
-    async fn hub_agent_works(&self) -> Result<(), FleetError> {
+    /// Waits until the hub-agent notices changes of resources. `webhooks_before` is the uid of its webhooks' configuration before its start.
+    async fn hub_agent_works(&self, webhooks_before: Option<String>) -> Result<(), FleetError> {
         let capabilities = self.kubefleet().hub.agents.capabilities.clone();
         // The fleet may still report the end of the process that ran before.
         let observer = Observer::ignoring_exits();
         if self.0.webhooks {
-            kubefleet_webhooks::answer(self.hub(), &observer, before).await?;
+            kubefleet_webhooks::answer(self.hub(), &observer, webhooks_before).await?;
         }
         hub_probe::notices_changes(self.hub(), &capabilities, &observer).await
     }
