@@ -139,7 +139,7 @@ fn what_could_not_be_read_has_an_exit_code_of_its_own() {
     let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "nothing found in 2 members (1 read), 0 placements, 0 runs: all others well; 2 in progress",
-        "not read on hub: these credentials may not list serviceaccounts; without them these aren't found: KF-MC-003",
+        "not read on hub: these credentials may not list serviceaccounts; without them these aren't found: KF-HA-003, KF-MC-003",
         "not there on hub: the API server doesn't know applications.argoproj.io",
         "not read on east: these credentials may not list pods; without them these aren't found: KF-AV-001 to KF-AV-006, ",
         "not read: west, nothing of it: ",

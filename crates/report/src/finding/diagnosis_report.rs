@@ -333,8 +333,8 @@ pub(crate) mod tests {
         insta::assert_snapshot!(report.text(WIDTH, Detail::Short), @r"
         nothing found in 2 members (1 read), 1 placement, 0 runs: all well
         not read on hub: these credentials may not list serviceaccounts,
-          roles.rbac.authorization.k8s.io; without them these aren't found: KF-MC-002,
-          KF-MC-003
+          roles.rbac.authorization.k8s.io; without them these aren't found: KF-HA-003,
+          KF-MC-002, KF-MC-003
         not there on hub: the API server doesn't know applications.argoproj.io
         not read: member-2, nothing of it: connection refused; failures of workloads on
           it aren't found
