@@ -184,17 +184,22 @@ fn unmet_properties<'a>(term: JsonRef<'a>, member: Object<'a>) -> Vec<PropertyRe
 
 /// Returns a property of a member: a resource of its nodes, or one that its property provider reports.
 fn property<'a>(member: Object<'a>, name: &str) -> Option<&'a str> {
-    let Some(resource) = name.strip_prefix(RESOURCE_PROPERTY_PREFIX) else {
-        return member.at("/status/properties")?.get(name)?.get("value")?.as_str();
-    };
-    let (capacity, resource) = resource.split_once('-')?;
+    match resource(name) {
+        Some((field, resource)) => member.at("/status/resourceUsage")?.get(field)?.get(resource)?.as_str(),
+        None => member.at("/status/properties")?.get(name)?.get("value")?.as_str(),
+    }
+}
+
+/// Returns the field of `status.resourceUsage` and the resource in it that a property stands for; `None` for another property.
+fn resource(name: &str) -> Option<(&'static str, &str)> {
+    let (capacity, resource) = name.strip_prefix(RESOURCE_PROPERTY_PREFIX)?.split_once('-')?;
     let field = match capacity {
         "total" => "capacity",
         "allocatable" => "allocatable",
         "available" => "available",
         _ => return None,
     };
-    member.at("/status/resourceUsage")?.get(field)?.get(resource)?.as_str()
+    Some((field, resource))
 }
 
 impl PropertyRequirement<'_> {
@@ -227,8 +232,8 @@ impl PropertyRequirement<'_> {
 
     /// Returns the field path of the property in the `MemberCluster`.
     pub fn path(&self) -> String {
-        match self.name.strip_prefix(RESOURCE_PROPERTY_PREFIX) {
-            Some(_) => "status.resourceUsage".to_owned(),
+        match resource(self.name) {
+            Some((field, resource)) => format!("status.resourceUsage.{field}[{resource}]"),
             None => format!("status.properties[{}]", self.name),
         }
     }
