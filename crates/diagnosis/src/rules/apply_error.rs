@@ -19,7 +19,7 @@ pub(super) enum ApplyError<'m> {
     NoNamespace,
     /// The object's namespace is being deleted.
     NamespaceDeleted,
-    /// The ResourceQuota of this name doesn't allow another object, or not so large a one.
+    /// The `ResourceQuota` of this name doesn't allow another object, or not so large a one.
     Quota(&'m str),
     /// A policy or a webhook denies the object, or the webhook can't be called.
     Admission(AdmissionDenial<'m>),
@@ -61,13 +61,13 @@ impl<'m> ApplyError<'m> {
     }
 }
 
-/// NotFound of a request for something in a namespace (plugin NamespaceLifecycle).
+/// `NotFound` of a request for something in a namespace (plugin `NamespaceLifecycle`).
 static NO_NAMESPACE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?i)\bnamespaces? "[^"]+" not found"#));
 
-/// Forbidden by the plugin NamespaceLifecycle.
+/// Forbidden by the plugin `NamespaceLifecycle`.
 static TERMINATING: LazyLock<Regex> = LazyLock::new(|| pattern("(?i)because it is being terminated"));
 
-/// Forbidden by the plugin ResourceQuota: `exceeded quota: NAME, requested: ...`, `failed quota: NAME: must specify ...`,
+/// Forbidden by the plugin `ResourceQuota`: `exceeded quota: NAME, requested: ...`, `failed quota: NAME: must specify ...`,
 /// `status unknown for quota: NAME, resources: ...`.
 static QUOTA: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\b(?:exceeded|failed|status unknown for) quota: (?<quota>[a-z0-9.-]*[a-z0-9])"));
@@ -76,7 +76,7 @@ static QUOTA: LazyLock<Regex> =
 static CONFLICT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"Apply failed with \d+ conflicts?: conflicts? with "(?<manager>[^"]+)""#));
 
-/// Invalid by another validation than that of immutable fields, or BadRequest of the decoder.
+/// Invalid by another validation than that of immutable fields, or `BadRequest` of the decoder.
 static INVALID: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"" is invalid: |cannot be handled as a |strict decoding error|failed to create typed patch object"#)
 });
