@@ -296,7 +296,7 @@ Feature: The state of a staged update run
       | condition   | status | reason          | observedGeneration |
       | Progressing | False  | UpdateRunFailed | 1                  |
       | Succeeded   | False  | UpdateRunFailed | 1                  |
-    And the diagnosis of update run "old" is KF-UR-003 for "member-1"
+    And the diagnosis of update run "old" is KF-UR-003 for "member-1", superseded by update run "new"
     And the resources of placement "web" are on "member-1"
 
     Examples:
