@@ -52,7 +52,11 @@ Feature: A member comes after the update run
       | staging | member-1                     |
       | canary  | member-2, member-3           |
     When placement "web" selects "member-3" too
-    And an update run "release" of placement "web" starts with strategy "all"
+    # A run that begins before the scheduler has chosen the member fails.
+    Then placement "web" reports
+      | on       | condition | status | reason    |
+      | member-3 | Scheduled | True   | Scheduled |
+    When an update run "release" of placement "web" starts with strategy "all"
     Then update run "release" succeeds
     And placement "web" becomes available on "member-1", "member-2" and "member-3"
     And the diagnosis finds nothing

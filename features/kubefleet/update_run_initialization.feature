@@ -494,9 +494,10 @@ Feature: A staged update run fails to initialize
       | staging | member-1 |
     When the state of update run "release" is set to "Stop"
     And the state of update run "release" is set to "Run"
+    # A run without an index has generation 2 when it is initialized; it isn't looked at again.
     Then update run "release" reports for 15 seconds
       | condition   | status | reason                     | observedGeneration |
-      | Initialized | False  | UpdateRunInitializedFailed | 1                  |
+      | Initialized | False  | UpdateRunInitializedFailed | 2                  |
     When update run "release" is deleted
     And an update run "again" of placement "web" starts with strategy "missing"
     Then update run "again" succeeds
