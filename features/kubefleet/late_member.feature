@@ -28,6 +28,7 @@ Feature: A member comes after the update run
       | object             | value                 |
       | ResourcePlacement/ | External              |
       | ResourcePlacement/ | RolloutStartedUnknown |
+      | ResourceBinding/   | Scheduled             |
       | UpdateRun/         | UpdateRunSucceeded    |
     When an update run "again" of placement "web" starts with strategy "all"
     Then update run "again" succeeds

@@ -98,7 +98,7 @@ Feature: A placement's objects on the hub, and how they are found
     Then object "<path>{web}-1" of the hub has
       | field                                                       | value                    |
       | spec.policy.placementType                                   | PickN                    |
-      | spec.policy.numberOfClusters                                | 1                        |
+      | spec.policy.numberOfClusters                                | <number>                 |
       | metadata.annotations.kubernetes-fleet.io/number-of-clusters | 2                        |
       | metadata.labels.kubernetes-fleet.io/number-of-clusters      | absent                   |
       | status.targetClusters.0.selected                            | true                     |
@@ -109,10 +109,16 @@ Feature: A placement's objects on the hub, and how they are found
     And placement "web" becomes available on "member-1" and "member-2"
     And the diagnosis finds nothing
 
+    @needs-namespaced-placements
     Examples:
-      | placement                  | snapshots                                | path                                 | reason               |
-      | a cluster-scoped placement | clusterschedulingpolicysnapshot          | ClusterSchedulingPolicySnapshot/     | ClusterUnschedulable |
-      | a namespaced placement     | schedulingpolicysnapshot -n {web}-app    | SchedulingPolicySnapshot/{web}-app/  | ClusterUnschedulable |
+      | placement                  | snapshots                                | path                                 | number | reason               |
+      | a cluster-scoped placement | clusterschedulingpolicysnapshot          | ClusterSchedulingPolicySnapshot/     | 1      | ClusterUnschedulable |
+      | a namespaced placement     | schedulingpolicysnapshot -n {web}-app    | SchedulingPolicySnapshot/{web}-app/  | 1      | ClusterUnschedulable |
+
+    @without-namespaced-placements
+    Examples:
+      | placement                  | snapshots                                | path                                 | number | reason               |
+      | a cluster-scoped placement | clusterschedulingpolicysnapshot          | ClusterSchedulingPolicySnapshot/     | absent | ClusterUnschedulable |
 
   @healthy
   @guide:cluster-resource-placement/apply-strategy/server-side

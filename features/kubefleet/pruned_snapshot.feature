@@ -1,7 +1,8 @@
-@kubefleet @without-snapshots-by-runs @takes-120s
+@kubefleet @without-snapshots-by-runs @needs-external-reported @takes-120s
 Feature: The resource snapshot that a run needs is pruned
   No guide describes this. A placement keeps as many resource snapshots as its revisionHistoryLimit says. If its resources
-  change often, the snapshot that a run still rolls out is deleted.
+  change often, the snapshot that a run still rolls out is deleted. On v0.14.0 a placement says nothing of members that don't have the
+  latest snapshot, and so nothing of this.
 
   @KF-WS-011
   Scenario Outline: The run of <placement> succeeds, and the member has nothing

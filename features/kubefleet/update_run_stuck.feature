@@ -75,7 +75,7 @@ Feature: A staged update run is stuck
       | a cluster-scoped placement | can't be pulled | registry.invalid/app:1 | ErrImagePull | ErrImagePull or ImagePullBackOff | KF-AV-002 |
       | a namespaced placement     | can't be pulled | registry.invalid/app:1 | ErrImagePull | ErrImagePull or ImagePullBackOff | KF-AV-002 |
 
-  @pods
+  @needs-envelopes @pods
   Scenario Outline: An enveloped Deployment of <placement> has a good image
     Given member "member-1" has pods
     And <placement> "web" with strategy External selects "member-1"

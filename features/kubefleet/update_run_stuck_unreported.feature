@@ -132,7 +132,7 @@ Feature: A staged update run is stuck and has no word for it
       | fault             | image           | waits            | shows            | code      |
       | has no valid name | nginx:not a tag | InvalidImageName | InvalidImageName | KF-AV-001 |
 
-  @takes-140s @KF-UR-005
+  @takes-140s @KF-UR-005 @passes:KF-UR-006
   Scenario: An old run that waits is left beside a newer one that has succeeded
     Given a cluster-scoped placement "web" with strategy External selects "member-2"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"

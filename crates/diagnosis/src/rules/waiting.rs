@@ -135,14 +135,16 @@ fn late_members(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Vec<Findi
         return Vec::new();
     }
     let quote = fleet.quote();
-    let late = placement.clusters().filter_map(|status| Some((status, not_rolled_out(fleet, placement, status)?)));
-    let drafts = late.map(|(status, rollout)| {
-        let mut evidence = vec![
+    let drafts = placement.clusters().filter_map(|status| {
+        let rollout = not_rolled_out(fleet, status)?;
+        // v0.14.0 says of each member that doesn't have the latest snapshot that its rollout is Unknown.
+        let binding = placement.binding(fleet, status.member).filter(|b| b.str("/spec/state") == Some(SCHEDULED))?;
+        let evidence = vec![
             quote.field(placement.object, "spec.strategy.type"),
             quote.condition_in(placement.object, status.place(), &rollout),
+            quote.field(binding, "spec.state"),
+            quote.condition(last.object, &succeeded),
         ];
-        evidence.extend(placement.binding(fleet, status.member).map(|binding| quote.field(binding, "spec.state")));
-        evidence.push(quote.condition(last.object, &succeeded));
         let names = json!({
             "placement": placement.full_name(),
             "member": status.member,
@@ -150,22 +152,14 @@ fn late_members(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Vec<Findi
             "rerun": kubectl::rerun_command(fleet, last, None),
         });
         let subject = placement.subject(fleet, Some(status.member));
-        FindingDraft::new(RuleCode::KF_UR_052, subject, &names, evidence)
+        Some(FindingDraft::new(RuleCode::KF_UR_052, subject, &names, evidence))
     });
     drafts.collect()
 }
 
 /// Returns the condition by which the placement reports that nothing has been rolled out to a member, unless the member was selected just
 /// now.
-fn not_rolled_out(
-    fleet: FleetView<'_>,
-    placement: PlacementView<'_>,
-    status: MemberPlacement<'_>,
-) -> Option<Condition> {
+fn not_rolled_out(fleet: FleetView<'_>, status: MemberPlacement<'_>) -> Option<Condition> {
     let rollout = status.condition("RolloutStarted").filter(|c| c.status == "Unknown")?;
-    let is_taken_up = placement
-        .binding(fleet, status.member)
-        .is_some_and(|binding| binding.str("/spec/state").is_some_and(|state| state != SCHEDULED));
-    let is_old = rollout.last_transition_time.is_none_or(|at| fleet.age(at) > LATE_MEMBER_LIMIT);
-    (!is_taken_up && is_old).then_some(rollout)
+    rollout.last_transition_time.is_none_or(|at| fleet.age(at) > LATE_MEMBER_LIMIT).then_some(rollout)
 }

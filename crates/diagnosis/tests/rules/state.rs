@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::shapes::{NOW, at, condition, external, green, hub, in_both_scopes, placement, request, run, with};
+use crate::shapes::{NOW, at, binding, condition, external, green, hub, in_both_scopes, placement, request, run, with};
 
 fn initialized(state: &str, more: Option<Value>) -> Value {
     let mut conditions = vec![condition("Initialized", "True", "UpdateRunInitializedSuccessfully", "")];
@@ -124,37 +124,34 @@ fn ended(name: &str, status: &str) -> Value {
     run(name, "web", "0", conditions, json!([]))
 }
 
+/// Binding that the scheduler has made for member-2, in this state.
+fn binding_in(state: &str) -> Value {
+    with(binding("web", "member-2", "", json!([])), "/spec/state", state)
+}
+
 #[test]
 fn a_member_that_came_after_the_last_run_is_noticed() {
-    in_both_scopes(&[with_late_member(), ended("r", "True")], &[LATE]);
-    let finding = &diagnosis::diagnose(&hub(vec![with_late_member(), ended("r", "True")]))[0];
+    let fleet = |placement: Value| [placement, ended("r", "True"), binding_in("Scheduled")];
+    in_both_scopes(&fleet(with_late_member()), &[LATE]);
+    let finding = &diagnosis::diagnose(&hub(fleet(with_late_member()).to_vec()))[0];
     assert!(!finding.is_failure());
-    assert!(finding.remedies[0].commands[0].contains("name: r-2"), "{:?}", finding.remedies[0].commands);
+    assert!(finding.remedies[0].commands[0].contains("r-2"), "{:?}", finding.remedies[0].commands);
     let mut young = with_late_member();
     let there = &mut young["status"]["placementStatuses"][1]["conditions"][1];
     *there = at(NOW, there.clone());
-    in_both_scopes(&[young, ended("r", "True")], &[]);
+    in_both_scopes(&fleet(young), &[]);
 }
 
 #[test]
 fn a_member_that_a_run_may_still_reach_is_not() {
     let going = condition("Progressing", "True", "UpdateRunProgressing", "");
-    in_both_scopes(
-        &[with_late_member(), ended("r", "True"), with(initialized("Run", Some(going)), "/metadata/name", "s")],
-        &[],
-    );
+    let going = with(initialized("Run", Some(going)), "/metadata/name", "s");
+    in_both_scopes(&[with_late_member(), ended("r", "True"), going, binding_in("Scheduled")], &[]);
+    // A binding that a run has taken up.
+    in_both_scopes(&[with_late_member(), ended("r", "True"), binding_in("Bound")], &[]);
     // A placement with another strategy rolls out by itself.
     let mut rolling = with_late_member();
     rolling["spec"]["strategy"] = json!({"type": "RollingUpdate"});
-    let findings = diagnosis::diagnose(&hub(vec![rolling, ended("r", "True")]));
-    assert!(findings.iter().all(|finding| finding.code.0 != "KF-UR-052"));
-    // A binding that a run has taken up.
-    let bound = json!({
-        "apiVersion": "placement.kubernetes-fleet.io/v1beta1",
-        "kind": "ClusterResourceBinding",
-        "metadata": {"name": "web-member-2-1", "labels": {"kubernetes-fleet.io/parent-CRP": "web"}},
-        "spec": {"state": "Bound", "targetCluster": "member-2"},
-    });
-    let findings = diagnosis::diagnose(&hub(vec![with_late_member(), ended("r", "True"), bound]));
+    let findings = diagnosis::diagnose(&hub(vec![rolling, ended("r", "True"), binding_in("Scheduled")]));
     assert!(findings.iter().all(|finding| finding.code.0 != "KF-UR-052"));
 }
