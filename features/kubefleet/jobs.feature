@@ -7,6 +7,8 @@ Feature: KubeFleet doesn't track what becomes of a Job
   Scenario Outline: A Job of <placement> fails, and the placement is available
     Given member "member-1" has simulated pods
     And <placement> "web" has put its resources on "member-1"
+    # After a Work that isn't tracked, the next change waits for this long: 60 s by default.
+    And placement "web" gets '{"strategy": {"rollingUpdate": {"unavailablePeriodSeconds": 1}}}'
     When the resources of placement "web" also include
       """
       apiVersion: batch/v1
@@ -53,10 +55,12 @@ Feature: KubeFleet doesn't track what becomes of a Job
       | a namespaced placement     |
 
   # The member agent looks at a Work that is available every 20 s here, and every 15 min with its defaults.
-  @takes-90s @KF-AV-012
+  @takes-60s @KF-AV-012
   Scenario Outline: A Job of <placement> is deleted after its end, and runs again and again
     Given member "member-1" has simulated pods
     And <placement> "web" has put its resources on "member-1"
+    # After a Work that isn't tracked, the next change waits for this long: 60 s by default.
+    And placement "web" gets '{"strategy": {"rollingUpdate": {"unavailablePeriodSeconds": 1}}}'
     When the resources of placement "web" also include
       """
       apiVersion: batch/v1
