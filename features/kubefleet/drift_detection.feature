@@ -293,7 +293,7 @@ Feature: Somebody changes a placed object on a member
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-AP-009 @takes-45s
+  @KF-AP-014 @takes-45s
   @guide:drift-and-diff-detection/failures
   @guide:drift-and-diff-detection/no-results
   Scenario Outline: The member refuses the dry run by which drifts are looked for: <placement>
@@ -325,7 +325,7 @@ Feature: Somebody changes a placed object on a member
       | field                                                                                              | value                      |
       | status.placementStatuses.clusterName=member-1.failedPlacements.name=settings.condition.reason      | FailedToRunDriftDetection  |
       | status.placementStatuses.clusterName=member-1.driftedPlacements                                    | absent                     |
-    And within 60 seconds the diagnosis of placement "web" is KF-AP-009 for "member-1"
+    And within 60 seconds the diagnosis of placement "web" is KF-AP-014 for "member-1"
       | object             | value                     |
       | ResourcePlacement/ | FailedToRunDriftDetection |
     When object "ValidatingAdmissionPolicyBinding/{web}-frozen" of "member-1" is deleted

@@ -431,11 +431,12 @@ Feature: A placement only compares
 
   @KF-DR-001
   Scenario Outline: An update run of a placement that only compares succeeds, and a new member waits for the next run: <placement>
-    Given <placement> "web" with strategy External selects "member-1" and applies with '{"type": "ReportDiff", "whenToTakeOver": "Never"}'
+    Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
       | stage | members  |
       | all   | member-1 |
-    When an update run "first" of placement "web" starts with strategy "all"
+    When placement "web" gets '{"strategy": {"applyStrategy": {"type": "ReportDiff", "whenToTakeOver": "Never"}}}'
+    And an update run "first" of placement "web" starts with strategy "all"
     Then update run "first" succeeds
     And placement "web" reports
       | on       | condition    | status | reason                  |
