@@ -193,7 +193,15 @@ mod tests {
     #[test]
     fn a_remedy_that_deletes_says_what_else_goes() {
         // Deleting a run, a request, an eviction, an override without effect or a Work that isn't applied deletes nothing else.
-        let alone = ["{{run_ref}}", "{{other_ref}}", "{{request_ref}}", "{{eviction_ref}}", "{{override_ref}}"];
+        // The hub-agent makes the configuration of its webhooks again.
+        let alone = [
+            "{{run_ref}}",
+            "{{other_ref}}",
+            "{{request_ref}}",
+            "{{eviction_ref}}",
+            "{{override_ref}}",
+            "{{webhooks_ref}}",
+        ];
         for (entry, remedy) in catalogue().iter().flat_map(|entry| entry.remedies.iter().map(move |r| (entry, r))) {
             let deletes_more = |command: &CommandTemplate| match command {
                 CommandTemplate::Kubectl { kubectl, each, .. } => {

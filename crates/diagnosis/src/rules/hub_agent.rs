@@ -9,6 +9,7 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, subject as object_subject};
 use super::heartbeat::UncopiedHeartbeat;
+use super::kubectl;
 use crate::kinds::{CLUSTER_ROLE_BINDING, SERVICE_ACCOUNT, WEBHOOK_CONFIGURATION};
 use crate::kubefleet::CLUSTER_GROUP;
 use crate::object::text_field;
@@ -112,7 +113,12 @@ fn refusing_webhooks(fleet: FleetView<'_>) -> Option<FindingDraft> {
     if resources.is_empty() {
         return None;
     }
-    let names = json!({"webhooks": WEBHOOKS, "resources": resources.join(", "), "pods": resources.contains(&"pods")});
+    let names = json!({
+        "webhooks": WEBHOOKS,
+        "webhooks_ref": kubectl::reference(configuration),
+        "resources": resources.join(", "),
+        "pods": resources.contains(&"pods"),
+    });
     let subject = object_subject(fleet, configuration, None, None);
     let draft = FindingDraft::new(RuleCode::KF_HA_002, subject, &names, evidence);
     Some(draft.depends_on(AffectedPart::HubAgent))
