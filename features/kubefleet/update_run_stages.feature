@@ -6,7 +6,7 @@ Feature: How a staged update run goes through its stages
   # Workloads without pods never become available, so that clusters stay in the middle of their update.
   @needs-before-stage-tasks @no-pods @takes-60s
   @guide:azure-update-run-api/progression/max-concurrency @guide:azure-namespaced-update-run-api/progression/max-concurrency
-  Scenario Outline: <at once> of three members of <placement> are <updated> at the same time
+  Scenario Outline: maxConcurrency <at once> updates <updated> of three members of <placement> at the same time
     Given <placement> "web" with strategy External selects "member-1", "member-2" and "member-3"
     And the resources of placement "web" include a Deployment with image "registry.invalid/app:1"
     And a staged update strategy "some" for placement "web"
