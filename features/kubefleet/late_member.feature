@@ -3,7 +3,7 @@ Feature: A member comes after the update run
   No guide describes this (kubefleet#804). A placement with strategy External is rolled out by update runs only. A member that the
   placement selects after its last run has ended gets nothing, and nothing fails.
 
-  @KF-UR-052
+  @takes-120s @KF-UR-052
   Scenario Outline: <placement> selects one more member after its run has succeeded
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "all" for placement "web"

@@ -143,7 +143,7 @@ Feature: How a staged update run goes through its stages
       | a namespaced placement     |
 
   # KubeFleet has no other way back than a run with an older index. On v0.14.0 the placement then says nothing of its members.
-  @needs-external-reported @healthy
+  @needs-external-reported @healthy @takes-90s
   Scenario Outline: A run with an older index takes a release of <placement> back
     Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "all" for placement "web"
