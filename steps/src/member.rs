@@ -380,29 +380,10 @@ async fn gets_label(world: &mut World, member: String, label: String) -> Result<
     let Some((key, value)) = label.split_once('=') else {
         return Err(StepError::Feature(format!("`{label}` isn't `key=value`")));
     };
-    set_label(context, &member, key, value.into(), format!("label {label} set")).await
-}
-
-/// Takes a label of a member away (its key).
-#[given(expr = "member {string} loses the label {string}")]
-#[when(expr = "member {string} loses the label {string}")]
-async fn loses_label(world: &mut World, member: String, key: String) -> Result<(), StepError> {
-    let context = world.context();
-    let key = context.ledger.names.fill(&key);
-    set_label(context, &member, &key, Value::Null, format!("label {key} taken away")).await
-}
-
-async fn set_label(
-    context: &mut ScenarioContext,
-    member: &str,
-    key: &str,
-    value: Value,
-    what: String,
-) -> Result<(), StepError> {
-    let real = context.ledger.names.get(member)?;
+    let real = context.ledger.names.get(&member)?;
     context.label_member(&real, json!({ key: value })).await?;
     let path = ObjectPath::new(kinds::MEMBER_CLUSTER.kind, None, &real);
-    context.did(Action::new(format!("{path}: {what}")).on(path));
+    context.did(Action::new(format!("{path}: label {label} set")).on(path));
     Ok(())
 }
 
