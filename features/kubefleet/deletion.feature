@@ -139,32 +139,6 @@ Feature: A finalizer holds what is being deleted
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-DL-002 @KF-DL-004
-  Scenario Outline: Somebody's finalizer holds the old binding of a member that <placement> selects again
-    Given <placement> "web" has put its resources on "member-1" and "member-2"
-    And somebody's finalizer holds the binding of placement "web" for "member-1"
-    When placement "web" selects "member-2" instead
-    Then the resources of placement "web" are gone from "member-1"
-    When placement "web" selects "member-1" and "member-2" instead
-    Then placement "web" reports
-      | on       | condition      | status | reason               |
-      | member-1 | RolloutStarted | False  | RolloutNotStartedYet |
-      | member-2 | Available      | True   | AllWorkAreAvailable  |
-    And within 90 seconds the diagnosis of placement "web" is KF-DL-004 for "member-1", because of KF-DL-002
-      | object             | value                |
-      | ResourcePlacement/ | RolloutNotStartedYet |
-      | ResourceBinding/   | 20                   |
-      | ResourceBinding/   | example.com/protect  |
-    When somebody's finalizer releases the binding of placement "web" for "member-1"
-    Then placement "web" becomes available on "member-1" and "member-2"
-    And the diagnosis finds nothing
-    And a change to the resources of placement "web" arrives on "member-1" and "member-2"
-
-    Examples:
-      | placement                  |
-      | a cluster-scoped placement |
-      | a namespaced placement     |
-
   # The twin: without a finalizer, everything is gone within seconds.
   Scenario: Nothing holds the objects
     Given a placement "web" has put its resources on "member-1" and "member-2"

@@ -68,6 +68,8 @@ async fn space(world: &mut World, change: SpaceChange) -> Result<(), StepError> 
     if change.out {
         context.induced("the quota of the hub's etcd is smaller than what it stores");
     } else {
+        // An API server may still send a write to the etcd of before.
+        written(context, "a write works again", |answer| answer.is_ok()).await?;
         context.remedied("the hub's etcd has its usual quota, and its alarm is disarmed");
     }
     Ok(())
@@ -90,21 +92,31 @@ async fn refuses(world: &mut World, message: String, step: &Step) -> Result<(), 
 /// Tries until it does: an etcd without space takes the first writes.
 #[then(expr = "the hub takes no writes: {string}")]
 async fn takes_no_writes(world: &mut World, message: String) -> Result<(), StepError> {
-    let context = world.context();
+    let refused = |answer: &Result<(), kube::Error>| match answer {
+        Err(kube::Error::Api(status)) => status.message.contains(&message),
+        Err(_) | Ok(()) => false,
+    };
+    written(world.context(), "a write is refused", refused).await
+}
+
+/// Changes an annotation of the namespace `fleet-system` on the hub until the answer is as wanted.
+async fn written(
+    context: &ScenarioContext,
+    wanted: &str,
+    is_wanted: impl Fn(&Result<(), kube::Error>) -> bool,
+) -> Result<(), StepError> {
     let api = kinds::NAMESPACE.api(&context.hub().client, None);
     let deadline = Instant::now() + limits::REPORTED;
     loop {
         let patch = json!({"metadata": {"annotations": {"fleetdrill.dev/tried": jiff::Timestamp::now().to_string()}}});
-        let last = match api.patch(fleet::SYSTEM, &PatchParams::default(), &Patch::Merge(&patch)).await {
-            Err(kube::Error::Api(status)) if status.message.contains(&message) => return Ok(()),
-            Err(error) => error.to_string(),
-            Ok(_) => "it was written".to_owned(),
-        };
+        let answer = api.patch(fleet::SYSTEM, &PatchParams::default(), &Patch::Merge(&patch)).await.map(drop);
+        if is_wanted(&answer) {
+            return Ok(());
+        }
         if Instant::now() > deadline {
-            return Err(StepError::Differs(format!(
-                "a change of Namespace/{} is answered with: {last}",
-                fleet::SYSTEM
-            )));
+            let answer = answer.err().map_or_else(|| "it was written".to_owned(), |error| error.to_string());
+            let object = fleet::SYSTEM;
+            return Err(StepError::Differs(format!("{wanted}: a change of Namespace/{object} gets: {answer}")));
         }
         between_reads(PAUSE).await;
     }

@@ -2,6 +2,7 @@
 
 use clusters::ability::ProviderAbility;
 use gherkin::{Feature, Scenario};
+use steps::needs::StepRole;
 use steps::{names, needs};
 
 use crate::suite::{has_tag, steps};
@@ -10,6 +11,11 @@ use crate::suite::{has_tag, steps};
 pub fn makes_clusters(feature: &Feature, scenario: &Scenario) -> bool {
     let makes = [ProviderAbility::MakeClusters, ProviderAbility::PlayMembers, ProviderAbility::ServeWebhooks];
     lacking(feature, scenario, |ability| !makes.contains(&ability)).is_some()
+}
+
+/// True if a scenario has a fleet of its own, with a hub.
+pub fn has_own_fleet(feature: &Feature, scenario: &Scenario) -> bool {
+    steps(feature, scenario).any(|step| needs(step).role == Some(StepRole::LeavesSharedFleet))
 }
 
 /// True if a scenario's own fleet has KubeFleet's webhooks, of which a machine can serve those of one fleet.

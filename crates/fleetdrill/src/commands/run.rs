@@ -332,14 +332,16 @@ fn own(shared: SharedReporters) -> Result<Reporters, CommandError> {
 /// Returns the maximum numbers of scenarios that run at the same time.
 fn jobs(provider: &str, asked: Option<u8>) -> ConcurrencyLimits {
     const MOST: usize = 32;
-    if provider != "kind" {
-        return ConcurrencyLimits::all(asked.map_or(MOST, usize::from));
-    }
-    // Controllers, kubelets and all other processes share the processors. Starting a scenario's own node takes a while;
-    // more nodes at the same time would only wait for each other.
+    // Controllers, kubelets and all other processes share the processors. Starting a scenario's own node or fleet takes a while; more of
+    // them at the same time would only wait for each other.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let few = processors.saturating_mul(2);
+    if provider != "kind" {
+        let all = asked.map_or(MOST, usize::from);
+        return ConcurrencyLimits { with_fleets: few.min(all), ..ConcurrencyLimits::all(all) };
+    }
     let all = asked.map_or(processors.saturating_mul(8).min(MOST), usize::from);
-    ConcurrencyLimits { all, with_clusters: processors.saturating_mul(2).min(all) }
+    ConcurrencyLimits { all, with_clusters: few.min(all), with_fleets: few.min(all) }
 }
 
 /// Ends the fleet, or prints how to use it if it is kept.

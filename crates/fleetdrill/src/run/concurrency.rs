@@ -1,4 +1,5 @@
-//! Concurrency limits: one for all scenarios, a lower one for those that create clusters, and one at a time for those with KubeFleet's webhooks.
+//! Concurrency limits: one for all scenarios, lower ones for those that create clusters and for those with fleets of their own, and one at a
+//! time for those with KubeFleet's webhooks.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +17,15 @@ pub struct ConcurrencyLimits {
     pub all: usize,
     /// Maximum number of scenarios that create clusters of their own.
     pub with_clusters: usize,
+    /// Maximum number of scenarios with fleets of their own.
+    pub with_fleets: usize,
 }
 
 impl ConcurrencyLimits {
     /// Sets the same maximum for all scenarios.
     #[must_use]
     pub fn all(all: usize) -> Self {
-        Self { all, with_clusters: all }
+        Self { all, with_clusters: all, with_fleets: all }
     }
 }
 
@@ -30,6 +33,9 @@ impl ConcurrencyLimits {
 #[derive(Clone)]
 pub(super) struct ConcurrencyLimiter {
     makers: Arc<HashSet<ScenarioLocation>>,
+    /// Scenarios with fleets of their own. Each of them creates clusters.
+    with_fleets: Arc<HashSet<ScenarioLocation>>,
+    fleets: Arc<Semaphore>,
     /// Scenarios whose fleets have KubeFleet's webhooks. Each of them creates clusters.
     with_webhooks: Arc<HashSet<ScenarioLocation>>,
     webhooks: Arc<Semaphore>,
@@ -49,18 +55,23 @@ impl ConcurrencyLimiter {
     pub(super) fn new(suite: &Suite, jobs: ConcurrencyLimits) -> Self {
         let makers = suite.scenarios().filter(|(feature, scenario)| abilities::makes_clusters(feature, scenario));
         let makers = makers.map(|(feature, scenario)| key(feature, scenario)).collect();
+        let fleets = suite.scenarios().filter(|(feature, scenario)| abilities::has_own_fleet(feature, scenario));
+        let fleets = fleets.map(|(feature, scenario)| key(feature, scenario)).collect();
         let webhooks = suite.scenarios().filter(|(feature, scenario)| abilities::serves_webhooks(feature, scenario));
         let webhooks = webhooks.map(|(feature, scenario)| key(feature, scenario)).collect();
-        Self::of(makers, webhooks, jobs)
+        Self::of(makers, fleets, webhooks, jobs)
     }
 
     fn of(
         makers: HashSet<ScenarioLocation>,
+        with_fleets: HashSet<ScenarioLocation>,
         with_webhooks: HashSet<ScenarioLocation>,
         jobs: ConcurrencyLimits,
     ) -> Self {
         Self {
             makers: Arc::new(makers),
+            with_fleets: Arc::new(with_fleets),
+            fleets: Arc::new(Semaphore::new(jobs.with_fleets)),
             with_webhooks: Arc::new(with_webhooks),
             webhooks: Arc::new(Semaphore::new(1)),
             places: Arc::new(Semaphore::new(jobs.all)),
@@ -72,15 +83,21 @@ impl ConcurrencyLimiter {
     /// Returns the number of scenarios that cucumber has to start so that all slots can be used, however many scenarios
     /// wait for clusters.
     pub(super) fn most(&self) -> usize {
-        let waiting = self.makers.len().saturating_sub(self.clusters.available_permits());
-        self.places.available_permits() + waiting
+        let for_clusters = self.makers.len().saturating_sub(self.clusters.available_permits());
+        let for_fleets = self.with_fleets.len().saturating_sub(self.fleets.available_permits());
+        self.places.available_permits() + for_clusters + for_fleets
     }
 
     /// Waits for a slot. A scenario that waits for clusters holds no slot meanwhile.
     pub(super) async fn wait(&self, scenario: &ScenarioLocation) {
         let mut clusters = ClusterPermits::new();
-        // In this order: a scenario that waits for the webhooks holds no clusters meanwhile.
-        for (of, permits) in [(&self.with_webhooks, &self.webhooks), (&self.makers, &self.clusters)] {
+        // In this order: a scenario that waits for the webhooks holds no fleet and no clusters meanwhile.
+        let kinds = [
+            (&self.with_webhooks, &self.webhooks),
+            (&self.with_fleets, &self.fleets),
+            (&self.makers, &self.clusters),
+        ];
+        for (of, permits) in kinds {
             if of.contains(scenario) {
                 clusters.extend(Arc::clone(permits).acquire_owned().await.ok());
             }
@@ -112,7 +129,8 @@ mod tests {
         let turns = ConcurrencyLimiter::of(
             [key(1), key(2), key(3)].into(),
             [].into(),
-            ConcurrencyLimits { all: 2, with_clusters: 1 },
+            [].into(),
+            ConcurrencyLimits { all: 2, with_clusters: 1, with_fleets: 1 },
         );
         let comes = |line| turns.wait(&key(line)).now_or_never().is_some();
         assert_eq!(turns.most(), 4);
@@ -133,7 +151,7 @@ mod tests {
     #[test]
     fn one_at_a_time_is_one_whoever_makes_clusters() {
         let key = |line| ("f.feature".to_owned(), line);
-        let turns = ConcurrencyLimiter::of([key(1), key(2)].into(), [].into(), ConcurrencyLimits::all(1));
+        let turns = ConcurrencyLimiter::of([key(1), key(2)].into(), [].into(), [].into(), ConcurrencyLimits::all(1));
         let comes = |line| turns.wait(&key(line)).now_or_never().is_some();
         assert!(comes(1));
         assert!(!comes(2) && !comes(3));
@@ -147,8 +165,9 @@ mod tests {
         let key = |line| ("f.feature".to_owned(), line);
         let turns = ConcurrencyLimiter::of(
             [key(1), key(2), key(3)].into(),
+            [].into(),
             [key(1), key(2)].into(),
-            ConcurrencyLimits { all: 3, with_clusters: 2 },
+            ConcurrencyLimits { all: 3, with_clusters: 2, with_fleets: 2 },
         );
         let comes = |line| turns.wait(&key(line)).now_or_never().is_some();
         assert!(comes(1));
