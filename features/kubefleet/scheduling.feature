@@ -87,7 +87,7 @@ Feature: A placement can't have all the members that it asks for
       | what                     | message     | selector    | selectors |
       | an unknown kind          | no matches  | Widget      | {"group": "example.com", "version": "v1", "kind": "Widget", "name": "web"} |
       | the same ConfigMap twice | settings    | settings    | {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}, {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"} |
-      | an object of the cluster | Namespace   | Namespace   | {"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"} |
+      | an object of the cluster | cannot select cluster-scoped resource | Namespace | {"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"} |
 
   # A selector that selects nothing yet is valid, and what comes later is placed. For half a minute it isn't even mentioned.
   @takes-60s @KF-SC-011
@@ -142,6 +142,12 @@ Feature: A placement can't have all the members that it asks for
       | ResourcePlacement/ | numberOfClusters            |
     When placement "web" asks for 2 members
     Then placement "web" becomes available on "member-1" and "member-2"
+    # Another number makes no other policy snapshot.
+    And the policy snapshots of placement "web" has
+      | field                                                       | value   |
+      | metadata.name                                               | {web}-0 |
+      | metadata.annotations.kubernetes-fleet.io/number-of-clusters | 2       |
+      | spec.policy.numberOfClusters                                | 99      |
     And a change to the resources of placement "web" arrives on "member-1" and "member-2"
     And the diagnosis finds nothing
 

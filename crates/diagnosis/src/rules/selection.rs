@@ -1,6 +1,7 @@
 //! Placements that report no failure and place nothing: their policy selects no member, or their selectors
 //! select no object.
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::code::RuleCode;
@@ -18,21 +19,22 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     // An update run says itself that there is no member, and decides which resources are placed.
     for placement in fleet.placements().filter(|placement| !placement.is_external()) {
-        let Some(scheduled) = settled(fleet, placement) else { continue };
+        let Some(scheduled) = placement.condition("Scheduled").filter(|c| c.status == "True") else { continue };
         if placement.clusters().next().is_none() {
-            drafts.extend(no_member(fleet, placement, &scheduled));
-        } else {
+            // The hub-agent writes the transition time again at each reconcile, together with the empty list (v0.1.2).
+            if is_older(fleet, placement.object.changed_at()) {
+                drafts.extend(no_member(fleet, placement, &scheduled));
+            }
+        } else if is_older(fleet, scheduled.last_transition_time.max(placement.object.changed_at())) {
             drafts.extend(no_object(fleet, placement, &scheduled));
         }
     }
     drafts
 }
 
-/// Returns the condition of a placement that has been scheduled for a while, and hasn't been changed meanwhile.
-fn settled(fleet: FleetView<'_>, placement: PlacementView<'_>) -> Option<Condition> {
-    let scheduled = placement.condition("Scheduled").filter(|scheduled| scheduled.status == "True")?;
-    let since = scheduled.last_transition_time.max(placement.object.changed_at())?;
-    (fleet.age(since) > REACTION_LIMIT).then_some(scheduled)
+/// True if a time is longer ago than the hub-agent takes to react.
+fn is_older(fleet: FleetView<'_>, time: Option<Timestamp>) -> bool {
+    time.is_some_and(|time| fleet.age(time) > REACTION_LIMIT)
 }
 
 /// KF-SC-010: a policy without a number selects no member, which counts as scheduled.
