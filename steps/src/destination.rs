@@ -246,7 +246,8 @@ pub(crate) async fn apply(
         let applied = target.api.patch(&target.name, &params, &Patch::Apply(manifest)).await;
         applied.map_err(FleetError::api(&cluster.name, format!("apply {what}")))?;
     }
-    if target.namespace.is_none() {
+    // A fleet of the scenario's own goes with all its objects.
+    if target.namespace.is_none() && !context.owns_fleet() {
         let kind = kinds::find(&target.resource.group, &target.resource.kind);
         let kind = kind.ok_or_else(|| StepError::Feature(format!("{what} can't be deleted at the end")))?;
         context.remember(cluster, kind, None, target.name.clone());
