@@ -41,10 +41,10 @@ pub(crate) async fn hold(context: &ScenarioContext, placement: &str) -> Result<(
 pub(crate) async fn named(context: &ScenarioContext, p: &Placement, member: &str) -> Result<String, StepError> {
     let params = ListParams::default().labels(&format!("{PARENT_PLACEMENT}={}", p.name));
     let api = p.scope.binding().api(&context.hub().client, p.scope.namespace());
-    let bindings = api.list(&params).await.map_err(FleetError::api("hub", format!("list the bindings of {}", p.name)))?;
-    let of_member = |binding: &&DynamicObject| {
-        binding.data.pointer("/spec/targetCluster").and_then(Value::as_str) == Some(member)
-    };
+    let bindings =
+        api.list(&params).await.map_err(FleetError::api("hub", format!("list the bindings of {}", p.name)))?;
+    let of_member =
+        |binding: &&DynamicObject| binding.data.pointer("/spec/targetCluster").and_then(Value::as_str) == Some(member);
     let found = bindings.items.iter().filter(of_member).max_by_key(|b| b.finalizers().iter().any(|f| f == FINALIZER));
     let found = found.ok_or_else(|| StepError::Differs(format!("{} has no binding for {member}", p.name)))?;
     Ok(found.name_any())

@@ -45,12 +45,7 @@ async fn is_evicted(world: &mut World, placement: String, member: String) -> Res
 #[needs(names_ahead: true)]
 #[given(expr = "an eviction {string} of placement {string} from {string} is created")]
 #[when(expr = "an eviction {string} of placement {string} from {string} is created")]
-async fn is_created(
-    world: &mut World,
-    eviction: String,
-    placement: String,
-    member: String,
-) -> Result<(), StepError> {
+async fn is_created(world: &mut World, eviction: String, placement: String, member: String) -> Result<(), StepError> {
     let context = world.context();
     let names = &mut context.ledger.names;
     let placement = names.get(&placement).unwrap_or_else(|_| names.make(&placement));

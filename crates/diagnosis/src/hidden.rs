@@ -12,8 +12,16 @@ const OF_PLACEMENTS: &[&str] = &[
 ];
 const OF_RUNS: &[&str] = &["KF-RO-001", "KF-UR-001 to KF-UR-052"];
 const OF_REQUESTS: &[&str] = &["KF-UR-004", "KF-UR-040", "KF-UR-050"];
-const OF_BINDINGS: &[&str] =
-    &["KF-DL-001 to KF-DL-004", "KF-RO-003", "KF-RO-004", "KF-UR-003", "KF-UR-005", "KF-UR-007", "KF-UR-008", "KF-UR-052"];
+const OF_BINDINGS: &[&str] = &[
+    "KF-DL-001 to KF-DL-004",
+    "KF-RO-003",
+    "KF-RO-004",
+    "KF-UR-003",
+    "KF-UR-005",
+    "KF-UR-007",
+    "KF-UR-008",
+    "KF-UR-052",
+];
 const OF_SNAPSHOTS: &[&str] = &["KF-RO-003", "KF-UR-001"];
 const OF_OVERRIDES: &[&str] = &["KF-OV-003", "KF-OV-004", "KF-OV-005", "KF-OV-007", "KF-OV-008"];
 const OF_OVERRIDE_SNAPSHOTS: &[&str] = &["KF-OV-002", "KF-OV-006"];

@@ -99,7 +99,8 @@ impl<'a> ComparedObject<'a> {
 
     /// Object with the fields that differ: `ConfigMap apps/settings (/data/colour)`.
     fn described(self) -> String {
-        let mut fields: Vec<_> = self.fields().take(MAX_NAMED).map(|field| text_field(field, "path").to_owned()).collect();
+        let mut fields: Vec<_> =
+            self.fields().take(MAX_NAMED).map(|field| text_field(field, "path").to_owned()).collect();
         let more = self.fields().count() - fields.len();
         if more > 0 {
             fields.push(format!("{more} more"));
@@ -137,18 +138,14 @@ fn quoted(quote: EvidenceSource<'_>, holder: Object<'_>, list: &str, objects: &[
 
 /// Returns both values of a field that differs.
 pub(super) fn both_values(field: JsonRef<'_>) -> String {
-    let [on_hub, on_member] = ["valueInHub", "valueInMember"]
-        .map(|name| field.get(name).and_then(JsonRef::as_str).unwrap_or("(absent)"));
+    let [on_hub, on_member] =
+        ["valueInHub", "valueInMember"].map(|name| field.get(name).and_then(JsonRef::as_str).unwrap_or("(absent)"));
     format!("on the hub {on_hub}, on the member {on_member}")
 }
 
 /// KF-DR-002: an object is applied, and differs from the hub's all the same. Applying doesn't change the fields that the hub's object
 /// doesn't set, and a full comparison shows them.
-fn drifted(
-    fleet: FleetView<'_>,
-    placement: PlacementView<'_>,
-    status: MemberPlacement<'_>,
-) -> Option<FindingDraft> {
+fn drifted(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> Option<FindingDraft> {
     let applied = status.condition("Applied").filter(|c| c.status == "True")?;
     let objects: Vec<_> = status.list("driftedPlacements").iter().map(ComparedObject::drifted).collect();
     if objects.is_empty() {
@@ -167,11 +164,7 @@ fn drifted(
 }
 
 /// KF-DR-001 and 006: a placement that only compares has found differences.
-fn different(
-    fleet: FleetView<'_>,
-    placement: PlacementView<'_>,
-    status: MemberPlacement<'_>,
-) -> Option<FindingDraft> {
+fn different(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> Option<FindingDraft> {
     let reported = status.condition("DiffReported").filter(|c| c.status == "True")?;
     let objects: Vec<_> = status.list("diffedPlacements").iter().map(ComparedObject::different).collect();
     if objects.is_empty() {
@@ -187,9 +180,8 @@ fn different(
     let Some(waiting) = waiting_for_a_run(fleet, status, &objects) else {
         let owns = owns_what_is_there(placement) && !objects.iter().all(|object| object.is_missing());
         let works = if owns { placement.works(fleet, status.member) } else { Vec::new() };
-        let applied_work = |work: &Object<'_>| {
-            kubectl::reference_by_name(APPLIED_WORK.group, APPLIED_WORK.kind, None, work.name())
-        };
+        let applied_work =
+            |work: &Object<'_>| kubectl::reference_by_name(APPLIED_WORK.group, APPLIED_WORK.kind, None, work.name());
         names["owns"] = owns.into();
         names["applied_works"] = json!(works.iter().map(applied_work).collect::<Vec<_>>());
         return Some(FindingDraft::new(RuleCode::KF_DR_001, subject, &names, evidence));
@@ -223,9 +215,8 @@ fn waiting_for_a_run<'a>(
     let key = ["group", "kind", "namespace", "name"].map(|field| first.text(field));
     fleet.placements_of_resource(key).find(|other| {
         let of_member = other.clusters().find(|cluster| cluster.member == status.member);
-        let is_started = |cluster: MemberPlacement<'_>| {
-            cluster.condition("RolloutStarted").is_some_and(|c| c.status == "True")
-        };
+        let is_started =
+            |cluster: MemberPlacement<'_>| cluster.condition("RolloutStarted").is_some_and(|c| c.status == "True");
         other.is_external()
             && !compares_only(*other)
             && of_member.is_some_and(|cluster| !is_started(cluster))
@@ -247,11 +238,7 @@ struct FailedComparison<'a> {
 }
 
 /// KF-DR-003, 004, 005 and 009: the member agent couldn't compare an object. The placement doesn't say which, or why.
-fn not_compared(
-    fleet: FleetView<'_>,
-    placement: PlacementView<'_>,
-    status: MemberPlacement<'_>,
-) -> Vec<FindingDraft> {
+fn not_compared(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> Vec<FindingDraft> {
     // A failed comparison keeps the rollout of a later change from the member. What the comparison says is only on the Work then.
     let is_false = |type_: &str| status.condition(type_).filter(|c| c.status == "False");
     let Some(symptom) = is_false("DiffReported").or_else(|| is_false("RolloutStarted")) else { return Vec::new() };
@@ -275,7 +262,8 @@ fn failed_comparisons<'a>(
 ) -> Vec<FailedComparison<'a>> {
     let works = placement.works(fleet, member).into_iter();
     let failed = works.filter(|work| work.current_condition("DiffReported").is_some_and(|c| c.status == "False"));
-    let entries = failed.flat_map(|work| work.list("/status/manifestConditions").iter().map(move |entry| (work, entry)));
+    let entries =
+        failed.flat_map(|work| work.list("/status/manifestConditions").iter().map(move |entry| (work, entry)));
     let comparisons = entries.filter_map(|(work, entry)| {
         let condition = conditions(Some(entry)).into_iter().find(|c| c.type_ == "DiffReported")?;
         let details = entry.get("diffDetails");
@@ -350,7 +338,11 @@ fn other_owners(fleet: FleetView<'_>, placement: PlacementView<'_>, objects: &[C
     names
 }
 
-fn names(placement: PlacementView<'_>, status: MemberPlacement<'_>, objects: &[ComparedObject<'_>]) -> serde_json::Value {
+fn names(
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    objects: &[ComparedObject<'_>],
+) -> serde_json::Value {
     let takeover = placement.object.str("/spec/strategy/applyStrategy/whenToTakeOver").unwrap_or("Always");
     json!({
         "placement": placement.full_name(),

@@ -140,7 +140,9 @@ impl<'a> EvictionCase<'a> {
     fn missing_placement(&self) -> FindingDraft {
         let evidence = match self.placement {
             Some(placement) => Some(self.fleet.quote().field(placement.object, "metadata.creationTimestamp")),
-            None => self.absent("ClusterResourcePlacement", "clusterresourceplacements", self.eviction.placement_name()),
+            None => {
+                self.absent("ClusterResourcePlacement", "clusterresourceplacements", self.eviction.placement_name())
+            }
         };
         let mut corrected = self.created();
         corrected["spec"]["placementName"] = "PLACEMENT".into();
@@ -159,7 +161,8 @@ impl<'a> EvictionCase<'a> {
                 self.absent("ClusterResourcePlacement", "clusterresourceplacements", self.eviction.placement_name())
             }
         };
-        let names = json!({"exists": self.placement.is_some() && deleted.is_none(), "is_gone": self.placement.is_none()});
+        let names =
+            json!({"exists": self.placement.is_some() && deleted.is_none(), "is_gone": self.placement.is_none()});
         let draft = self.draft(RuleCode::KF_EV_002, names, evidence.into_iter().collect());
         deleted.into_iter().fold(draft, |draft, placement| draft.depends_on(placement.part()))
     }
@@ -195,7 +198,8 @@ impl<'a> EvictionCase<'a> {
         } else if let Some(placement) = self.placement.filter(|_| bindings.is_empty()) {
             evidence.push(quote.field(placement.object, "spec.policy"));
         }
-        let names = json!({"is_member": exists, "is_placed": !bindings.is_empty(), "bindings_ref": self.bindings_ref()});
+        let names =
+            json!({"is_member": exists, "is_placed": !bindings.is_empty(), "bindings_ref": self.bindings_ref()});
         self.draft(RuleCode::KF_EV_004, names, evidence)
     }
 
@@ -408,9 +412,8 @@ impl<'a> Budget<'a> {
     fn of(case: &EvictionCase<'a>) -> Option<Self> {
         let object = case.fleet.placement_object(DISRUPTION_BUDGET.kind, None, case.eviction.placement_name())?;
         let policy = case.placement.and_then(|placement| placement.object.at("/spec/policy"));
-        let is_pick_n = policy.is_some_and(|policy| {
-            policy.get("placementType").and_then(JsonRef::as_str) == Some("PickN")
-        });
+        let is_pick_n =
+            policy.is_some_and(|policy| policy.get("placementType").and_then(JsonRef::as_str) == Some("PickN"));
         let wanted = policy.filter(|_| is_pick_n).and_then(|policy| policy.get("numberOfClusters")?.as_u64());
         let wanted = wanted.and_then(|wanted| usize::try_from(wanted).ok());
         Some(Self { object, wanted })

@@ -22,6 +22,9 @@ pub(super) const REACTION_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 /// Time in which a hub-agent that works looks at everything again after its restart.
 pub(super) const CATCH_UP_LIMIT: SignedDuration = SignedDuration::from_mins(5);
 
+/// Time in which a hub-agent recovers that has got its rights back: a heartbeat comes once a minute by default.
+const RIGHTS_LIMIT: SignedDuration = SignedDuration::from_secs(90);
+
 /// Time that each member adds to the time for which the hub-agent may write nothing.
 const SILENCE_PER_MEMBER: SignedDuration = SignedDuration::from_millis(500);
 
@@ -45,7 +48,7 @@ const WEBHOOKS: &str = "fleet-validating-webhook-configuration";
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let uncopied = overdue_copies(fleet);
     let Some(longest) = uncopied.iter().map(|heartbeat| heartbeat.lag).max() else { return Vec::new() };
-    if last_write(fleet).is_some_and(|(_, at)| fleet.age(at) < silence_limit(fleet)) {
+    if last_write(fleet).is_some_and(|(_, at)| fleet.age(at) < silence_limit(fleet)) || new_rights(fleet).is_some() {
         return Vec::new();
     }
     let ignored = ignored_objects(fleet);
@@ -77,19 +80,29 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 /// Returns the hub-agent's `ServiceAccount` if no `ClusterRoleBinding` names it. `None` if there is no account of such a name, or the
 /// bindings couldn't be read.
 fn account_without_rights(fleet: FleetView<'_>) -> Option<Object<'_>> {
-    let accounts = fleet.hub.in_namespace("", SERVICE_ACCOUNT.kind, SYSTEM);
-    let accounts: Vec<_> = accounts.filter(|account| account.name().starts_with(NAME)).collect();
-    let bindings: Vec<_> = fleet.hub.of_kind(CLUSTER_ROLE_BINDING.group, CLUSTER_ROLE_BINDING.kind).collect();
-    let could_read = fleet.hub.could_list(CLUSTER_ROLE_BINDING, "clusterrolebindings");
-    let is_bound = |account: &Object<'_>| {
-        bindings.iter().flat_map(|binding| binding.list("/subjects").iter()).any(|subject| {
-            text_field(subject, "kind") == SERVICE_ACCOUNT.kind
-                && text_field(subject, "namespace") == SYSTEM
-                && text_field(subject, "name") == account.name()
-        })
+    let mut accounts = fleet.hub.in_namespace("", SERVICE_ACCOUNT.kind, SYSTEM);
+    let account = accounts.find(|account| account.name().starts_with(NAME));
+    let is_bound = bindings(fleet).next().is_some();
+    account.filter(|_| !is_bound && fleet.hub.could_list(CLUSTER_ROLE_BINDING, "clusterrolebindings"))
+}
+
+/// Returns the `ClusterRoleBinding`s that name a `ServiceAccount` of the hub-agent.
+fn bindings(fleet: FleetView<'_>) -> impl Iterator<Item = Object<'_>> {
+    let is_of_hub_agent = |subject: JsonRef<'_>| {
+        text_field(subject, "kind") == SERVICE_ACCOUNT.kind
+            && text_field(subject, "namespace") == SYSTEM
+            && text_field(subject, "name").starts_with(NAME)
     };
-    let account = accounts.first().copied()?;
-    (could_read && !accounts.iter().any(is_bound)).then_some(account)
+    let all = fleet.hub.of_kind(CLUSTER_ROLE_BINDING.group, CLUSTER_ROLE_BINDING.kind);
+    all.filter(move |binding| binding.list("/subjects").iter().any(is_of_hub_agent))
+}
+
+/// Returns the `ClusterRoleBinding` that gave the hub-agent its rights a short time ago, with the time. It tries again what was refused
+/// before, at the next heartbeat at the latest.
+fn new_rights(fleet: FleetView<'_>) -> Option<(Object<'_>, Timestamp)> {
+    let created = bindings(fleet).filter_map(|binding| Some((binding, binding.created_at()?)));
+    // Without any other, the rights are no older.
+    created.min_by_key(|(_, at)| *at).filter(|(_, at)| fleet.age(*at) < RIGHTS_LIMIT)
 }
 
 /// Returns the name of the `ClusterRoleBinding` that KubeFleet's chart makes for an account: `hub-agent-role-binding` for `hub-agent-sa`.
@@ -135,11 +148,14 @@ fn list<'a>(value: JsonRef<'a>, field: &str) -> JsonList<'a> {
 }
 
 /// Returns the state of a hub-agent that works, but is behind: it hasn't copied heartbeats that are overdue, and has written something else
-/// not long ago. After a restart, and with hundreds of members, the hub-agent needs minutes to look at everything again (v0.1.2).
+/// not long ago, or has got its rights not long ago. After a restart, and with hundreds of members, the hub-agent needs minutes to look at everything again (v0.1.2).
 pub(super) fn catching_up(fleet: FleetView<'_>) -> Option<InProgress> {
     let lag = overdue_copies(fleet).iter().map(|heartbeat| heartbeat.lag).max()?;
-    let (written, at) = last_write(fleet).filter(|(_, at)| fleet.age(*at) < silence_limit(fleet))?;
-    let time = fleet.quote().text(written, "metadata.managedFields[status].time", at.to_string(), Some(at));
+    let written = last_write(fleet).filter(|(_, at)| fleet.age(*at) < silence_limit(fleet));
+    let written = written.map(|(object, at)| (object, "metadata.managedFields[status].time", at));
+    let rights = || new_rights(fleet).map(|(binding, at)| (binding, "metadata.creationTimestamp", at));
+    let (object, path, at) = written.or_else(rights)?;
+    let time = fleet.quote().text(object, path, at.to_string(), Some(at));
     Some(InProgress {
         subject: subject(fleet),
         waits_for: Some(time),

@@ -8,8 +8,8 @@ use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
 use super::outcome::DELETION_LIMIT;
-use super::{foreign_finalizer, kubectl};
 use super::rollout::UnavailableMember;
+use super::{foreign_finalizer, kubectl};
 use crate::{Condition, JsonRef, Object};
 
 /// Time for which a rollout may keep a member that is left without counting as a failure.

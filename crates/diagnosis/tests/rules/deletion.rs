@@ -2,8 +2,8 @@ use diagnosis::{KubectlAccess, Snapshot, WantedMetadata, examine, wanted_metadat
 use serde_json::{Value, json};
 
 use crate::shapes::{
-    BEFORE, at, binding, condition, deleted, found, found_without_reading_check, green, hub, hub_and_member, in_both_scopes,
-    initialized_run, member_cluster, member_namespace, with, work,
+    BEFORE, at, binding, condition, deleted, found, found_without_reading_check, green, hub, hub_and_member,
+    in_both_scopes, initialized_run, member_cluster, member_namespace, with, work,
 };
 
 const NOW_ISH: &str = "2026-01-08T11:59:40Z";
@@ -165,7 +165,9 @@ fn somebody_s_finalizer_on_the_hub_is_found() {
     in_both_scopes(&[held(green("web", &[]), json!([own, PROTECT]))], &["KF-DL-002 {c}ResourcePlacement/{ns}web"]);
     let finding = diagnosis::diagnose(&hub(vec![held(green("web", &[]), json!([own, PROTECT]))])).remove(0);
     assert!(finding.cause.contains("the finalizer example.com/protect, which isn't KubeFleet's"), "{}", finding.cause);
-    assert!(finding.remedies[1].commands[0].contains(r#"{"metadata":{"finalizers":["kubernetes-fleet.io/crp-cleanup"]}}"#));
+    assert!(
+        finding.remedies[1].commands[0].contains(r#"{"metadata":{"finalizers":["kubernetes-fleet.io/crp-cleanup"]}}"#)
+    );
     let run = initialized_run("release", "web", BEFORE);
     in_both_scopes(&[held(run, json!([PROTECT]))], &["KF-DL-002 {c}StagedUpdateRun/{ns}release"]);
     let member = held(member_cluster("east"), json!([PROTECT]));
@@ -198,9 +200,7 @@ fn a_deletion_stage_that_waits_for_a_binding_is_found() {
     in_both_scopes(&objects, &expected);
     let own = json!(["kubernetes-fleet.io/work-cleanup"]);
     let objects = [green("web", &["member-2"]), deleting_run("2026-01-08T11:58:00Z"), held(old.clone(), own)];
-    let expected = [
-        "KF-DL-003 {c}StagedUpdateRun/{ns}smaller (member-1)",
-    ];
+    let expected = ["KF-DL-003 {c}StagedUpdateRun/{ns}smaller (member-1)"];
     in_both_scopes(&objects, &expected);
     let young = with(held(old, json!([PROTECT])), "/metadata/deletionTimestamp", NOW_ISH);
     in_both_scopes(&[green("web", &["member-2"]), deleting_run(NOW_ISH), young], &[]);
@@ -232,8 +232,7 @@ fn an_old_binding_that_keeps_the_new_one_waiting_is_found() {
 #[test]
 fn what_a_work_has_left_on_the_member_is_found_without_anything_on_the_hub() {
     let gone = with(applied_work(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
-    let on_member =
-        |applied: Value| vec![applied, namespace(remaining()), settings(json!(["example.com/protect"]))];
+    let on_member = |applied: Value| vec![applied, namespace(remaining()), settings(json!(["example.com/protect"]))];
     let empty = |applied: Value| hub_and_member(vec![member_namespace("member-1")], "member-1", on_member(applied));
     let expected = ["KF-DL-005 AppliedWork/web-work (member-1)"];
     // A live fleet isn't asked for it.

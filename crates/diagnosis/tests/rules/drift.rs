@@ -50,11 +50,7 @@ fn missing() -> Value {
 fn compared(of_object: Value) -> Value {
     let failed = condition("DiffReported", "False", "SomeManifestsHaveNotReportedDiff", "");
     let manifest = json!({"identifier": settings(), "conditions": [of_object]});
-    with(
-        work("member-1", "web"),
-        "/status",
-        json!({"conditions": [failed], "manifestConditions": [manifest]}),
-    )
+    with(work("member-1", "web"), "/status", json!({"conditions": [failed], "manifestConditions": [manifest]}))
 }
 
 #[test]
@@ -94,7 +90,8 @@ fn a_comparison_that_finds_nothing_is_healthy() {
 
 #[test]
 fn many_objects_are_counted() {
-    let objects: Vec<_> = ["a", "b", "c", "d", "e"].map(|name| with(difference(changed())[0].clone(), "/name", name)).into();
+    let objects: Vec<_> =
+        ["a", "b", "c", "d", "e"].map(|name| with(difference(changed())[0].clone(), "/name", name)).into();
     let finding = diagnose(&hub(vec![comparing("web", reported(), objects.into())])).remove(0);
     assert!(finding.cause.ends_with("ConfigMap web-app/c (/data/revision), 2 more."), "{}", finding.cause);
 }
@@ -102,7 +99,8 @@ fn many_objects_are_counted() {
 /// Placement that is applied on member-1, and has a drift there.
 fn drifted(fields: Value) -> Value {
     let mut placement = green("web", &["member-1"]);
-    placement["status"]["placementStatuses"][0]["driftedPlacements"] = json!([with(settings(), "/observedDrifts", fields)]);
+    placement["status"]["placementStatuses"][0]["driftedPlacements"] =
+        json!([with(settings(), "/observedDrifts", fields)]);
     with(placement, "/spec/strategy/applyStrategy", json!({"comparisonOption": "FullComparison"}))
 }
 
@@ -208,7 +206,11 @@ fn what_an_update_run_has_not_rolled_out_is_no_difference_of_the_member() {
         condition("RolloutStarted", "Unknown", "RolloutControlledByExternalController", ""),
     ]);
     let base = |started: bool| {
-        if started { base.clone() } else { with(base.clone(), "/status/placementStatuses/0/conditions", waiting.clone()) }
+        if started {
+            base.clone()
+        } else {
+            with(base.clone(), "/status/placementStatuses/0/conditions", waiting.clone())
+        }
     };
     let web = || comparing("web", reported(), difference(missing()));
     let codes = |objects: Vec<Value>| {

@@ -1,9 +1,7 @@
 use diagnosis::{KubectlAccess, examine};
 use serde_json::{Value, json};
 
-use crate::shapes::{
-    binding, condition, deleted, external, found, green, hub, member_cluster, with,
-};
+use crate::shapes::{binding, condition, deleted, external, found, green, hub, member_cluster, with};
 
 const INVALID: &str = "ClusterResourcePlacementEvictionInvalid";
 const NOT_EXECUTED: &str = "ClusterResourcePlacementEvictionNotExecuted";
@@ -177,10 +175,8 @@ fn a_rollout_that_no_run_starts_explains_the_eviction() {
         status["conditions"] = json!([unknown]);
     }
     let scheduled = with(bound("member-1", false), "/spec/state", "Scheduled");
-    let expected = [
-        "KF-RO-001 ClusterResourcePlacement/web",
-        "  KF-EV-006 ClusterResourcePlacementEviction/move (member-1)",
-    ];
+    let expected =
+        ["KF-RO-001 ClusterResourcePlacement/web", "  KF-EV-006 ClusterResourcePlacementEviction/move (member-1)"];
     assert_eq!(found(&hub(vec![not_executed(NOT_PLACED), placement, scheduled])), expected);
 }
 
@@ -220,9 +216,7 @@ fn blocked() -> Value {
 #[test]
 fn a_budget_that_protects_all_members_is_found() {
     let members = [bound("member-1", true), bound("member-2", true)];
-    let fleet = |placement: Value, spec: Value| {
-        [vec![blocked(), placement, budget(spec)], members.to_vec()].concat()
-    };
+    let fleet = |placement: Value, spec: Value| [vec![blocked(), placement, budget(spec)], members.to_vec()].concat();
     let protects = [
         (pick_all(), json!({"minAvailable": 2})),
         (pick_n(2), json!({"minAvailable": "51%"})),

@@ -226,3 +226,18 @@ fn bindings_that_could_not_be_read_take_no_rights() {
     let [account, _] = account_and_binding("somebody");
     assert_eq!(found(&idle([account])), ["KF-HA-001 Deployment/fleet-system/hub-agent"]);
 }
+
+#[test]
+fn a_hub_agent_that_has_just_got_its_rights_back_is_behind() {
+    let with_binding = |created: &str| {
+        let [account, binding] = account_and_binding("hub-agent-sa");
+        let second = ignored("2026-01-08T11:59:00Z");
+        idle([account, with(binding, "/metadata/creationTimestamp", created), second])
+    };
+    let snapshot = with_binding("2026-01-08T11:59:55Z");
+    assert_eq!(found(&snapshot), [""; 0]);
+    let in_progress = diagnosis::examine(&snapshot, &diagnosis::KubectlAccess::same_names()).in_progress;
+    let subjects: Vec<_> = in_progress.iter().map(|state| state.subject.to_string()).collect();
+    assert_eq!(subjects, ["ClusterResourcePlacement/second", "Deployment/fleet-system/hub-agent"]);
+    assert!(found(&with_binding("2026-01-08T11:50:00Z"))[0].starts_with("KF-HA-001"));
+}

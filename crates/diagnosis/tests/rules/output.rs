@@ -36,9 +36,7 @@ fn guides_are_named_as_their_files_are_and_have_an_address() {
     for entry in diagnosis::catalogue() {
         let Some(guide) = &entry.guide else { continue };
         let address = match guide.name.as_str() {
-            kubefleet if kubefleet.starts_with("kubefleet-") => {
-                "https://kubefleet.dev/docs/troubleshooting/"
-            }
+            kubefleet if kubefleet.starts_with("kubefleet-") => "https://kubefleet.dev/docs/troubleshooting/",
             "argocd-sync-failed" => "https://www.intellira.ai/troubleshoot/argocd/",
             _ => panic!("{guide:?}"),
         };
