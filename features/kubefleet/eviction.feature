@@ -34,7 +34,7 @@ Feature: An eviction isn't carried out
     And the diagnosis finds nothing
     And a change to the resources of placement "web" arrives on "member-1" and "member-2"
 
-  @KF-EV-002
+  @KF-EV-002 @passes:KF-DL-002
   @guide:placement-eviction/deleting-placement
   Scenario: The eviction's placement is being deleted
     Given a placement "base" has put its resources on "member-2"
@@ -138,15 +138,15 @@ Feature: An eviction isn't carried out
     And a change to the resources of placement "web" arrives on "member-1"
 
   # Usually the old binding is gone within a second. Somebody's finalizer makes the moment last.
-  @KF-EV-005
+  @KF-EV-005 @passes:KF-DL-002
   @guide:placement-eviction/several-bindings
   Scenario: The member was evicted and is selected again, and the old binding isn't gone yet
     Given a placement "web" has put its resources on "member-1" and "member-2"
     And somebody's finalizer holds the binding of placement "web" for "member-1"
     When placement "web" is evicted from "member-1"
     Then placement "web" reports
-      | on       | condition      | status |
-      | member-1 | RolloutStarted | False  |
+      | on       | condition      | status  |
+      | member-1 | RolloutStarted | Unknown |
     When an eviction "second" of placement "web" from "member-1" is created
     Then eviction "second" reports
       | condition | status | reason                                  | message                                                                                   |
@@ -173,7 +173,7 @@ Feature: An eviction isn't carried out
   @guide:placement-eviction/not-placed/valid @guide:placement-eviction/not-placed/not-executed
   @guide:placement-eviction/not-placed/binding-name @guide:placement-eviction/not-placed/scheduled-binding
   @guide:placement-eviction/not-placed/retry @guide:placement-eviction/not-placed/stuck-rollout
-  @drift:placement-eviction/not-placed/list-bindings
+  @drift:placement-eviction/not-placed/list-bindings @drift:placement-eviction/not-placed/apply-strategy
   Scenario: The rollout to the member hasn't started yet
     Given a placement "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
@@ -188,7 +188,7 @@ Feature: An eviction isn't carried out
       | field                                          | value                                                                   |
       | metadata.name                                  | {web}-{member-1}-*                                                      |
       | metadata.labels.kubernetes-fleet.io/parent-CRP | {web}                                                                   |
-      | spec.applyStrategy.type                        | ClientSideApply                                                         |
+      | spec.applyStrategy                             | absent                                                                  |
       | spec.clusterDecision.clusterName               | {member-1}                                                              |
       | spec.clusterDecision.clusterScore.affinityScore | 0                                                                      |
       | spec.clusterDecision.clusterScore.priorityScore | 0                                                                      |

@@ -267,8 +267,8 @@ async fn agent_stops(world: &mut World, agent: AgentRef) -> Result<(), StepError
     Ok(())
 }
 
-/// Restarts an agent, or starts it where it doesn't run. Waits until the hub-agent has taken over a heartbeat of a member's agent. Every
-/// scenario on the fleet would feel a restart of the hub-agent: use a fleet of its own.
+/// Restarts an agent, or starts it where it doesn't run. Waits until the hub-agent has taken over a heartbeat of a member's agent, or the
+/// member, if it is leaving, has left. Every scenario on the fleet would feel a restart of the hub-agent: use a fleet of its own.
 #[needs(ability: |_| Some(ProviderAbility::StopAgents))]
 #[when(expr = "{agent} is/are restarted")]
 async fn agent_restarted(world: &mut World, agent: AgentRef) -> Result<(), StepError> {
@@ -334,6 +334,8 @@ async fn restart_member_agent(context: &ScenarioContext, real: &str) -> Result<(
         .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
             match objects.get(real).and_then(|o| heartbeat(o)) {
                 Some(now) if before.as_ref() != Some(now) => Verdict::Holds,
+                // A member that leaves has left.
+                None if objects.is_gone(real) => Verdict::Holds,
                 _ => Verdict::Pending("none since its agent was restarted".into()),
             }
         })

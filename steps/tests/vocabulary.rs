@@ -20,7 +20,10 @@ const CHAPTERS: [(&str, &[&str]); 13] = [
     ("Resources of placements: Deployments and envelopes", &["workload", "envelope"]),
     ("Update runs", &["update_run"]),
     ("Approval requests", &["approval"]),
-    ("Any object", &["conditions", "fields", "kubectl_get", "kubectl_list", "deleting", "finalizer", "forged_condition"]),
+    (
+        "Any object",
+        &["conditions", "fields", "kubectl_get", "kubectl_list", "deleting", "finalizer", "forged_condition"],
+    ),
     ("The diagnosis", &["diagnosing"]),
     ("The hub: its agent, its etcd, logs and admission policies", &["hub", "logs", "admission"]),
     ("Upgrades of KubeFleet", &["upgrade"]),

@@ -119,6 +119,7 @@ fn old_binding(
     let names = json!({
         "placement": placement.full_name(),
         "member": status.member,
+        "holder": status.member,
         "binding": old.path().to_string(),
         "binding_ref": kubectl::reference(old),
         "finalizers": finalizers,

@@ -37,8 +37,8 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for member in fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster") {
         drafts.extend(if member.deleted_at().is_some() {
-            leaving_deadlock(fleet, member)
-                .or_else(|| held_namespace(fleet, member))
+            held_namespace(fleet, member)
+                .or_else(|| leaving_deadlock(fleet, member))
                 .or_else(|| leaves_without_agent(fleet, member))
         } else {
             silent_member(fleet, member).or_else(|| never_joined(fleet, member))
@@ -249,6 +249,11 @@ fn held_namespace(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDra
     Some(draft.affects(AffectedPart::Member(member.name().to_owned())))
 }
 
+/// Returns the objects in a member's namespace that finalizers hold which aren't `KubeFleet`'s.
+fn holders_of_others<'a>(fleet: FleetView<'a>, namespace: Object<'a>) -> Vec<Object<'a>> {
+    foreign_holders(fleet, namespace.name()).into_iter().filter(|holder| is_held_by_others(*holder)).collect()
+}
+
 /// Returns the Works for a member that have finalizers.
 fn held_works<'a>(fleet: FleetView<'a>, member: &str) -> impl Iterator<Item = Object<'a>> {
     let works = fleet.works(member).iter().copied();
@@ -264,6 +269,10 @@ fn leaving_deadlock(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingD
         return None;
     }
     let held: Vec<_> = held_works(fleet, member.name()).collect();
+    // Another rule tells of it, later.
+    if held.is_empty() && !holders_of_others(fleet, namespace).is_empty() {
+        return None;
+    }
     let quote = fleet.quote();
     let mut evidence =
         vec![quote.deletion(member), quote.field(member, "metadata.finalizers"), quote.deletion(namespace)];

@@ -208,25 +208,28 @@ fn a_deletion_stage_that_waits_for_a_binding_is_found() {
 
 #[test]
 fn an_old_binding_that_keeps_the_new_one_waiting_is_found() {
-    let mut web = green("web", &["member-1"]);
-    let reason = "RolloutNotStartedYet";
-    web["status"]["conditions"] = json!([condition("ClusterResourcePlacementRolloutStarted", "False", reason, "")]);
-    web["status"]["placementStatuses"][0]["conditions"] =
-        json!([condition("RolloutStarted", "False", reason, "The rollout is being blocked by the rollout strategy")]);
+    let mut web = green("web", &["member-1", "member-2"]);
+    let unknown = condition("RolloutStarted", "Unknown", "RolloutStartedUnknown", "In the process of deciding");
+    web["status"]["conditions"][1] = with(unknown.clone(), "/type", "ClusterResourcePlacementRolloutStarted");
+    web["status"]["placementStatuses"][0]["conditions"] = json!([unknown]);
     let new = with(binding("web", "member-1", "", json!([])), "/spec/state", "Scheduled");
     let old = with(binding("web", "member-1", "web-0-snapshot", json!([])), "/metadata/name", "web-member-1-old");
-    let objects = [web.clone(), new.clone(), held(old.clone(), json!([PROTECT]))];
-    let expected = [
-        "KF-DL-002 {c}ResourceBinding/{ns}web-member-1-old (member-1)",
-        "  KF-DL-004 {c}ResourcePlacement/{ns}web (member-1)",
-    ];
-    in_both_scopes(&objects, &expected);
+    let objects = |web: &Value, old: Value| [web.clone(), new.clone(), old];
+    let root = "KF-DL-002 {c}ResourceBinding/{ns}web-member-1-old (member-1)";
+    let expected = [root, "  KF-DL-004 {c}ResourcePlacement/{ns}web (member-1)"];
+    in_both_scopes(&objects(&web, held(old.clone(), json!([PROTECT]))), &expected);
     let own = json!(["kubernetes-fleet.io/work-cleanup"]);
-    let objects = [web.clone(), new.clone(), held(old.clone(), own)];
-    in_both_scopes(&objects, &["KF-DL-004 {c}ResourcePlacement/{ns}web (member-1)"]);
-    // The limits of the placement hold nothing back meanwhile.
+    let alone = ["KF-DL-004 {c}ResourcePlacement/{ns}web (member-1)"];
+    in_both_scopes(&objects(&web, held(old.clone(), own)), &alone);
+    // The whole placement waits, whatever the condition says.
+    let reason = "RolloutNotStartedYet";
+    let text = "The rollout is being blocked by the rollout strategy";
+    let mut both = web.clone();
+    both["status"]["placementStatuses"][1]["conditions"] = json!([condition("RolloutStarted", "False", reason, text)]);
+    let expected = [root, expected[1], "  KF-DL-004 {c}ResourcePlacement/{ns}web (member-2)"];
+    in_both_scopes(&objects(&both, held(old.clone(), json!([PROTECT]))), &expected);
     let young = with(held(old, json!([PROTECT])), "/metadata/deletionTimestamp", NOW_ISH);
-    in_both_scopes(&[web, new, young], &[]);
+    in_both_scopes(&objects(&both, young), &[]);
 }
 
 #[test]

@@ -147,13 +147,16 @@ fn somebody_s_object_in_the_namespace_of_a_leaving_member_is_found() {
     let leaving = with(member_cluster("member-1"), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
     let namespace = with(terminating("member-1"), "/metadata/deletionTimestamp", "2026-01-08T11:58:05Z");
     let text = "Some resources are remaining: configmaps. has 1 resource instances";
-    let namespace = with(namespace, "/status/conditions/0/message", text);
+    let namespace = with(namespace, "/status/conditions/1/message", text);
     let holder = deleted(json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "notes", "namespace": "fleet-member-member-1", "finalizers": ["example.com/protect"]},
     }));
     let objects = |namespace: Value| vec![leaving.clone(), namespace, holder.clone()];
     assert_eq!(found(&hub(objects(namespace.clone()))), ["KF-MC-007 MemberCluster/member-1"]);
+    // Times have whole seconds.
+    let same_second = with(namespace.clone(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
+    assert_eq!(found(&hub(objects(same_second))), ["KF-MC-007 MemberCluster/member-1"]);
     let young = with(namespace, "/metadata/deletionTimestamp", "2026-01-08T11:59:30Z");
     assert_eq!(found(&hub(objects(young))), [""; 0]);
 }

@@ -92,11 +92,8 @@ impl ConcurrencyLimiter {
     pub(super) async fn wait(&self, scenario: &ScenarioLocation) {
         let mut clusters = ClusterPermits::new();
         // In this order: a scenario that waits for the webhooks holds no fleet and no clusters meanwhile.
-        let kinds = [
-            (&self.with_webhooks, &self.webhooks),
-            (&self.with_fleets, &self.fleets),
-            (&self.makers, &self.clusters),
-        ];
+        let kinds =
+            [(&self.with_webhooks, &self.webhooks), (&self.with_fleets, &self.fleets), (&self.makers, &self.clusters)];
         for (of, permits) in kinds {
             if of.contains(scenario) {
                 clusters.extend(Arc::clone(permits).acquire_owned().await.ok());

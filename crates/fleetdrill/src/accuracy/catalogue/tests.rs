@@ -108,7 +108,9 @@ fn what_can_t_be_combined_is_counted_by_reason() {
 fn the_built_in_features_have_faults_of_all_families_and_healthy_traffic() {
     let catalogue = built_in();
     let codes: BTreeSet<&str> = catalogue.faults.iter().flat_map(FaultCase::codes).collect();
-    for family in ["AR-SF-", "AR-XX-", "KF-AP-", "KF-AV-", "KF-DR-", "KF-MC-", "KF-OV-", "KF-RO-", "KF-SC-", "KF-UR-", "KF-WS-"] {
+    for family in
+        ["AR-SF-", "AR-XX-", "KF-AP-", "KF-AV-", "KF-DR-", "KF-MC-", "KF-OV-", "KF-RO-", "KF-SC-", "KF-UR-", "KF-WS-"]
+    {
         assert!(codes.iter().any(|code| code.starts_with(family)), "{family}: {codes:?}");
     }
     assert!(catalogue.faults.iter().all(|fault| !fault.steps.is_empty()));
