@@ -91,7 +91,7 @@ impl<'a> ComparedObject<'a> {
         self.fields.and_then(JsonRef::as_array).into_iter().flatten()
     }
 
-    /// True if the member doesn't have the object. The member agent then reports the path of the whole object (v0.1.2 to v0.3.1).
+    /// True if the member doesn't have the object. The member agent then reports the path of the whole object (source of v0.3.1).
     fn is_missing(self) -> bool {
         let mut fields = self.fields();
         fields.any(|field| text_field(field, "path") == "/" && field.get("valueInMember").is_none())
@@ -201,7 +201,8 @@ fn different(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberP
 }
 
 /// Returns the placement that has selected all of the objects, which are all missing, and which no update run has brought to the
-/// member. Seen with a member that joins after the last run.
+/// member, e.g. because the member was selected
+/// after the last run.
 fn waiting_for_a_run<'a>(
     fleet: FleetView<'a>,
     status: MemberPlacement<'_>,
@@ -225,7 +226,7 @@ fn waiting_for_a_run<'a>(
 }
 
 /// True if a placement that only compares takes over the objects that exist on members, and so deletes them when it is deleted.
-/// The member agent sets its owner reference before it compares, unless whenToTakeOver is Never (v0.1.2 to v0.3.1).
+/// The member agent sets its owner reference before it compares, unless whenToTakeOver is Never (source of v0.3.1).
 fn owns_what_is_there(placement: PlacementView<'_>) -> bool {
     placement.object.str("/spec/strategy/applyStrategy/whenToTakeOver") != Some("Never")
 }
@@ -279,13 +280,13 @@ fn failed_comparisons<'a>(
 }
 
 /// True if the member's API server calls an object invalid in the dry run. The member agent then compares the whole object and says
-/// that it did, but doesn't count the object as compared (v0.1.2 to v0.3.1).
+/// that it did, but doesn't count the object as compared (source of v0.1.2 and v0.3.1).
 fn is_degraded(condition: &Condition) -> bool {
     condition.reason == "FoundDiffInDegradedMode"
 }
 
 /// Returns the code for a DiffReported condition of the member agent. All failures have one reason, and only the message tells
-/// them apart (v0.1.2 to v0.3.1).
+/// them apart (source of v0.1.2 and v0.3.1).
 fn failure_code(condition: &Condition) -> RuleCode {
     static TAKEOVER: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r"\(FailedToTakeOver\b"));
     static DRY_RUN: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("in dry-run mode"));
