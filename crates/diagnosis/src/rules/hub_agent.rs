@@ -101,8 +101,9 @@ fn bindings(fleet: FleetView<'_>) -> impl Iterator<Item = Object<'_>> {
 /// before, at the next heartbeat at the latest.
 fn new_rights(fleet: FleetView<'_>) -> Option<(Object<'_>, Timestamp)> {
     let created = bindings(fleet).filter_map(|binding| Some((binding, binding.created_at()?)));
-    // Without any other, the rights are no older.
-    created.min_by_key(|(_, at)| *at).filter(|(_, at)| fleet.age(*at) < RIGHTS_LIMIT)
+    // A hub-agent that has written something since has recovered.
+    let is_unused = |at: Timestamp| last_write(fleet).is_none_or(|(_, written_at)| written_at < at);
+    created.min_by_key(|(_, at)| *at).filter(|(_, at)| fleet.age(*at) < RIGHTS_LIMIT && is_unused(*at))
 }
 
 /// Returns the name of the `ClusterRoleBinding` that KubeFleet's chart makes for an account: `hub-agent-role-binding` for `hub-agent-sa`.

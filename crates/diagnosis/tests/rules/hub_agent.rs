@@ -240,4 +240,17 @@ fn a_hub_agent_that_has_just_got_its_rights_back_is_behind() {
     let subjects: Vec<_> = in_progress.iter().map(|state| state.subject.to_string()).collect();
     assert_eq!(subjects, ["ClusterResourcePlacement/second", "Deployment/fleet-system/hub-agent"]);
     assert!(found(&with_binding("2026-01-08T11:50:00Z"))[0].starts_with("KF-HA-001"));
+
+    // On a fleet that was just made, the hub-agent has used its rights before it stopped.
+    let [account, binding] = account_and_binding("hub-agent-sa");
+    let binding = with(binding, "/metadata/creationTimestamp", "2026-01-08T11:59:00Z");
+    let writes = json!([
+        {"manager": "hubagent", "operation": "Update", "subresource": "status", "time": "2026-01-08T11:59:10Z"}
+    ]);
+    let member = with(copied("member-1", "2026-01-08T11:58:30Z"), "/metadata/managedFields", writes);
+    let heartbeat = internal("member-1", "2026-01-08T11:59:45Z", "2026-01-08T11:59:45Z");
+    assert_eq!(
+        found(&hub(vec![account, binding, member, heartbeat])),
+        ["KF-HA-001 Deployment/fleet-system/hub-agent"]
+    );
 }
