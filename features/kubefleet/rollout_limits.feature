@@ -114,7 +114,7 @@ Feature: RolloutStarted is False because of the placement's own limits
       | WorkSynchronized | True   | AllWorkSynced          |                                                                                |
       | Applied          | True   | AllWorkHaveBeenApplied |                                                                                |
       | Available        | True   | AllWorkAreAvailable    |                                                                                |
-    And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-SC-001
+    And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-SC-004
     When placement "web" gets '{"strategy": {"rollingUpdate": {"maxUnavailable": 2}}}'
     Then placement "web" reports
       | on       | condition | status | reason              |
@@ -143,7 +143,7 @@ Feature: RolloutStarted is False because of the placement's own limits
     Then placement "web" reports
       | condition      | status | reason               | message                                                              |
       | RolloutStarted | False  | RolloutNotStartedYet | The rollout is being blocked by the rollout strategy in 2 cluster(s) |
-    And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-SC-001
+    And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-SC-004
     # The limit is still 1 of 3: now one member may be unavailable, and each is updated in its turn.
     When a member "east" of its own
     And placement "web" selects "east" too
@@ -156,7 +156,7 @@ Feature: RolloutStarted is False because of the placement's own limits
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @takes-60s @passes:KF-SC-001 @passes:KF-RO-002
+  @takes-60s @passes:KF-SC-004 @passes:KF-RO-002
   @guide:placement-rollout-started/logs @guide:placement-rollout-started/defaults
   @guide:azure-placement-rollout-started/logs @guide:azure-placement-rollout-started/defaults
   Scenario: The hub-agent's log has the limits that a rollout comes to
@@ -309,7 +309,7 @@ Feature: RolloutStarted is False because of the placement's own limits
     And the binding of placement "web" for "member-1" has
       | field                     | value            |
       | spec.resourceSnapshotName | {web}-0-snapshot |
-    And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-SC-001
+    And within 60 seconds the diagnosis of placement "web" is KF-RO-002 for "member-1", because of KF-SC-004
     When placement "web" asks for 2 members
     Then placement "web" becomes available on "member-1" and "member-2"
     And the diagnosis finds nothing

@@ -4,7 +4,7 @@ Feature: How a staged update run goes through its stages
   of a stage that selects no cluster have to be done as well. A stage begins when the one before it has succeeded.
 
   # Workloads without pods never become available, so that clusters stay in the middle of their update.
-  @needs-before-stage-tasks @no-pods @takes-60s
+  @needs-before-stage-tasks @no-pods @takes-60s @passes:KF-AV-002
   @guide:azure-update-run-api/progression/max-concurrency @guide:azure-namespaced-update-run-api/progression/max-concurrency
   Scenario Outline: maxConcurrency <at once> updates <updated> of three members of <placement> at the same time
     Given <placement> "web" with strategy External selects "member-1", "member-2" and "member-3"

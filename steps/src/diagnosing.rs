@@ -172,9 +172,10 @@ async fn within(
 ) -> Result<(), StepError> {
     let deadline = Instant::now() + limit;
     loop {
-        let findings = match reads_everything {
-            true => context.findings_in(&*context.fleet.snapshot().await?),
-            false => context.diagnose().await?,
+        let findings = if reads_everything {
+            context.findings_in(&*context.fleet.snapshot().await?)
+        } else {
+            context.diagnose().await?
         };
         let checked = check(&wanted, context, &findings, step);
         let late = Instant::now() > deadline;

@@ -34,7 +34,7 @@ async fn hangs(world: &mut World, change: HangChange) -> Result<(), StepError> {
     Ok(())
 }
 
-/// `loses its rights`: deletes the ClusterRoleBinding that grants the hub-agent its rights. `gets its rights back`: creates it again. Every
+/// `loses its rights`: deletes the `ClusterRoleBinding` that grants the hub-agent its rights. `gets its rights back`: creates it again. Every
 /// scenario on the fleet would feel it: use a fleet of its own.
 #[needs(ability: |_| Some(ProviderAbility::LimitHubAgent))]
 #[when(expr = "the hub-agent {loses or gets back its rights}")]
@@ -69,7 +69,7 @@ async fn space(world: &mut World, change: SpaceChange) -> Result<(), StepError> 
         context.induced("the quota of the hub's etcd is smaller than what it stores");
     } else {
         // An API server may still send a write to the etcd of before.
-        written(context, "a write works again", |answer| answer.is_ok()).await?;
+        written(context, "a write works again", Result::is_ok).await?;
         context.remedied("the hub's etcd has its usual quota, and its alarm is disarmed");
     }
     Ok(())

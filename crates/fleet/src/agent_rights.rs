@@ -16,7 +16,7 @@ use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, NAMESPACE, SERVICE_ACCOUN
 use crate::member::{SYSTEM, account_token, token_file};
 use crate::objects::create;
 
-/// ServiceAccount, ClusterRole and ClusterRoleBinding of an agent whose rights are limited, in namespace [`SYSTEM`] of the member.
+/// `ServiceAccount`, `ClusterRole` and `ClusterRoleBinding` of an agent whose rights are limited, in namespace [`SYSTEM`] of the member.
 pub const LIMITED_AGENT: &str = "member-agent-sa";
 
 /// Replaces a member's agent with one that is a ServiceAccount on its own cluster and may do there only what these rules of a

@@ -288,7 +288,7 @@ impl OriginReader {
     /// Returns the snapshots of a binding's overrides that select the object.
     async fn overrides(&self, binding: Object<'_>, object: &ObjectIdentity) -> Result<Vec<ObjectPath>, FleetError> {
         let mut found = Vec::new();
-        for named in binding.list("/spec/resourceOverrideSnapshots").iter() {
+        for named in binding.list("/spec/resourceOverrideSnapshots") {
             let (namespace, name) = (text(named, "namespace"), text(named, "name"));
             let snapshot = self.on_hub(kinds::OVERRIDE_SNAPSHOT, Some(namespace), name).await?;
             let selects = snapshot.as_ref().is_some_and(|snapshot| {
@@ -395,7 +395,7 @@ fn writers(object: &DynamicObject) -> Vec<ObjectWriter> {
             None => writers.push(ObjectWriter { manager, at }),
         }
     }
-    writers.sort_by(|a, b| b.at.cmp(&a.at));
+    writers.sort_by_key(|writer| std::cmp::Reverse(writer.at));
     writers
 }
 

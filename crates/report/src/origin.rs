@@ -44,7 +44,7 @@ pub fn render(origin: &ObjectOrigin, width: usize) -> String {
 /// Returns the answer in a few words.
 fn answer(origin: &ObjectOrigin) -> String {
     let placements = |works: &[WorkOrigin]| {
-        let mut names: Vec<String> = works.iter().map(|work| placement(work)).collect();
+        let mut names: Vec<String> = works.iter().map(placement).collect();
         names.dedup();
         names.join(" and ")
     };

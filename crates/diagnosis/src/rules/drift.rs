@@ -163,7 +163,7 @@ fn drifted(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPla
     Some(FindingDraft::new(RuleCode::KF_DR_002, subject, &names, evidence))
 }
 
-/// KF-DR-001 and 006: a placement that only compares has found differences.
+/// KF-DR-001: a placement that only compares has found differences.
 fn different(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> Option<FindingDraft> {
     let reported = status.condition("DiffReported").filter(|c| c.status == "True")?;
     let objects: Vec<_> = status.list("diffedPlacements").iter().map(ComparedObject::different).collect();
@@ -177,52 +177,13 @@ fn different(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberP
     evidence.push(quote.field(placement.object, "spec.strategy.applyStrategy"));
     let mut names = names(placement, status, &objects);
     let subject = placement.subject(fleet, Some(status.member));
-    let Some(waiting) = waiting_for_a_run(fleet, status, &objects) else {
-        let owns = owns_what_is_there(placement) && !objects.iter().all(|object| object.is_missing());
-        let works = if owns { placement.works(fleet, status.member) } else { Vec::new() };
-        let applied_work =
-            |work: &Object<'_>| kubectl::reference_by_name(APPLIED_WORK.group, APPLIED_WORK.kind, None, work.name());
-        names["owns"] = owns.into();
-        names["applied_works"] = json!(works.iter().map(applied_work).collect::<Vec<_>>());
-        return Some(FindingDraft::new(RuleCode::KF_DR_001, subject, &names, evidence));
-    };
-    evidence.push(quote.field(waiting.object, "spec.strategy.type"));
-    let of_member = waiting.clusters().find(|other| other.member == status.member);
-    let not_started = of_member.and_then(|other| Some((other, other.condition("RolloutStarted")?)));
-    evidence.extend(not_started.map(|(other, c)| quote.condition_in(waiting.object, other.place(), &c)));
-    let last = waiting.runs(fleet).max_by_key(|run| run.object.created_at());
-    names["owners"] = waiting.full_name().into();
-    names["has_run"] = last.is_some().into();
-    names["create"] = match last {
-        Some(run) => json!(kubectl::rerun_command(fleet, run, None)),
-        None => json!(kubectl::first_run_command(waiting)),
-    };
-    Some(FindingDraft::new(RuleCode::KF_DR_006, subject, &names, evidence))
-}
-
-/// Returns the placement that has selected all of the objects, which are all missing, and which no update run has brought to the
-/// member, e.g. because the member was selected
-/// after the last run.
-fn waiting_for_a_run<'a>(
-    fleet: FleetView<'a>,
-    status: MemberPlacement<'_>,
-    objects: &[ComparedObject<'_>],
-) -> Option<PlacementView<'a>> {
-    let has_selected = |placement: PlacementView<'_>, object: &ComparedObject<'_>| {
-        let key = ["group", "kind", "namespace", "name"].map(|field| object.text(field));
-        fleet.placements_of_resource(key).any(|other| other.scope == placement.scope && other.key() == placement.key())
-    };
-    let first = objects.first().filter(|_| objects.iter().all(|object| object.is_missing()))?;
-    let key = ["group", "kind", "namespace", "name"].map(|field| first.text(field));
-    fleet.placements_of_resource(key).find(|other| {
-        let of_member = other.clusters().find(|cluster| cluster.member == status.member);
-        let is_started =
-            |cluster: MemberPlacement<'_>| cluster.condition("RolloutStarted").is_some_and(|c| c.status == "True");
-        other.is_external()
-            && !compares_only(*other)
-            && of_member.is_some_and(|cluster| !is_started(cluster))
-            && objects.iter().all(|object| has_selected(*other, object))
-    })
+    let owns = owns_what_is_there(placement) && !objects.iter().all(|object| object.is_missing());
+    let works = if owns { placement.works(fleet, status.member) } else { Vec::new() };
+    let applied_work =
+        |work: &Object<'_>| kubectl::reference_by_name(APPLIED_WORK.group, APPLIED_WORK.kind, None, work.name());
+    names["owns"] = owns.into();
+    names["applied_works"] = json!(works.iter().map(applied_work).collect::<Vec<_>>());
+    Some(FindingDraft::new(RuleCode::KF_DR_001, subject, &names, evidence))
 }
 
 /// True if a placement that only compares takes over the objects that exist on members, and so deletes them when it is deleted.
@@ -285,7 +246,7 @@ fn is_degraded(condition: &Condition) -> bool {
     condition.reason == "FoundDiffInDegradedMode"
 }
 
-/// Returns the code for a DiffReported condition of the member agent. All failures have one reason, and only the message tells
+/// Returns the code for a `DiffReported` condition of the member agent. All failures have one reason, and only the message tells
 /// them apart (source of v0.1.2 and v0.3.1).
 fn failure_code(condition: &Condition) -> RuleCode {
     static TAKEOVER: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r"\(FailedToTakeOver\b"));

@@ -247,8 +247,8 @@ impl<'a> EvictionCase<'a> {
         let is_invalid = budget.as_ref().is_some_and(Budget::is_invalid);
         let evidence = self.budget_evidence(budget.as_ref());
         let names = json!({
-            "field": budget.as_ref().map(|budget| budget.field()).unwrap_or_default(),
-            "value": budget.as_ref().map(|budget| budget.value()).unwrap_or_default(),
+            "field": budget.as_ref().map(Budget::field).unwrap_or_default(),
+            "value": budget.as_ref().map(Budget::value).unwrap_or_default(),
             "is_present": budget.is_some(),
             "is_invalid": is_invalid,
             "budget_ref": self.budget_ref(),
@@ -270,8 +270,8 @@ impl<'a> EvictionCase<'a> {
         }));
         let is_short = !members.unavailable.is_empty() && allows(members.total());
         let names = json!({
-            "field": budget.as_ref().map(|budget| budget.field()).unwrap_or_default(),
-            "value": budget.as_ref().map(|budget| budget.value()).unwrap_or_default(),
+            "field": budget.as_ref().map(Budget::field).unwrap_or_default(),
+            "value": budget.as_ref().map(Budget::value).unwrap_or_default(),
             "is_present": budget.is_some(),
             "is_allowed": allows(members.available.len()),
             "is_short": is_short,
@@ -357,12 +357,11 @@ impl<'a> EvictionCase<'a> {
     }
 
     fn budget_evidence(&self, budget: Option<&Budget<'_>>) -> Vec<Evidence> {
-        let evidence = match budget {
-            Some(budget) => Some(self.fleet.quote().field(budget.object, "spec")),
-            None => {
-                let resource = "clusterresourceplacementdisruptionbudgets";
-                self.absent(DISRUPTION_BUDGET.kind, resource, self.eviction.placement_name())
-            }
+        let evidence = if let Some(budget) = budget {
+            Some(self.fleet.quote().field(budget.object, "spec"))
+        } else {
+            let resource = "clusterresourceplacementdisruptionbudgets";
+            self.absent(DISRUPTION_BUDGET.kind, resource, self.eviction.placement_name())
         };
         let policy = self.placement.map(|placement| self.fleet.quote().field(placement.object, "spec.policy"));
         evidence.into_iter().chain(policy).collect()

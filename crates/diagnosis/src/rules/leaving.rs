@@ -7,13 +7,16 @@ use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
-use super::outcome::DELETION_LIMIT;
 use super::rollout::UnavailableMember;
 use super::{foreign_finalizer, kubectl};
+use crate::kubefleet::CLUSTER_GROUP;
 use crate::{Condition, JsonRef, Object};
 
 /// Time for which a rollout may keep a member that is left without counting as a failure.
 const SETTLE_LIMIT: SignedDuration = SignedDuration::from_secs(15);
+
+/// Time in which a binding is usually gone after its deletion. A placement isn't undecided for longer without a reason.
+const BINDING_DELETION_LIMIT: SignedDuration = SignedDuration::from_secs(20);
 
 /// Conditions of a binding in the order in which the controllers reach them.
 const STEPS: [&str; 4] = ["Overridden", "WorkSynchronized", "Applied", "Available"];
@@ -55,6 +58,11 @@ fn kept_member(
     on_their_way: bool,
 ) -> Option<FindingDraft> {
     let member = binding.str("/spec/targetCluster")?;
+    // Its bindings wait for the end of the member itself.
+    let membership = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, member);
+    if membership.is_none_or(|membership| membership.deleted_at().is_some()) {
+        return None;
+    }
     if fleet.age(binding.changed_at()?) < SETTLE_LIMIT || placement.clusters().any(|status| status.member == member) {
         return None;
     }
@@ -109,7 +117,7 @@ fn old_binding(
 ) -> Option<FindingDraft> {
     let held = status.condition("RolloutStarted").filter(|c| c.status != "True")?;
     let old = foreign_finalizer::predecessor(fleet, placement, status)?;
-    if fleet.age(old.deleted_at()?) < DELETION_LIMIT {
+    if fleet.age(old.deleted_at()?) < BINDING_DELETION_LIMIT {
         return None;
     }
     let quote = fleet.quote();

@@ -158,7 +158,7 @@ fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
         waiting::rule,
         argocd::rule,
     ];
-    let mut drafts: Vec<FindingDraft> = rules.into_iter().flat_map(|rule| rule(fleet)).collect();
+    let mut drafts: Vec<FindingDraft> = rules.iter().flat_map(|rule| rule(fleet)).collect();
     drafts.retain(|draft| !rests_on_unread(fleet, draft));
     let in_progress = outcome::judge(fleet, &mut drafts);
     (drafts, in_progress)

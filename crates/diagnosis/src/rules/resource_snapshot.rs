@@ -9,6 +9,7 @@ use super::fleet::{FleetView, MemberPlacement, PlacementView, UpdateRunView};
 use super::kubectl;
 use crate::Object;
 use crate::command::RemedyCommand;
+use crate::kinds::EVICTION;
 
 /// Time in which a binding gets a snapshot that exists, and a member its Work.
 const SETTLE_LIMIT: SignedDuration = SignedDuration::from_secs(15);
@@ -77,6 +78,21 @@ pub(super) fn missing_snapshot<'a>(
     (!exists && !placement.indices(fleet).is_empty()).then_some((binding, wanted))
 }
 
+/// True if an eviction of the placement from the member was executed just now. The placement's status follows within seconds.
+fn was_just_evicted(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> bool {
+    let mut evictions = fleet.hub.of_kind(EVICTION.group, EVICTION.kind);
+    placement.object.namespace().is_none()
+        && evictions.any(|eviction| {
+            eviction.str("/spec/placementName") == Some(placement.object.name())
+                && eviction.str("/spec/clusterName") == Some(status.member)
+                && eviction
+                    .condition("Executed")
+                    .filter(|executed| executed.status == "True")
+                    .and_then(|executed| executed.last_transition_time)
+                    .is_some_and(|at| fleet.age(at) < SETTLE_LIMIT)
+        })
+}
+
 /// KF-WS-011: the placement reports that its resources are available on a member, and there is no Work for them.
 fn nothing_placed(
     fleet: FleetView<'_>,
@@ -99,7 +115,7 @@ fn nothing_placed(
     // A namespace that is gone has a finding of its own, and a new one gets its Works within seconds.
     let namespace = fleet.member_namespace(status.member).filter(|namespace| namespace.deleted_at().is_none())?;
     let is_new = namespace.created_at().is_some_and(|created| fleet.age(created) < SETTLE_LIMIT);
-    if is_new || !placement.works(fleet, status.member).is_empty() {
+    if is_new || was_just_evicted(fleet, placement, status) || !placement.works(fleet, status.member).is_empty() {
         return None;
     }
     let quote = fleet.quote();

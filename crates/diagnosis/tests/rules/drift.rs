@@ -196,28 +196,3 @@ fn a_rollout_that_a_failed_comparison_holds_back_is_its_consequence() {
     let roots: Vec<_> = findings.iter().map(|finding| finding.code.0.as_str()).collect();
     assert_eq!(roots, ["KF-DR-005"]);
 }
-
-#[test]
-fn what_an_update_run_has_not_rolled_out_is_no_difference_of_the_member() {
-    let selected = json!([settings()]);
-    let base = with(external(green("base", &["member-1"])), "/status/selectedResources", selected);
-    let waiting = json!([
-        condition("Scheduled", "True", "Scheduled", ""),
-        condition("RolloutStarted", "Unknown", "RolloutControlledByExternalController", ""),
-    ]);
-    let base = |started: bool| {
-        if started {
-            base.clone()
-        } else {
-            with(base.clone(), "/status/placementStatuses/0/conditions", waiting.clone())
-        }
-    };
-    let web = || comparing("web", reported(), difference(missing()));
-    let codes = |objects: Vec<Value>| {
-        let findings = diagnose(&hub(objects));
-        findings.iter().map(|f| f.code.0.clone()).filter(|code| code.starts_with("KF-DR")).collect::<Vec<_>>()
-    };
-    assert_eq!(codes(vec![base(false), web()]), ["KF-DR-006"]);
-    assert_eq!(codes(vec![base(true), web()]), ["KF-DR-001"]);
-    assert_eq!(codes(vec![base(false), comparing("web", reported(), difference(changed()))]), ["KF-DR-001"]);
-}

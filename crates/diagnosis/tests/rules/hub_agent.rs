@@ -249,8 +249,5 @@ fn a_hub_agent_that_has_just_got_its_rights_back_is_behind() {
     ]);
     let member = with(copied("member-1", "2026-01-08T11:58:30Z"), "/metadata/managedFields", writes);
     let heartbeat = internal("member-1", "2026-01-08T11:59:45Z", "2026-01-08T11:59:45Z");
-    assert_eq!(
-        found(&hub(vec![account, binding, member, heartbeat])),
-        ["KF-HA-001 Deployment/fleet-system/hub-agent"]
-    );
+    assert_eq!(found(&hub(vec![account, binding, member, heartbeat])), ["KF-HA-001 Deployment/fleet-system/hub-agent"]);
 }

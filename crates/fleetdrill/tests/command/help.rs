@@ -5,7 +5,7 @@ use crate::place::Place;
 #[test]
 fn every_command_says_what_it_does() {
     let place = Place::new();
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 17] = [
         &[],
         &["run"],
         &["upgrade"],

@@ -80,10 +80,10 @@ impl<'a> OverrideView<'a> {
     /// Returns the placements that place a resource which the override selects, and that it may apply to.
     fn placements(self, fleet: FleetView<'a>) -> Vec<PlacementView<'a>> {
         let mut placements: Vec<PlacementView<'a>> = Vec::new();
-        for selector in self.selectors().iter() {
+        for selector in self.selectors() {
             let key = self.resource_key(selector);
             let of_resource = fleet.placements_of_resource(key);
-            placements.extend(of_resource.filter(|p| self.is_for(*p) && self.selects_in_version(*p, selector, key)));
+            placements.extend(of_resource.filter(|p| self.is_for(*p) && selects_in_version(*p, selector, key)));
             // Who selects a namespace selects what is in it.
             if self.is_of_namespace(selector) {
                 let in_namespace = fleet.placements().filter(|p| p.object.namespace() == Some(key[3]));
@@ -104,15 +104,6 @@ impl<'a> OverrideView<'a> {
     fn is_of_namespace(self, selector: JsonRef<'_>) -> bool {
         let is_namespace = text_field(selector, "group").is_empty() && text_field(selector, "kind") == NAMESPACE.kind;
         self.object.namespace().is_none() && is_namespace
-    }
-
-    /// True if a placement has selected the resource in the selector's version: another version is another resource.
-    fn selects_in_version(self, placement: PlacementView<'_>, selector: JsonRef<'_>, key: ResourceKey<'_>) -> bool {
-        let mut selected = placement.object.list("/status/selectedResources").iter();
-        selected.any(|resource| {
-            ["group", "kind", "namespace", "name"].map(|field| text_field(resource, field)) == key
-                && text_field(resource, "version") == text_field(selector, "version")
-        })
     }
 
     /// True if one of the rules is for a member.
@@ -179,4 +170,13 @@ fn matches_cluster(rule: JsonRef<'_>, cluster: Object<'_>) -> bool {
 fn cluster_terms(rule: JsonRef<'_>) -> impl Iterator<Item = JsonRef<'_>> {
     let terms = rule.pointer("/clusterSelector/clusterSelectorTerms").and_then(JsonRef::as_array);
     terms.unwrap_or_default().iter()
+}
+
+/// True if a placement has selected the resource in the selector's version: another version is another resource.
+fn selects_in_version(placement: PlacementView<'_>, selector: JsonRef<'_>, key: ResourceKey<'_>) -> bool {
+    let mut selected = placement.object.list("/status/selectedResources").iter();
+    selected.any(|resource| {
+        ["group", "kind", "namespace", "name"].map(|field| text_field(resource, field)) == key
+            && text_field(resource, "version") == text_field(selector, "version")
+    })
 }

@@ -134,13 +134,13 @@ fn describe(resource: JsonRef<'_>) -> String {
 /// KF-OV-005: the override selects an object that is wrapped in an envelope (without effect up to v0.3.1).
 fn enveloped(fleet: FleetView<'_>, it: OverrideView<'_>) -> Option<FindingDraft> {
     let kind = if it.object.namespace().is_some() { ENVELOPE } else { CLUSTER_ENVELOPE };
-    let envelopes = fleet.hub.of_kind(kind.group, kind.kind).filter(|e| e.namespace() == it.object.namespace());
+    let mut envelopes = fleet.hub.of_kind(kind.group, kind.kind).filter(|e| e.namespace() == it.object.namespace());
     let wraps = |envelope: &Object<'_>| {
         it.selectors()
             .iter()
             .find(|selector| wrapped_objects(*envelope).any(|(_, object)| is_selected(*selector, object)))
     };
-    let (envelope, selector) = envelopes.filter_map(|envelope| Some((envelope, wraps(&envelope)?))).next()?;
+    let (envelope, selector) = envelopes.find_map(|envelope| Some((envelope, wraps(&envelope)?)))?;
     let key = [kind.group, kind.kind, it.object.namespace().unwrap_or_default(), envelope.name()];
     let placement = fleet.placements_of_resource(key).find(|placement| it.is_for(*placement))?;
     let (entry, _) = wrapped_objects(envelope).find(|(_, object)| is_selected(selector, *object))?;
@@ -217,7 +217,7 @@ fn ignored_by_run(fleet: FleetView<'_>, it: OverrideView<'_>, placement: Placeme
     }
     let run = placement.runs(fleet).max_by_key(|run| run.object.created_at())?;
     let is_initialized = run.condition("Initialized").is_some_and(|c| c.status == "True");
-    if !is_initialized || run.object.created_at()? <= it.object.changed_at()? {
+    if !is_initialized || run.object.created_at()? < it.object.changed_at()? {
         return None;
     }
     let clusters: Vec<_> = run.stages().flat_map(|stage| stage.clusters().collect::<Vec<_>>()).collect();
