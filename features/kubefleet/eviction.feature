@@ -138,7 +138,7 @@ Feature: An eviction isn't carried out
     And a change to the resources of placement "web" arrives on "member-1"
 
   # Usually the old binding is gone within a second. Somebody's finalizer makes the moment last.
-  @KF-EV-005 @passes:KF-DL-002
+  @KF-EV-005 @KF-DL-002 @passes:KF-DL-004
   @guide:placement-eviction/several-bindings
   Scenario: The member was evicted and is selected again, and the old binding isn't gone yet
     Given a placement "web" has put its resources on "member-1" and "member-2"
@@ -152,7 +152,7 @@ Feature: An eviction isn't carried out
       | condition | status | reason                                  | message                                                                                   |
       | Valid     | False  | ClusterResourcePlacementEvictionInvalid | Found more than one scheduler decision for placement in cluster targeted by eviction      |
       | Executed  | absent |                                         |                                                                                           |
-    And the diagnosis of eviction "second" is KF-EV-005
+    And within 90 seconds the diagnosis of eviction "second" is KF-EV-005, because of KF-DL-002
       | object                                    | value                                   |
       | ClusterResourcePlacementEviction/{second} | ClusterResourcePlacementEvictionInvalid |
       | ClusterResourceBinding/{web}-{member-1}   | 20                                      |

@@ -14,6 +14,10 @@ Feature: The hub takes no writes
     # Space alone is not enough: etcd keeps its alarm until somebody disarms it.
     When the hub's etcd has space again
     Then a change to the resources of placement "web" arrives on "member-1"
+    # The API server renews its lease every 10 s.
+    And placement "web" reports for 15 seconds
+      | condition | status |
+      | Available | True   |
     And the diagnosis finds nothing
 
   # The twin: etcd is restarted, with its usual quota.

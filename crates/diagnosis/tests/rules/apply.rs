@@ -20,137 +20,140 @@ fn not_applied(name: &str, failed: Value) -> Value {
     placement
 }
 
+/// Reasons and messages of the member agent, each with its code.
+const REASONS: &[(&str, &str, &str)] = &[
+    (
+        "NotTakenOver",
+        "Failed to apply the manifest (error: no ownership of the object in the member cluster; takeover is needed)",
+        "KF-AP-002",
+    ),
+    (
+        "FailedToTakeOver",
+        "Failed to apply the manifest (error: cannot take over object: configuration differences are found between the \
+         manifest object and the corresponding object in the member cluster)",
+        "KF-AP-002",
+    ),
+    (
+        "FailedToTakeOver",
+        "Failed to apply the manifest (error: failed to take over a pre-existing object: the object is already owned by \
+         some other sources(s) and co-ownership is disallowed)",
+        "KF-AP-007",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to apply the manifest: failed to validate owner references: object is \
+         co-owned by multiple objects but co-ownership has been disallowed)",
+        "KF-AP-007",
+    ),
+    // v0.3.1 prints the owners.
+    (
+        "FailedToTakeOver",
+        "Failed to apply the manifest (error: failed to take over a pre-existing object: the object is already owned by \
+         some other sources(s) and co-ownership is disallowed (existingOwnerRefs: [{APIVersion:placement.kubernetes-fleet.io/v1beta1 \
+         Kind:AppliedWork Name:base-work UID:1 Controller:<nil> BlockOwnerDeletion:<nil>}]))",
+        "KF-AP-003",
+    ),
+    (
+        "FailedToTakeOver",
+        "Failed to apply the manifest (error: the object is already owned by another Fleet AppliedWork object)",
+        "KF-AP-003",
+    ),
+    (
+        "FoundDrifts",
+        "Failed to apply the manifest (error: cannot apply manifest: drifts are found between the manifest and the object \
+         from the member cluster)",
+        "KF-AP-004",
+    ),
+    (
+        "DecodingErred",
+        "Failed to apply the manifest (error: failed to find GVR from member cluster client REST mapping)",
+        "KF-AP-005",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to create manifest object: error returned by the API server: \
+         namespaces \"web-app\" not found)",
+        "KF-AP-006",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: the server does not allow this method on the requested resource)",
+        "KF-AP-009",
+    ),
+    (
+        "FoundGenerateName",
+        "Failed to apply the manifest (error: objects with only generate name are not supported)",
+        "KF-AP-010",
+    ),
+    ("Duplicated", "Failed to apply the manifest (error: a duplicate manifest has been found)", "KF-AP-011"),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to patch the manifest object: error returned by the API server: ConfigMap \
+         \"settings\" is invalid: data: Forbidden: field is immutable when `immutable` is set)",
+        "KF-AP-012",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: exceeded \
+         quota: objects, requested: count/configmaps=1, used: count/configmaps=1, limited: count/configmaps=1)",
+        "KF-AP-013",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: \
+         ValidatingAdmissionPolicy 'owners' with binding 'owners' denied request: each ConfigMap needs the label owner)",
+        "KF-AP-014",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to create manifest object: admission webhook \"owners.example.com\" denied \
+         the request: each ConfigMap needs the label owner)",
+        "KF-AP-014",
+    ),
+    // The agent compares by a dry run, which the policy denies too.
+    (
+        "FailedToRunDriftDetection",
+        "Failed to apply the manifest (error: failed to calculate pre-apply drifts between the manifest and the object from the \
+         member cluster: failed to apply the manifest in dry-run mode: configmaps \"settings\" is forbidden: \
+         ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: no change before Monday)",
+        "KF-AP-014",
+    ),
+    (
+        "FailedToFindObjInMemberCluster",
+        "Failed to apply the manifest (error: failed to find the corresponding object for the manifest object in the member \
+         cluster: configmaps \"settings\" is forbidden: User \"system:serviceaccount:fleet-system:member-agent-sa\" cannot get \
+         resource \"configmaps\" in API group \"\" in the namespace \"web-app\")",
+        "KF-AP-015",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to apply the manifest object: an error is returned by the API server: Apply \
+         failed with 1 conflict: conflict with \"kubectl-edit\" using v1: .data.revision)",
+        "KF-AP-016",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to create manifest object: ConfigMap \"settings\" is invalid: data[not a \
+         key]: Invalid value: \"not a key\": a valid config key must consist of alphanumeric characters)",
+        "KF-AP-018",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to create manifest object: Internal error occurred: failed calling webhook \
+         \"gone.example.com\": failed to call webhook: Post \"https://127.0.0.1:1/?timeout=10s\": connection refused)",
+        "KF-AP-019",
+    ),
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: unable to \
+         create new content in namespace web-app because it is being terminated)",
+        "KF-AP-020",
+    ),
+];
+
 #[test]
 fn each_reason_has_its_code() {
-    for (reason, message, code) in [
-        (
-            "NotTakenOver",
-            "Failed to apply the manifest (error: no ownership of the object in the member cluster; takeover is needed)",
-            "KF-AP-002",
-        ),
-        (
-            "FailedToTakeOver",
-            "Failed to apply the manifest (error: cannot take over object: configuration differences are found between the \
-             manifest object and the corresponding object in the member cluster)",
-            "KF-AP-002",
-        ),
-        (
-            "FailedToTakeOver",
-            "Failed to apply the manifest (error: failed to take over a pre-existing object: the object is already owned by \
-             some other sources(s) and co-ownership is disallowed)",
-            "KF-AP-007",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to apply the manifest: failed to validate owner references: object is \
-             co-owned by multiple objects but co-ownership has been disallowed)",
-            "KF-AP-007",
-        ),
-        // v0.3.1 prints the owners.
-        (
-            "FailedToTakeOver",
-            "Failed to apply the manifest (error: failed to take over a pre-existing object: the object is already owned by \
-             some other sources(s) and co-ownership is disallowed (existingOwnerRefs: [{APIVersion:placement.kubernetes-fleet.io/v1beta1 \
-             Kind:AppliedWork Name:base-work UID:1 Controller:<nil> BlockOwnerDeletion:<nil>}]))",
-            "KF-AP-003",
-        ),
-        (
-            "FailedToTakeOver",
-            "Failed to apply the manifest (error: the object is already owned by another Fleet AppliedWork object)",
-            "KF-AP-003",
-        ),
-        (
-            "FoundDrifts",
-            "Failed to apply the manifest (error: cannot apply manifest: drifts are found between the manifest and the object \
-             from the member cluster)",
-            "KF-AP-004",
-        ),
-        (
-            "DecodingErred",
-            "Failed to apply the manifest (error: failed to find GVR from member cluster client REST mapping)",
-            "KF-AP-005",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to create manifest object: error returned by the API server: \
-             namespaces \"web-app\" not found)",
-            "KF-AP-006",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: the server does not allow this method on the requested resource)",
-            "KF-AP-009",
-        ),
-        (
-            "FoundGenerateName",
-            "Failed to apply the manifest (error: objects with only generate name are not supported)",
-            "KF-AP-010",
-        ),
-        ("Duplicated", "Failed to apply the manifest (error: a duplicate manifest has been found)", "KF-AP-011"),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to patch the manifest object: error returned by the API server: ConfigMap \
-             \"settings\" is invalid: data: Forbidden: field is immutable when `immutable` is set)",
-            "KF-AP-012",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: exceeded \
-             quota: objects, requested: count/configmaps=1, used: count/configmaps=1, limited: count/configmaps=1)",
-            "KF-AP-013",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: \
-             ValidatingAdmissionPolicy 'owners' with binding 'owners' denied request: each ConfigMap needs the label owner)",
-            "KF-AP-014",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to create manifest object: admission webhook \"owners.example.com\" denied \
-             the request: each ConfigMap needs the label owner)",
-            "KF-AP-014",
-        ),
-        // The agent compares by a dry run, which the policy denies too.
-        (
-            "FailedToRunDriftDetection",
-            "Failed to apply the manifest (error: failed to calculate pre-apply drifts between the manifest and the object from the \
-             member cluster: failed to apply the manifest in dry-run mode: configmaps \"settings\" is forbidden: \
-             ValidatingAdmissionPolicy 'frozen' with binding 'frozen' denied request: no change before Monday)",
-            "KF-AP-014",
-        ),
-        (
-            "FailedToFindObjInMemberCluster",
-            "Failed to apply the manifest (error: failed to find the corresponding object for the manifest object in the member \
-             cluster: configmaps \"settings\" is forbidden: User \"system:serviceaccount:fleet-system:member-agent-sa\" cannot get \
-             resource \"configmaps\" in API group \"\" in the namespace \"web-app\")",
-            "KF-AP-015",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to apply the manifest object: an error is returned by the API server: Apply \
-             failed with 1 conflict: conflict with \"kubectl-edit\" using v1: .data.revision)",
-            "KF-AP-016",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to create manifest object: ConfigMap \"settings\" is invalid: data[not a \
-             key]: Invalid value: \"not a key\": a valid config key must consist of alphanumeric characters)",
-            "KF-AP-018",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to create manifest object: Internal error occurred: failed calling webhook \
-             \"gone.example.com\": failed to call webhook: Post \"https://127.0.0.1:1/?timeout=10s\": connection refused)",
-            "KF-AP-019",
-        ),
-        (
-            "ManifestApplyFailed",
-            "Failed to apply the manifest (error: failed to create manifest object: configmaps \"settings\" is forbidden: unable to \
-             create new content in namespace web-app because it is being terminated)",
-            "KF-AP-020",
-        ),
-    ] {
+    for (reason, message, code) in REASONS {
         let placement = not_applied("web", json!([failed("ConfigMap", reason, message)]));
         in_both_scopes(&[placement], &[&format!("{code} {{c}}ResourcePlacement/{{ns}}web (member-1)")]);
     }

@@ -1,7 +1,7 @@
 use diagnosis::diagnose;
 use serde_json::{Value, json};
 
-use crate::shapes::{NOW, at, condition, external, found, green, hub, in_both_scopes, with, work};
+use crate::shapes::{NOW, at, condition, found, green, hub, in_both_scopes, with, work};
 
 const FIRST: &str = "2026-01-08T11:50:00Z";
 
@@ -56,7 +56,7 @@ fn compared(of_object: Value) -> Value {
 #[test]
 fn differences_are_a_notice_that_names_objects_and_fields() {
     let placement = comparing("web", reported(), difference(changed()));
-    in_both_scopes(&[placement.clone()], &["KF-DR-001 {c}ResourcePlacement/{ns}web (member-1)"]);
+    in_both_scopes(std::slice::from_ref(&placement), &["KF-DR-001 {c}ResourcePlacement/{ns}web (member-1)"]);
     let finding = diagnose(&hub(vec![placement])).remove(0);
     assert_eq!(
         finding.cause,

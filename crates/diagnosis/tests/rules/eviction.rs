@@ -108,7 +108,7 @@ fn a_placement_that_names_its_members_is_found() {
     let both = vec![invalid(text), fixed(json!(["member-1", "member-2"]))];
     assert_eq!(found(&hub(both.clone())), ["KF-EV-003 ClusterResourcePlacementEviction/move (member-1)"]);
     let (_, commands) = told(both);
-    assert!(commands[0].contains(r#"patch clusterresourceplacements"#) && commands[0].contains(r#"["member-2"]"#));
+    assert!(commands[0].contains("patch clusterresourceplacements") && commands[0].contains(r#"["member-2"]"#));
     assert_eq!(commands[1..], AGAIN);
     // A policy without names isn't scheduled.
     let (_, commands) = told(vec![invalid(text), fixed(json!(["member-1"]))]);

@@ -1,8 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::shapes::{
-    NOW, at, binding, condition, deleted, found, green, hub, in_both_scopes, namespaced, placement, with,
-};
+use crate::shapes::{NOW, at, binding, condition, deleted, found, green, hub, in_both_scopes, placement, with};
 
 /// Placement that selects no member.
 fn empty() -> Value {

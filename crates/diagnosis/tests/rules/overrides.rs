@@ -53,7 +53,7 @@ fn resource_override(selector: Value, rule: Value) -> Value {
     })
 }
 
-/// ClusterResourceOverride for placement web.
+/// `ClusterResourceOverride` for placement web.
 fn cluster_override(selector: Value, rule: Value) -> Value {
     let mut it = resource_override(selector, rule);
     it["kind"] = "ClusterResourceOverride".into();

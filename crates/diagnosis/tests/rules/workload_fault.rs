@@ -201,7 +201,7 @@ fn a_container_crashes_from_its_third_restart_on() {
 }
 
 /// The Pod runs; its only container isn't ready.
-fn unready(objects: &mut Vec<Value>) {
+fn unready(objects: &mut [Value]) {
     objects[1]["spec"]["containers"][0]["readinessProbe"] = json!({"httpGet": {"port": 8081}});
     objects[1]["status"] = json!({
         "phase": "Running",
@@ -212,9 +212,9 @@ fn unready(objects: &mut Vec<Value>) {
 
 #[test]
 fn a_probe_that_fails_is_named_after_five_minutes() {
-    assert_eq!(codes(A_WHILE_AGO, unready), [""; 0]);
-    assert_eq!(codes(LONG_AGO, unready), ["KF-AV-009"]);
-    let findings = diagnose(&fleet(LONG_AGO, unready));
+    assert_eq!(codes(A_WHILE_AGO, |objects| unready(objects)), [""; 0]);
+    assert_eq!(codes(LONG_AGO, |objects| unready(objects)), ["KF-AV-009"]);
+    let findings = diagnose(&fleet(LONG_AGO, |objects| unready(objects)));
     assert!(findings[0].cause.ends_with("the readiness probe of its container nginx fails."), "{}", findings[0].cause);
     let quoted = values(&findings[0], POD);
     assert!(quoted.iter().any(|value| value.starts_with("spec.containers[nginx].readinessProbe: ")), "{quoted:?}");
