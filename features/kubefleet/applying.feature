@@ -26,7 +26,7 @@ Feature: An object isn't applied on a member
       | a cluster-scoped placement | {"whenToTakeOver": "Never"}    | NotTakenOver     | takeover is needed                       |
       | a namespaced placement     | {"whenToTakeOver": "IfNoDiff"} | FailedToTakeOver | configuration differences are found      |
 
-  @KF-AP-003
+  @passes:KF-AP-007 @KF-AP-003
   Scenario Outline: Another placement has the object already: <placement>
     Given <placement> "base" has put its resources on "member-1"
     When <placement> "web" selects what placement "base" places, for "member-1"

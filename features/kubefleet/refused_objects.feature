@@ -483,7 +483,7 @@ Feature: A member refuses an object
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-AP-020 @takes-90s
+  @KF-AP-020 @takes-90s @passes:KF-AP-006
   Scenario Outline: The object's namespace is being deleted on the member and doesn't go: <placement>
     Given <placement> "web" has put its resources on "member-1"
     And somebody's finalizer holds the ConfigMap of placement "web" on "member-1"

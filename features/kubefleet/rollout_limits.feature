@@ -156,7 +156,7 @@ Feature: RolloutStarted is False because of the placement's own limits
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @takes-60s @passes:KF-SC-004 @passes:KF-RO-002
+  @takes-60s @passes:KF-SC-001 @passes:KF-SC-004 @passes:KF-RO-002
   @guide:placement-rollout-started/logs @guide:placement-rollout-started/defaults
   @guide:azure-placement-rollout-started/logs @guide:azure-placement-rollout-started/defaults
   Scenario: The hub-agent's log has the limits that a rollout comes to

@@ -60,7 +60,7 @@ fn kept_member(
     let member = binding.str("/spec/targetCluster")?;
     // Its bindings wait for the end of the member itself.
     let membership = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, member);
-    if membership.is_none_or(|membership| membership.deleted_at().is_some()) {
+    if membership.is_some_and(|membership| membership.deleted_at().is_some()) {
         return None;
     }
     if fleet.age(binding.changed_at()?) < SETTLE_LIMIT || placement.clusters().any(|status| status.member == member) {
@@ -117,7 +117,7 @@ fn old_binding(
 ) -> Option<FindingDraft> {
     let held = status.condition("RolloutStarted").filter(|c| c.status != "True")?;
     let old = foreign_finalizer::predecessor(fleet, placement, status)?;
-    if fleet.age(old.deleted_at()?) < BINDING_DELETION_LIMIT {
+    if fleet.age(old.deleted_at()?) < BINDING_DELETION_LIMIT || fleet.age(held.last_transition_time?) < SETTLE_LIMIT {
         return None;
     }
     let quote = fleet.quote();
@@ -141,5 +141,9 @@ fn old_binding(
         .depends_on(AffectedPart::HubAgent)
         .depends_on(foreign_finalizer::part_of_binding(old));
     // Undecided for one member is undecided for all.
-    Some(if held.status == "Unknown" { draft.affects(placement.part()) } else { draft })
+    if held.status != "Unknown" {
+        return Some(draft);
+    }
+    let draft = draft.affects(placement.part());
+    Some(placement.clusters().fold(draft, |draft, other| draft.affects(placement.part_on(other.member))))
 }

@@ -14,6 +14,9 @@ use crate::kinds::EVICTION;
 /// Time in which a binding gets a snapshot that exists, and a member its Work.
 const SETTLE_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
+/// Time after an eviction in which the placement's status follows, on a busy hub too.
+const EVICTION_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
     for placement in fleet.placements() {
@@ -89,7 +92,7 @@ fn was_just_evicted(fleet: FleetView<'_>, placement: PlacementView<'_>, status: 
                     .condition("Executed")
                     .filter(|executed| executed.status == "True")
                     .and_then(|executed| executed.last_transition_time)
-                    .is_some_and(|at| fleet.age(at) < SETTLE_LIMIT)
+                    .is_some_and(|at| fleet.age(at) < EVICTION_LIMIT)
         })
 }
 

@@ -197,6 +197,8 @@ async fn a_cluster_that_falls_silent_costs_what_it_has_not_given() {
         [
             ("pods", "only the first 2 were read: failed to list pods on east: no answer within 1 s"),
             ("services", "no answer within 1 s"),
+            ("resourcequotas", "no answer within 1 s"),
+            ("limitranges", "no answer within 1 s"),
             ("namespaces", "no answer within 1 s"),
             ("appliedworks", "no answer within 1 s"),
         ]
