@@ -61,8 +61,8 @@ Feature: A placement can't have all the members that it asks for
       | the same namespace twice | {web}-app   | {web}-app   | {"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"}, {"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"} |
 
     @guide:placement-scheduled/condition @guide:azure-placement-scheduled/condition
-    @guide:placement-scheduled/common-scenarios/reserved-namespace
-    @guide:azure-placement-scheduled/common-scenarios/reserved-namespace
+    @guide:placement-scheduled/reserved-namespace/selected
+    @guide:azure-placement-scheduled/reserved-namespace/selected
     @drift:placement-scheduled/pick-all @drift:azure-placement-scheduled/pick-all
     Examples:
       | what                     | message     | selector    | selectors |

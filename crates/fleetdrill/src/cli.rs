@@ -782,6 +782,7 @@ mod tests {
             Parsed::Down(args) => Some(args.fleet_name().to_owned()),
             Parsed::Diagnose(args) => args.target.fleet,
             Parsed::Collect(args) => args.target.fleet,
+            Parsed::Who(args) => args.fleet,
             Parsed::Run(args) => args.fleet,
             other => panic!("{other:?} is about no fleet"),
         }
@@ -790,10 +791,11 @@ mod tests {
     #[test]
     fn every_command_takes_a_fleet_by_the_same_option() {
         let takes_a_fleet = having(|arg| arg.get_id() == "fleet");
-        assert_eq!(takes_a_fleet, ["run", "up", "status", "down", "diagnose", "collect"]);
+        assert_eq!(takes_a_fleet, ["run", "up", "status", "down", "diagnose", "who", "collect"]);
         for command in takes_a_fleet {
             for option in ["--fleet web", "--fleet=web", "--name web"] {
-                let line = format!("fleetdrill {command} {option}");
+                let needed = if command == "who" { " --member east cm/settings" } else { "" };
+                let line = format!("fleetdrill {command} {option}{needed}");
                 assert_eq!(fleet(&line).as_deref(), Some("web"), "{line}");
             }
         }

@@ -85,6 +85,13 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
         &[("fleetdrill explain", "all failure codes"), ("fleetdrill explain KF-WS-001", "one of them, with remedies")],
     ),
     (
+        "who",
+        &[
+            ("fleetdrill who configmap/settings --member member-1 -n web-app", "of a fleet that is up here"),
+            ("fleetdrill who deploy/web-app/app --member east=aks-east --hub aks-hub", "of contexts of a kubeconfig"),
+        ],
+    ),
+    (
         "guides",
         &[
             ("fleetdrill guides", "how many statements of each guide hold"),

@@ -178,7 +178,7 @@ mod tests {
     fn many_drills_have_every_code() {
         let catalogue = built_in();
         let all: BTreeSet<&str> = catalogue.faults.iter().flat_map(|fault| fault.codes()).collect();
-        let drills = drills(5, 400);
+        let drills = drills(5, 1200);
         let parts = drills.iter().flat_map(|drill| &drill.faults);
         let had: BTreeSet<&str> = parts.flat_map(|part| catalogue.faults[part.case].codes()).collect();
         assert_eq!(had, all);
