@@ -54,11 +54,9 @@ fn waits(fleet: FleetView<'_>, run: UpdateRunView<'_>, cluster: &DeletingCluster
         "finalizers": finalizers,
         "is_explained": false,
     });
-    let mut names_if_explained = names.clone();
-    names_if_explained["is_explained"] = true.into();
     let about = run.subject(fleet, None, Some(cluster.member));
     let draft = FindingDraft::new(RuleCode::KF_DL_003, about, &names, evidence)
-        .with_texts_if_explained(&names_if_explained)
+        .with_texts_if_explained(&names)
         .depends_on(AffectedPart::HubAgent)
         .depends_on(AffectedPart::MemberNamespace(cluster.member.to_owned()))
         .depends_on(part_of_binding(binding));

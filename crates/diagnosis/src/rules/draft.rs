@@ -100,9 +100,11 @@ impl FindingDraft {
         self
     }
 
-    /// Sets texts, filled in with `names`, that replace the finding's own if another finding explains this one.
+    /// Sets texts that replace the finding's own if another finding explains this one: filled in with `names`, but `is_explained` is true.
     pub fn with_texts_if_explained(mut self, names: &Value) -> Self {
-        self.texts_if_explained = entry(&self.finding.code.0).map(|entry| planned_texts(entry, names));
+        let mut names = names.clone();
+        names["is_explained"] = true.into();
+        self.texts_if_explained = entry(&self.finding.code.0).map(|entry| planned_texts(entry, &names));
         self
     }
 

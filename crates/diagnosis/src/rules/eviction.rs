@@ -474,11 +474,9 @@ fn unanswered(fleet: FleetView<'_>, eviction: EvictionView<'_>) -> Option<Findin
         "seconds": fleet.age(created).as_secs(),
         "is_explained": false,
     });
-    let mut names_if_explained = names.clone();
-    names_if_explained["is_explained"] = true.into();
     let about = subject(fleet, object, None, Some(eviction.member()));
     let draft = FindingDraft::new(RuleCode::KF_EV_009, about, &names, evidence)
-        .with_texts_if_explained(&names_if_explained)
+        .with_texts_if_explained(&names)
         .depends_on(AffectedPart::HubAgent);
     Some(draft)
 }

@@ -133,10 +133,8 @@ fn old_binding(
         "finalizers": finalizers,
         "is_explained": false,
     });
-    let mut names_if_explained = names.clone();
-    names_if_explained["is_explained"] = true.into();
     let draft = FindingDraft::new(RuleCode::KF_DL_004, placement.subject(fleet, Some(status.member)), &names, evidence)
-        .with_texts_if_explained(&names_if_explained)
+        .with_texts_if_explained(&names)
         .affects(placement.part_on(status.member))
         .depends_on(AffectedPart::HubAgent)
         .depends_on(foreign_finalizer::part_of_binding(old));

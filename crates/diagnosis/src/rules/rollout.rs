@@ -80,10 +80,8 @@ fn held_back(
         "is_zero": is_zero(placement),
         "is_explained": false,
     });
-    let mut names_if_explained = names.clone();
-    names_if_explained["is_explained"] = true.into();
     let draft = FindingDraft::new(RuleCode::KF_RO_002, placement.subject(fleet, Some(status.member)), &names, evidence)
-        .with_texts_if_explained(&names_if_explained)
+        .with_texts_if_explained(&names)
         // Members that the scheduler can't find count as unavailable.
         .depends_on(placement.part())
         // A member on which nothing could be compared counts as unavailable, and isn't updated itself.

@@ -117,10 +117,7 @@ impl<'a> UnwellState<'a> {
             "usual": in_words(self.usual),
             "is_explained": false,
         });
-        let mut names_if_explained = names.clone();
-        names_if_explained["is_explained"] = true.into();
-        let draft =
-            FindingDraft::new(code, self.subject, &names, self.evidence).with_texts_if_explained(&names_if_explained);
+        let draft = FindingDraft::new(code, self.subject, &names, self.evidence).with_texts_if_explained(&names);
         let draft = self.part.into_iter().fold(draft, FindingDraft::affects);
         self.depends_on.into_iter().fold(draft, FindingDraft::depends_on)
     }
