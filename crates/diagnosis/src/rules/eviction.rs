@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use jiff::Timestamp;
 use record::ObjectPath;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -41,6 +42,15 @@ pub(super) fn evictions(fleet: FleetView<'_>) -> impl Iterator<Item = EvictionVi
     evictions.filter(|eviction| eviction.deleted_at().is_none()).map(|object| EvictionView { object })
 }
 
+/// Returns the time at which the hub-agent last carried out an eviction of a placement from a member.
+pub(super) fn last_executed(fleet: FleetView<'_>, placement: PlacementView<'_>, member: &str) -> Option<Timestamp> {
+    let key = (placement.object.name(), member);
+    let of_placement = evictions(fleet).filter(|eviction| {
+        placement.scope == KindScope::Cluster && (eviction.placement_name(), eviction.member()) == key
+    });
+    of_placement.filter_map(|eviction| eviction.executed()?.last_transition_time).max()
+}
+
 /// Eviction: a `ClusterResourcePlacementEviction`. Namespaced placements have none.
 #[derive(Clone, Copy)]
 pub(super) struct EvictionView<'a> {
@@ -62,9 +72,14 @@ impl<'a> EvictionView<'a> {
         conditions.into_iter().find(|condition| condition.status == "False")
     }
 
+    /// Returns the condition by which the hub-agent says that it has carried the eviction out.
+    fn executed(self) -> Option<Condition> {
+        self.object.current_condition("Executed").filter(|executed| executed.status == "True")
+    }
+
     /// True if the hub-agent has carried the eviction out.
     pub fn is_executed(self) -> bool {
-        self.object.current_condition("Executed").is_some_and(|executed| executed.status == "True")
+        self.executed().is_some()
     }
 }
 

@@ -6,10 +6,9 @@ use serde_json::json;
 use super::code::RuleCode;
 use super::draft::FindingDraft;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, UpdateRunView};
-use super::kubectl;
+use super::{eviction, kubectl};
 use crate::Object;
 use crate::command::RemedyCommand;
-use crate::kinds::EVICTION;
 
 /// Time in which a binding gets a snapshot that exists, and a member its Work.
 const SETTLE_LIMIT: SignedDuration = SignedDuration::from_secs(15);
@@ -83,17 +82,7 @@ pub(super) fn missing_snapshot<'a>(
 
 /// True if an eviction of the placement from the member was executed just now. The placement's status follows within seconds.
 fn was_just_evicted(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> bool {
-    let mut evictions = fleet.hub.of_kind(EVICTION.group, EVICTION.kind);
-    placement.object.namespace().is_none()
-        && evictions.any(|eviction| {
-            eviction.str("/spec/placementName") == Some(placement.object.name())
-                && eviction.str("/spec/clusterName") == Some(status.member)
-                && eviction
-                    .condition("Executed")
-                    .filter(|executed| executed.status == "True")
-                    .and_then(|executed| executed.last_transition_time)
-                    .is_some_and(|at| fleet.age(at) < EVICTION_LIMIT)
-        })
+    eviction::last_executed(fleet, placement, status.member).is_some_and(|at| fleet.age(at) < EVICTION_LIMIT)
 }
 
 /// KF-WS-011: the placement reports that its resources are available on a member, and there is no Work for them.
