@@ -155,6 +155,11 @@ pub(crate) fn text_field<'a>(value: JsonRef<'a>, field: &str) -> &'a str {
     value.get(field).and_then(JsonRef::as_str).unwrap_or_default()
 }
 
+/// Returns an array field of a JSON object; empty if absent.
+pub(crate) fn list_field<'a>(value: JsonRef<'a>, field: &str) -> JsonList<'a> {
+    value.get(field).and_then(JsonRef::as_array).unwrap_or_default()
+}
+
 /// Returns the string at a JSON pointer; empty if absent.
 pub(crate) fn text_at<'a>(value: JsonRef<'a>, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(JsonRef::as_str).unwrap_or_default()

@@ -25,7 +25,7 @@ use super::outcome::DELETION_LIMIT;
 use super::pattern::pattern_of_any_case;
 use crate::kinds::{APPLIED_WORK, NAMESPACE, WORK};
 use crate::kubefleet::PLACEMENT_GROUP;
-use crate::object::text_field;
+use crate::object::{list_field, text_field};
 use crate::{ClusterSnapshot, Condition, Evidence, GroupKind, JsonRef, MEMBER_KINDS, Object, ObjectSelection};
 
 /// Time for which applying may fail without counting as a failure, if the reason may pass: a missing namespace or
@@ -323,7 +323,7 @@ fn contents<'a>(cluster: &'a ClusterSnapshot, namespace: &str) -> Vec<Object<'a>
 fn drifts(quote: EvidenceSource<'_>, placement: PlacementView<'_>, path: &str, object: JsonRef<'_>) -> Vec<Evidence> {
     let name = text_field(object, "name");
     let mut evidence = Vec::new();
-    for drift in object.get("observedDrifts").and_then(JsonRef::as_array).into_iter().flatten() {
+    for drift in list_field(object, "observedDrifts") {
         let path = format!("{path}.driftedPlacements[{name}]{}", text_field(drift, "path"));
         evidence.push(quote.text(placement.object, &path, both_values(drift), None));
     }

@@ -13,7 +13,7 @@ use crate::kinds::{CLUSTER_ENVELOPE, ENVELOPE, WORK};
 use crate::kubefleet::{
     IS_LATEST_SNAPSHOT, PARENT_PLACEMENT, PARENT_PLACEMENT_NAMESPACE, PLACEMENT_GROUP, RESOURCE_INDEX, member_namespace,
 };
-use crate::object::{conditions_of_type, text_field};
+use crate::object::{conditions_of_type, list_field, text_field};
 use crate::{
     ClusterSnapshot, Condition, Evidence, JsonList, JsonRef, Object, ObjectSelection, Snapshot, Subject, conditions,
 };
@@ -289,7 +289,7 @@ impl<'a> MemberPlacement<'a> {
 
     /// Returns a list of the entry, e.g. `driftedPlacements`; empty if there is none.
     pub fn list(&self, field: &str) -> JsonList<'a> {
-        self.value.get(field).and_then(JsonRef::as_array).unwrap_or_default()
+        list_field(self.value, field)
     }
 
     /// Returns a condition of the placement's present generation.
@@ -450,7 +450,7 @@ impl<'a> RunStage<'a> {
     /// Returns the stage's clusters.
     pub fn clusters(&self) -> impl Iterator<Item = StageCluster<'a>> + use<'a> {
         let (stage, generation) = (self.name, self.generation);
-        let clusters = self.value.get("clusters").and_then(JsonRef::as_array).unwrap_or_default();
+        let clusters = list_field(self.value, "clusters");
         clusters.iter().filter_map(move |value| {
             let member = value.get("clusterName").and_then(JsonRef::as_str)?;
             Some(StageCluster { stage, member, value, generation })
@@ -489,7 +489,7 @@ impl<'a> StageCluster<'a> {
 
     /// Returns a list of the entry, e.g. `resourceOverrideSnapshots`; empty if there is none.
     pub fn list(&self, field: &str) -> JsonList<'a> {
-        self.value.get(field).and_then(JsonRef::as_array).unwrap_or_default()
+        list_field(self.value, field)
     }
 
     /// True if the update of the cluster has started and hasn't ended.

@@ -12,8 +12,8 @@ use super::heartbeat::UncopiedHeartbeat;
 use super::kubectl;
 use crate::kinds::{CLUSTER_ROLE_BINDING, SERVICE_ACCOUNT, WEBHOOK_CONFIGURATION};
 use crate::kubefleet::CLUSTER_GROUP;
-use crate::object::text_field;
-use crate::{Evidence, InProgress, JsonList, JsonRef, Object, Subject};
+use crate::object::{list_field, text_field};
+use crate::{Evidence, InProgress, JsonRef, Object, Subject};
 
 /// Time in which the hub-agent reacts to a new or changed object. It takes less than a second (v0.1.2); after a restart,
 /// some seconds.
@@ -140,12 +140,8 @@ fn refusing_webhooks(fleet: FleetView<'_>) -> Option<FindingDraft> {
 
 /// Returns the resources that a webhook is asked about.
 fn resources(webhook: JsonRef<'_>) -> Vec<&str> {
-    let rules = list(webhook, "rules").iter();
-    rules.flat_map(|rule| list(rule, "resources").iter().filter_map(JsonRef::as_str)).collect()
-}
-
-fn list<'a>(value: JsonRef<'a>, field: &str) -> JsonList<'a> {
-    value.get(field).and_then(JsonRef::as_array).unwrap_or_default()
+    let rules = list_field(webhook, "rules").iter();
+    rules.flat_map(|rule| list_field(rule, "resources").iter().filter_map(JsonRef::as_str)).collect()
 }
 
 /// Returns the state of a hub-agent that works, but is behind: it hasn't copied heartbeats that are overdue, and has written something else

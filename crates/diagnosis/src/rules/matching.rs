@@ -1,6 +1,6 @@
 //! Label selectors, matched as the controllers match `MemberClusters`.
 
-use crate::object::text_field;
+use crate::object::{list_field, text_field};
 use crate::{JsonFields, JsonRef, Object};
 
 /// True if a selector matches an object. A missing selector matches nothing, an empty one everything. A selector with
@@ -15,7 +15,7 @@ pub(super) fn selects(selector: Option<JsonRef<'_>>, object: Object<'_>) -> bool
 
 fn matches_expression(expression: JsonRef<'_>, object: Object<'_>) -> bool {
     let label = object.label(text_field(expression, "key"));
-    let values = expression.get("values").and_then(JsonRef::as_array).unwrap_or_default();
+    let values = list_field(expression, "values");
     let among = label.is_some_and(|label| values.iter().any(|v| v.as_str() == Some(label)));
     match text_field(expression, "operator") {
         "In" => among,

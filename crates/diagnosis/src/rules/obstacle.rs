@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use super::fleet::FleetView;
 use super::quantity;
 use super::spread::Spread;
-use crate::object::text_field;
+use crate::object::{list_field, text_field};
 use crate::{JsonFields, JsonRef, Object, conditions};
 
 /// Time without a heartbeat, or as unhealthy, after which the scheduler takes a member for disconnected
@@ -122,7 +122,7 @@ fn unmet_labels<'a>(term: JsonRef<'a>, member: Object<'a>) -> Vec<LabelRequireme
     let expressions = selector.and_then(|s| s.get("matchExpressions")).and_then(JsonRef::as_array).unwrap_or_default();
     let expressed = expressions.iter().map(|expression| {
         let key = text_field(expression, "key");
-        let values = expression.get("values").and_then(JsonRef::as_array).unwrap_or_default();
+        let values = list_field(expression, "values");
         LabelRequirement {
             key,
             operator: text_field(expression, "operator"),
@@ -171,7 +171,7 @@ fn unmet_properties<'a>(term: JsonRef<'a>, member: Object<'a>) -> Vec<PropertyRe
     let expressions = term.pointer("/propertySelector/matchExpressions").and_then(JsonRef::as_array);
     let required = expressions.unwrap_or_default().iter().map(|expression| {
         let name = text_field(expression, "name");
-        let values = expression.get("values").and_then(JsonRef::as_array).unwrap_or_default();
+        let values = list_field(expression, "values");
         PropertyRequirement {
             name,
             operator: text_field(expression, "operator"),

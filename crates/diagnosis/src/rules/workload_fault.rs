@@ -7,8 +7,8 @@ use super::evidence_source::EvidenceSource;
 use super::kubectl;
 use super::pods::pods_of;
 use crate::kinds::{LIMIT_RANGE, RESOURCE_QUOTA};
-use crate::object::{text_at, text_field};
-use crate::{ClusterSnapshot, Condition, Evidence, JsonList, JsonRef, Object};
+use crate::object::{list_field, text_at, text_field};
+use crate::{ClusterSnapshot, Condition, Evidence, JsonRef, Object};
 
 /// Time for which a Pod may be refused, have no node, lack an object or belong to a paused Deployment without counting as a failure. Pods that
 /// are being deleted hold what it needs for as long as their grace period lasts, which is 30 s by default.
@@ -186,7 +186,7 @@ fn references(pod: Object<'_>) -> Vec<ObjectReference<'_>> {
     let mut all = Vec::new();
     for container in containers(pod) {
         let place = format!("spec.containers[{}]", text_field(container, "name"));
-        for variable in list(container, "env") {
+        for variable in list_field(container, "env") {
             let name = text_field(variable, "name");
             for (kind, field) in [("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")] {
                 let used = text_at(variable, &format!("/valueFrom/{field}/name"));
@@ -197,7 +197,7 @@ fn references(pod: Object<'_>) -> Vec<ObjectReference<'_>> {
                 });
             }
         }
-        for source in list(container, "envFrom") {
+        for source in list_field(container, "envFrom") {
             for (kind, field) in [("ConfigMap", "configMapRef"), ("Secret", "secretRef")] {
                 let used = text_at(source, &format!("/{field}/name"));
                 all.push(ObjectReference { kind, name: used, path: format!("{place}.envFrom.{field}.name") });
@@ -216,10 +216,6 @@ fn references(pod: Object<'_>) -> Vec<ObjectReference<'_>> {
 /// Returns a Pod's containers and init containers.
 fn containers(pod: Object<'_>) -> impl Iterator<Item = JsonRef<'_>> {
     pod.list("/spec/containers").iter().chain(pod.list("/spec/initContainers").iter())
-}
-
-fn list<'a>(value: JsonRef<'a>, field: &str) -> JsonList<'a> {
-    value.get(field).and_then(JsonRef::as_array).unwrap_or_default()
 }
 
 /// Finds a workload whose Pods the API server refuses to create, and quotes the namespace's quotas and limits.

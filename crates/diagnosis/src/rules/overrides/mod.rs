@@ -13,7 +13,7 @@ use super::matching;
 use super::scope::KindScope;
 use crate::kinds::{CLUSTER_OVERRIDE, NAMESPACE, OVERRIDE};
 use crate::kubefleet::{CLUSTER_GROUP, PLACEMENT_GROUP};
-use crate::object::text_field;
+use crate::object::{list_field, text_field};
 use crate::{JsonList, JsonRef, Object};
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
@@ -163,7 +163,7 @@ fn find<'a>(fleet: FleetView<'a>, namespace: Option<&str>, name: &str) -> Option
 /// True if a rule is for a member. A rule without a selector is for none, and one without terms for all.
 fn matches_cluster(rule: JsonRef<'_>, cluster: Object<'_>) -> bool {
     let Some(selector) = rule.get("clusterSelector").filter(|selector| !selector.is_null()) else { return false };
-    let terms = selector.get("clusterSelectorTerms").and_then(JsonRef::as_array).unwrap_or_default();
+    let terms = list_field(selector, "clusterSelectorTerms");
     terms.is_empty() || terms.iter().any(|term| matching::selects(term.get("labelSelector"), cluster))
 }
 
