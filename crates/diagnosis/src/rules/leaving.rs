@@ -7,7 +7,7 @@ use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
-use super::rollout::UnavailableMember;
+use super::rollout::{self, UnavailableMember};
 use super::{foreign_finalizer, kubectl};
 use crate::kubefleet::CLUSTER_GROUP;
 use crate::{Condition, JsonRef, Object};
@@ -37,7 +37,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 /// `pkg/controllers/rollout`, v0.1.2, v0.3.1).
 fn kept_members<'a>(fleet: FleetView<'a>, placement: PlacementView<'a>) -> Vec<FindingDraft> {
     let is_scheduled = placement.condition("Scheduled").is_some_and(|c| c.reason != "InvalidResourceSelectors");
-    let others: Vec<_> = placement.clusters().filter(|status| !is_available(*status)).collect();
+    let others: Vec<_> = placement.clusters().filter(|status| !rollout::is_ready(*status)).collect();
     // With all of its members available, a rollout deletes the bindings of others at once.
     let is_suspicious = placement.clusters().next().is_none() || !others.is_empty();
     if !is_scheduled || !is_suspicious {
@@ -99,10 +99,6 @@ fn kept_member(
     Some(if on_their_way { draft.only_as_consequence() } else { draft })
 }
 
-fn is_available(status: MemberPlacement<'_>) -> bool {
-    ["Available", "DiffReported"].iter().any(|type_| status.condition(type_).is_some_and(|c| c.status == "True"))
-}
-
 /// Returns the first condition of a binding's generation that isn't True; `None` if the binding is available.
 fn unmet_condition(binding: Object<'_>) -> Option<Condition> {
     STEPS.iter().filter_map(|type_| binding.current_condition(type_)).find(|condition| condition.status != "True")
@@ -127,7 +123,6 @@ fn old_binding(
     let names = json!({
         "placement": placement.full_name(),
         "member": status.member,
-        "holder": status.member,
         "binding": old.path().to_string(),
         "binding_ref": kubectl::reference(old),
         "finalizers": finalizers,

@@ -230,8 +230,7 @@ fn held_namespace(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDra
     if fleet.age(namespace.deleted_at()?) < outcome::DELETION_LIMIT {
         return None;
     }
-    let holders: Vec<_> =
-        foreign_holders(fleet, namespace.name()).into_iter().filter(|h| is_held_by_others(*h)).collect();
+    let holders = holders_of_others(fleet, namespace);
     if holders.is_empty() {
         return None;
     }

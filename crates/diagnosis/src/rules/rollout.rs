@@ -160,6 +160,11 @@ pub(super) fn is_held_back_by_rollout(
         })
 }
 
+/// True if a member counts as available in a rollout.
+pub(super) fn is_ready(status: MemberPlacement<'_>) -> bool {
+    READY.into_iter().any(|type_| status.condition(type_).is_some_and(|c| c.status == "True"))
+}
+
 /// Member to which the placement is rolled out, but on which it isn't available.
 pub(super) struct UnavailableMember<'a> {
     status: MemberPlacement<'a>,
@@ -172,7 +177,7 @@ pub(super) struct UnavailableMember<'a> {
 impl<'a> UnavailableMember<'a> {
     pub(super) fn new(status: MemberPlacement<'a>) -> Option<Self> {
         let started = status.condition("RolloutStarted").filter(|c| c.status == "True")?;
-        if READY.into_iter().any(|type_| status.condition(type_).is_some_and(|c| c.status == "True")) {
+        if is_ready(status) {
             return None;
         }
         let behind = ["Overridden", "WorkSynchronized", "Applied", "Available", "DiffReported"];
