@@ -18,7 +18,8 @@ use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::drift::both_values;
 use super::evidence_source::EvidenceSource;
-use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name, placement_of_work};
+use super::fleet::{FleetView, MemberPlacement, PlacementView, applied, distinct, full_name, placement_of_work};
+use super::index::resource_key;
 use super::kubectl;
 use super::missing_namespace;
 use super::outcome::DELETION_LIMIT;
@@ -97,13 +98,6 @@ impl FailedObject<'_> {
                 kubectl::reference_by_name(group, &envelope.kind, envelope.namespace.as_deref(), &envelope.name)
             }
         }
-    }
-
-    /// True if an entry of a Work's manifestConditions is about the object.
-    fn is_manifest(&self, manifest: JsonRef<'_>) -> bool {
-        manifest.get("identifier").is_some_and(|identifier| {
-            ["group", "kind", "namespace", "name"].iter().all(|field| text_field(identifier, field) == self.text(field))
-        })
     }
 
     /// Words by which kubectl finds the object.
@@ -208,7 +202,7 @@ fn owner_code(fleet: FleetView<'_>, placement: PlacementView<'_>, member: &str, 
     if owners.iter().any(|work| placement_of_work(*work) == Some(of_this)) {
         RuleCode::KF_AP_011
     } else if !owners.is_empty()
-        || !other_placements_of(fleet, placement, std::slice::from_ref(failed)).is_empty()
+        || !placement.others_with(fleet, [resource_key(failed.value)].into_iter()).is_empty()
         || APPLIED_WORK_OWNER.is_match(&failed.condition.message)
         || fleet.hub.is_unread(PLACEMENT_GROUP, &kubectl::plural(WORK.kind))
     {
@@ -220,14 +214,8 @@ fn owner_code(fleet: FleetView<'_>, placement: PlacementView<'_>, member: &str, 
 
 /// Returns the Works of a member that have applied an object.
 fn works_with<'a>(fleet: FleetView<'a>, member: &str, failed: &FailedObject<'_>) -> Vec<Object<'a>> {
-    let has_applied = |work: &&Object<'a>| {
-        let mut manifests = work.list("/status/manifestConditions").iter().filter(|m| failed.is_manifest(*m));
-        manifests.any(|manifest| {
-            let conditions = crate::conditions(Some(manifest));
-            conditions.iter().any(|condition| condition.type_ == "Applied" && condition.status == "True")
-        })
-    };
-    fleet.works(member).iter().filter(has_applied).copied().collect()
+    let resource = resource_key(failed.value);
+    fleet.works(member).iter().filter(|work| applied(**work, resource).is_some()).copied().collect()
 }
 
 /// True if an object isn't applied because its namespace doesn't exist on the member.
@@ -374,29 +362,9 @@ fn owners<'a>(
     let works = failed.iter().flat_map(|failed| works_with(fleet, member, failed));
     let names: Vec<_> = works.filter_map(placement_of_work).collect();
     let has_put = |other: &PlacementView<'_>| names.contains(&(other.object.namespace(), other.object.name()));
-    let mut owners = other_placements_of(fleet, placement, failed);
-    owners.extend(fleet.placements().filter(has_put).filter(|other| !is_same_placement(*other, placement)));
-    owners.sort_by_key(|other| (other.scope, other.full_name()));
-    owners.dedup_by_key(|other| (other.scope, other.full_name()));
-    owners
-}
-
-/// Returns the other placements that have selected one of these objects.
-fn other_placements_of<'a>(
-    fleet: FleetView<'a>,
-    placement: PlacementView<'_>,
-    failed: &[FailedObject<'_>],
-) -> Vec<PlacementView<'a>> {
-    let resources = failed.iter().map(|failed| ["group", "kind", "namespace", "name"].map(|field| failed.text(field)));
-    let placements = resources.flat_map(|resource| fleet.placements_of_resource(resource));
-    let mut others: Vec<_> = placements.filter(|other| !is_same_placement(*other, placement)).collect();
-    others.sort_by_key(|other| (other.scope, other.full_name()));
-    others.dedup_by_key(|other| (other.scope, other.full_name()));
-    others
-}
-
-fn is_same_placement(a: PlacementView<'_>, b: PlacementView<'_>) -> bool {
-    a.scope == b.scope && a.full_name() == b.full_name()
+    let mut owners = placement.others_with(fleet, failed.iter().map(|failed| resource_key(failed.value)));
+    owners.extend(fleet.placements().filter(has_put).filter(|other| !other.is_same(placement)));
+    distinct(owners)
 }
 
 fn namespaces(failed: &[FailedObject<'_>]) -> String {

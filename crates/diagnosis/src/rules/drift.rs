@@ -12,6 +12,7 @@ use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
+use super::index::resource_key;
 use super::kubectl;
 use super::pattern::pattern_of_any_case;
 use crate::kinds::APPLIED_WORK;
@@ -289,14 +290,9 @@ fn failure(
 
 /// Returns the names of the other placements that have selected one of these objects and apply it.
 fn other_owners(fleet: FleetView<'_>, placement: PlacementView<'_>, objects: &[ComparedObject<'_>]) -> Vec<String> {
-    let keys = objects.iter().map(|object| ["group", "kind", "namespace", "name"].map(|field| object.text(field)));
-    let others = keys.flat_map(|key| fleet.placements_of_resource(key)).filter(|other| {
-        let is_same = other.scope == placement.scope && other.key() == placement.key();
-        !is_same && !compares_only(*other)
-    });
-    let mut names: Vec<_> = others.map(PlacementView::full_name).collect();
+    let others = placement.others_with(fleet, objects.iter().map(|object| resource_key(object.entry))).into_iter();
+    let mut names: Vec<_> = others.filter(|other| !compares_only(*other)).map(PlacementView::full_name).collect();
     names.sort();
-    names.dedup();
     names
 }
 

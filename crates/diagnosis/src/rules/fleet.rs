@@ -6,7 +6,7 @@ use record::ConditionPlace;
 
 use super::draft::AffectedPart;
 use super::evidence_source::EvidenceSource;
-use super::index::{FleetIndex, PlacementKey, ResourceKey};
+use super::index::{FleetIndex, PlacementKey, ResourceKey, resource_key};
 use super::kubectl;
 use super::scope::KindScope;
 use crate::kinds::{CLUSTER_ENVELOPE, ENVELOPE, WORK};
@@ -227,6 +227,21 @@ impl<'a> PlacementView<'a> {
     /// Returns the indices of the placement's resource snapshots in ascending order.
     pub fn indices(self, fleet: FleetView<'a>) -> Vec<&'a str> {
         indices_of(fleet, self.key())
+    }
+
+    /// True if both are the same placement.
+    pub fn is_same(self, other: PlacementView<'_>) -> bool {
+        (self.scope, self.key()) == (other.scope, other.key())
+    }
+
+    /// Returns the other placements that have selected one of these resources.
+    pub fn others_with<'f, 'r>(
+        self,
+        fleet: FleetView<'f>,
+        resources: impl Iterator<Item = ResourceKey<'r>>,
+    ) -> Vec<PlacementView<'f>> {
+        let placements = resources.flat_map(|resource| fleet.placements_of_resource(resource));
+        distinct(placements.filter(|other| !self.is_same(*other)).collect())
     }
 
     /// Returns namespace and name.
@@ -526,6 +541,21 @@ fn indices_of<'a>(fleet: FleetView<'a>, placement: PlacementKey<'_>) -> Vec<&'a 
     indices.sort_by_key(|i| (i.parse::<u64>().unwrap_or(u64::MAX), *i));
     indices.dedup();
     indices
+}
+
+/// Returns each of the placements once: cluster-scoped ones first, each by name.
+pub(super) fn distinct(mut placements: Vec<PlacementView<'_>>) -> Vec<PlacementView<'_>> {
+    placements.sort_by_key(|placement| (placement.scope, placement.full_name()));
+    placements.dedup_by(|a, b| a.is_same(*b));
+    placements
+}
+
+/// Returns the condition by which a Work says that a resource is applied.
+pub(super) fn applied(work: Object<'_>, resource: ResourceKey<'_>) -> Option<Condition> {
+    let manifests = work.list("/status/manifestConditions").iter();
+    let of_resource = manifests.filter(|manifest| manifest.get("identifier").map(resource_key) == Some(resource));
+    let mut applied = of_resource.flat_map(|manifest| conditions_of_type(Some(manifest), "Applied"));
+    applied.find(|condition| condition.status == "True")
 }
 
 /// Returns namespace and name of the placement that a Work belongs to.

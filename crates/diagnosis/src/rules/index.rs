@@ -8,7 +8,7 @@ use super::scope::KindScope;
 use crate::kinds::WORK;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PARENT_PLACEMENT, PLACEMENT_GROUP, member_namespace};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Object, ObjectSelection};
+use crate::{ClusterSnapshot, JsonRef, Object, ObjectSelection};
 
 /// Namespace and name of a placement.
 pub(super) type PlacementKey<'a> = (Option<&'a str>, &'a str);
@@ -18,6 +18,11 @@ pub(super) type RunKey<'a> = (Option<&'a str>, &'a str);
 
 /// Group, kind, namespace (empty for cluster-scoped kinds) and name of a resource.
 pub(super) type ResourceKey<'a> = [&'a str; 4];
+
+/// Returns the key of the resource that a reference in a status or a spec is to.
+pub(super) fn resource_key(reference: JsonRef<'_>) -> ResourceKey<'_> {
+    ["group", "kind", "namespace", "name"].map(|field| text_field(reference, field))
+}
 
 /// Objects of the hub by placement, and by member.
 pub(super) struct FleetIndex<'a> {
@@ -168,8 +173,7 @@ fn placements_of_resources(hub: &ClusterSnapshot) -> HashMap<ResourceKey<'_>, Ve
     for scope in KindScope::BOTH {
         for placement in hub.objects.of_kind(PLACEMENT_GROUP, scope.placement()) {
             for selected in placement.list("/status/selectedResources") {
-                let resource = ["group", "kind", "namespace", "name"].map(|field| text_field(selected, field));
-                by_resource.entry(resource).or_default().push((scope, placement));
+                by_resource.entry(resource_key(selected)).or_default().push((scope, placement));
             }
         }
     }

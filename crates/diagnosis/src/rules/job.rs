@@ -6,11 +6,11 @@ use serde_json::json;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
-use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
+use super::fleet::{FleetView, MemberPlacement, PlacementView, applied, full_name};
 use super::{kubectl, pods};
 use crate::kinds::JOB;
 use crate::object::text_field;
-use crate::{Condition, Evidence, JsonRef, Object, conditions};
+use crate::{Condition, Evidence, JsonRef, Object};
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
@@ -131,13 +131,7 @@ fn first_applied<'a>(
     job: &SelectedJob<'_>,
 ) -> Option<(Object<'a>, Condition)> {
     placement.works(fleet, member).into_iter().find_map(|work| {
-        let mut manifests = work.list("/status/manifestConditions").iter();
-        let of_job = manifests.find(|manifest| {
-            let Some(identifier) = manifest.get("identifier") else { return false };
-            let fields = ["group", "kind", "namespace", "name"].map(|field| text_field(identifier, field));
-            fields == [JOB.group, JOB.kind, job.namespace, job.name]
-        })?;
-        let applied = conditions(Some(of_job)).into_iter().find(|c| c.type_ == "Applied" && c.status == "True")?;
+        let applied = applied(work, [JOB.group, JOB.kind, job.namespace, job.name])?;
         Some((work, applied))
     })
 }

@@ -7,8 +7,8 @@ mod failed;
 mod unused;
 
 use super::draft::FindingDraft;
-use super::fleet::{FleetView, PlacementView};
-use super::index::ResourceKey;
+use super::fleet::{FleetView, PlacementView, distinct};
+use super::index::{ResourceKey, resource_key};
 use super::matching;
 use super::scope::KindScope;
 use crate::kinds::{CLUSTER_OVERRIDE, NAMESPACE, OVERRIDE};
@@ -90,9 +90,7 @@ impl<'a> OverrideView<'a> {
                 placements.extend(in_namespace.filter(|p| self.is_for(*p)));
             }
         }
-        placements.sort_by_key(|placement| (placement.scope, placement.full_name()));
-        placements.dedup_by_key(|placement| (placement.scope, placement.full_name()));
-        placements
+        distinct(placements)
     }
 
     /// Returns group, kind, namespace and name of the resource that a selector names.
@@ -176,7 +174,6 @@ fn cluster_terms(rule: JsonRef<'_>) -> impl Iterator<Item = JsonRef<'_>> {
 fn selects_in_version(placement: PlacementView<'_>, selector: JsonRef<'_>, key: ResourceKey<'_>) -> bool {
     let mut selected = placement.object.list("/status/selectedResources").iter();
     selected.any(|resource| {
-        ["group", "kind", "namespace", "name"].map(|field| text_field(resource, field)) == key
-            && text_field(resource, "version") == text_field(selector, "version")
+        resource_key(resource) == key && text_field(resource, "version") == text_field(selector, "version")
     })
 }
