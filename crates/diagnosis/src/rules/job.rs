@@ -1,7 +1,7 @@
 //! Jobs of a placement. `KubeFleet` doesn't track a Job: the placement is available as soon as the Job is applied, whatever
 //! becomes of it (v0.3.1).
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
@@ -73,16 +73,8 @@ fn failed(
         reason.get_or_insert(condition.reason);
         failed.push(job);
     }
-    let first = failed.first()?;
-    let names = json!({
-        "placement": placement.full_name(),
-        "member": status.member,
-        "objects": failed.iter().map(|job| job.in_words()).collect::<Vec<_>>().join(", "),
-        "reason": reason,
-        "job": first.name,
-        "namespace": first.namespace,
-        "refs": failed.iter().map(|job| job.reference()).collect::<Vec<_>>(),
-    });
+    let mut names = names(placement, status, &failed)?;
+    names["reason"] = reason.into();
     Some(draft(RuleCode::KF_AV_011, fleet, placement, status, &names, evidence))
 }
 
@@ -93,7 +85,7 @@ fn repeated(
     status: MemberPlacement<'_>,
     jobs: &[SelectedJob<'_>],
 ) -> Option<FindingDraft> {
-    let (mut evidence, mut repeated) = (Vec::new(), Vec::new());
+    let (mut evidence, mut repeated, mut first_ttl) = (Vec::new(), Vec::new(), None);
     for job in jobs {
         let Some(object) = job.on(fleet, status.member) else { continue };
         let Some(ttl) = object.at("/spec/ttlSecondsAfterFinished").and_then(JsonRef::as_i64) else { continue };
@@ -107,18 +99,11 @@ fn repeated(
         evidence.push(fleet.quote().text(work, &path, "True".to_owned(), Some(since)));
         evidence.push(of_member.field(object, "spec.ttlSecondsAfterFinished"));
         evidence.push(Evidence { at: Some(created), ..of_member.field(object, "metadata.creationTimestamp") });
-        repeated.push((job, ttl));
+        first_ttl.get_or_insert(ttl);
+        repeated.push(job);
     }
-    let (first, ttl) = repeated.first()?;
-    let names = json!({
-        "placement": placement.full_name(),
-        "member": status.member,
-        "objects": repeated.iter().map(|(job, _)| job.in_words()).collect::<Vec<_>>().join(", "),
-        "ttl": ttl,
-        "job": first.name,
-        "namespace": first.namespace,
-        "refs": repeated.iter().map(|(job, _)| job.reference()).collect::<Vec<_>>(),
-    });
+    let mut names = names(placement, status, &repeated)?;
+    names["ttl"] = first_ttl.into();
     Some(draft(RuleCode::KF_AV_012, fleet, placement, status, &names, evidence))
 }
 
@@ -136,12 +121,25 @@ fn first_applied<'a>(
     })
 }
 
+/// Returns the names for a finding about these Jobs; `None` without a Job.
+fn names(placement: PlacementView<'_>, status: MemberPlacement<'_>, jobs: &[&SelectedJob<'_>]) -> Option<Value> {
+    let first = jobs.first()?;
+    Some(json!({
+        "placement": placement.full_name(),
+        "member": status.member,
+        "objects": jobs.iter().map(|job| job.in_words()).collect::<Vec<_>>().join(", "),
+        "job": first.name,
+        "namespace": first.namespace,
+        "refs": jobs.iter().map(|job| job.reference()).collect::<Vec<_>>(),
+    }))
+}
+
 fn draft(
     code: RuleCode,
     fleet: FleetView<'_>,
     placement: PlacementView<'_>,
     status: MemberPlacement<'_>,
-    names: &serde_json::Value,
+    names: &Value,
     evidence: Vec<Evidence>,
 ) -> FindingDraft {
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), names, evidence);
