@@ -13,7 +13,7 @@ use super::apply_error::ApplyError;
 use super::argocd::admission::AdmissionDenial;
 use super::argocd::names::for_sentence;
 use super::argocd::rbac::RefusedRequest;
-use super::availability::envelope_of;
+use super::availability::{self, envelope_of};
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::drift::both_values;
@@ -87,22 +87,6 @@ impl FailedObject<'_> {
     /// Envelope that the object came in.
     fn envelope(&self) -> Option<ObjectPath> {
         envelope_of(self.value)
-    }
-
-    /// Words by which kubectl finds what has the object on the hub: its envelope, or the object itself.
-    fn hub_reference(&self) -> Vec<String> {
-        match self.envelope() {
-            None => self.reference(),
-            Some(envelope) => {
-                let group = if envelope.kind == "ConfigMap" { "" } else { PLACEMENT_GROUP };
-                kubectl::reference_by_name(group, &envelope.kind, envelope.namespace.as_deref(), &envelope.name)
-            }
-        }
-    }
-
-    /// Words by which kubectl finds the object.
-    fn reference(&self) -> Vec<String> {
-        kubectl::reference_by_name(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
     }
 }
 
@@ -250,7 +234,7 @@ fn apply_failure(
     let owners = if code == RuleCode::KF_AP_003 { owners(fleet, placement, status.member, failed) } else { Vec::new() };
     let namespaces_there = failed.iter().filter(|f| f.text("group").is_empty() && f.text("kind") == "Namespace");
     let contents = namespaces_there.map(|f| namespace_contents(fleet, status.member, f.text("name")));
-    let mut hub_references: Vec<_> = failed.iter().map(FailedObject::hub_reference).collect();
+    let mut hub_references: Vec<_> = failed.iter().map(|failed| availability::hub_reference(failed.value)).collect();
     hub_references.dedup();
     let first = failed.first();
     let refusal = first.map(Refusal::of).unwrap_or_default();
@@ -259,7 +243,7 @@ fn apply_failure(
         "placement_ref": kubectl::reference(placement.object),
         "member": status.member,
         "objects": failed.iter().map(FailedObject::object).collect::<Vec<_>>().join(", "),
-        "refs": failed.iter().map(FailedObject::reference).collect::<Vec<_>>(),
+        "refs": failed.iter().map(|failed| availability::reference(failed.value)).collect::<Vec<_>>(),
         "hub_refs": hub_references,
         "is_enveloped": failed.iter().any(|f| f.envelope().is_some()),
         "quota_ref": kubectl::reference_by_name("", "ResourceQuota", first.and_then(FailedObject::namespace), refusal.quota),

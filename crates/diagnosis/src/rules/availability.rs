@@ -152,19 +152,9 @@ impl FailureTrail {
 
     /// Sets the names of the workload that the remedies are about.
     fn name_workload(&mut self, failed: JsonRef<'_>) {
-        let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(failed, field));
-        let namespace = namespace_of(failed);
-        namespace.unwrap_or_default().clone_into(&mut self.namespace);
-        self.workload_ref = kubectl::reference_by_name(group, kind, namespace, name);
-        self.hub_ref = match envelope_of(failed) {
-            Some(envelope) => kubectl::reference_by_name(
-                PLACEMENT_GROUP,
-                &envelope.kind,
-                envelope.namespace.as_deref(),
-                &envelope.name,
-            ),
-            None => self.workload_ref.clone(),
-        };
+        namespace_of(failed).unwrap_or_default().clone_into(&mut self.namespace);
+        self.workload_ref = reference(failed);
+        self.hub_ref = hub_reference(failed);
     }
 }
 
@@ -173,6 +163,20 @@ pub(super) fn envelope_of(failed: JsonRef<'_>) -> Option<ObjectPath> {
     let envelope = failed.get("envelope")?;
     let name = Some(text_field(envelope, "name")).filter(|name| !name.is_empty())?;
     Some(ObjectPath::new(text_field(envelope, "type"), namespace_of(envelope), name))
+}
+
+/// Returns the words by which kubectl finds an object on the member.
+pub(super) fn reference(failed: JsonRef<'_>) -> Vec<String> {
+    let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(failed, field));
+    kubectl::reference_by_name(group, kind, namespace_of(failed), name)
+}
+
+/// Returns the words by which kubectl finds what has an object on the hub: its envelope, or the object itself.
+pub(super) fn hub_reference(failed: JsonRef<'_>) -> Vec<String> {
+    let Some(envelope) = envelope_of(failed) else { return reference(failed) };
+    // v0.14.0 takes a ConfigMap for an envelope.
+    let group = if envelope.kind == "ConfigMap" { "" } else { PLACEMENT_GROUP };
+    kubectl::reference_by_name(group, &envelope.kind, envelope.namespace.as_deref(), &envelope.name)
 }
 
 /// Returns the namespace in a reference to an object; `None` if it is empty or absent.

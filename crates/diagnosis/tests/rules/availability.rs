@@ -132,3 +132,14 @@ fn the_cause_has_what_the_member_says_about_the_workload() {
     let waiting = cause(|objects| objects[1]["status"]["containerStatuses"] = crashing.clone());
     assert_eq!(waiting, format!("{known}: {pod} (CrashLoopBackOff) can't start."));
 }
+
+#[test]
+fn an_envelope_of_v0_14_0_is_a_config_map() {
+    let mut placement = unavailable(LONG_AGO);
+    placement["status"]["placementStatuses"][0]["failedPlacements"][0]["envelope"]["type"] = "ConfigMap".into();
+    let snapshot = hub_and_member(vec![placement, work("member-1", "web")], "member-1", pods("InvalidImageName"));
+    let findings = diagnosis::diagnose(&snapshot);
+    let commands: Vec<_> = findings[0].remedies.iter().flat_map(|remedy| &remedy.commands).collect();
+    let edit = "kubectl --context hub edit configmaps/e1 -n apps";
+    assert!(commands.iter().any(|command| *command == edit), "{commands:?}");
+}
