@@ -15,9 +15,14 @@ pub(super) fn selects(selector: Option<JsonRef<'_>>, object: Object<'_>) -> bool
 
 fn matches_expression(expression: JsonRef<'_>, object: Object<'_>) -> bool {
     let label = object.label(text_field(expression, "key"));
-    let values = list_field(expression, "values");
-    let among = label.is_some_and(|label| values.iter().any(|v| v.as_str() == Some(label)));
-    match text_field(expression, "operator") {
+    let values: Vec<_> = list_field(expression, "values").iter().filter_map(JsonRef::as_str).collect();
+    is_met(text_field(expression, "operator"), label, &values)
+}
+
+/// True if a label's value, or its absence, meets a requirement. No value meets an unknown operator.
+pub(super) fn is_met(operator: &str, label: Option<&str>, values: &[&str]) -> bool {
+    let among = label.is_some_and(|label| values.contains(&label));
+    match operator {
         "In" => among,
         "NotIn" => !among,
         "Exists" => label.is_some(),

@@ -6,8 +6,8 @@
 use jiff::SignedDuration;
 
 use super::fleet::FleetView;
-use super::quantity;
 use super::spread::Spread;
+use super::{matching, quantity};
 use crate::object::{list_field, text_field};
 use crate::{JsonFields, JsonRef, Object, conditions};
 
@@ -135,14 +135,7 @@ fn unmet_labels<'a>(term: JsonRef<'a>, member: Object<'a>) -> Vec<LabelRequireme
 
 impl LabelRequirement<'_> {
     fn is_met(&self) -> bool {
-        let among = self.present.is_some_and(|present| self.values.contains(&present));
-        match self.operator {
-            "In" => among,
-            "NotIn" => !among,
-            "Exists" => self.present.is_some(),
-            "DoesNotExist" => self.present.is_none(),
-            _ => false,
-        }
+        matching::is_met(self.operator, self.present, &self.values)
     }
 
     /// Returns the requirement as `kubectl get --selector` takes it, e.g. `env=prod`.

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::{OverrideView, find, override_kinds, snapshot_parent, snapshot_reference};
+use super::{APPLICABLE, OverrideView, find, override_kinds, snapshot_parent, snapshot_reference};
 use crate::kubefleet::{CLUSTER_GROUP, PLACEMENT_GROUP};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
@@ -17,9 +17,6 @@ use crate::{Condition, Evidence, JsonRef, Object};
 
 /// Time for which a rollout may be undecided without counting as a failure.
 const DECISION_LIMIT: SignedDuration = SignedDuration::from_secs(15);
-
-/// Lists of a member's entry in a placement's status that name the snapshots of overrides.
-const APPLICABLE: [&str; 2] = ["applicableResourceOverrides", "applicableClusterResourceOverrides"];
 
 pub(super) fn findings(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();

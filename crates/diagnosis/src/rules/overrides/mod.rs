@@ -16,6 +16,9 @@ use crate::kubefleet::{CLUSTER_GROUP, PLACEMENT_GROUP};
 use crate::object::{list_field, text_field};
 use crate::{JsonList, JsonRef, Object};
 
+/// Lists of a member's entry in a placement's status that name the snapshots of overrides.
+const APPLICABLE: [&str; 2] = ["applicableResourceOverrides", "applicableClusterResourceOverrides"];
+
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = failed::findings(fleet);
     drafts.extend(unused::findings(fleet));
@@ -45,8 +48,12 @@ impl<'a> OverrideView<'a> {
 
     /// Returns the selectors of the resources that are overridden.
     fn selectors(self) -> JsonList<'a> {
-        let field = if self.object.namespace().is_some() { "resourceSelectors" } else { "clusterResourceSelectors" };
-        self.object.list(&format!("/spec/{field}"))
+        self.object.list(&format!("/spec/{}", self.selectors_field()))
+    }
+
+    /// Returns the field of the spec that has the selectors.
+    fn selectors_field(self) -> &'static str {
+        if self.object.namespace().is_some() { "resourceSelectors" } else { "clusterResourceSelectors" }
     }
 
     /// Returns the override's rules.

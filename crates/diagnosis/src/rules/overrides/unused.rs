@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use record::ConditionPlace;
 use serde_json::json;
 
-use super::OverrideView;
+use super::{APPLICABLE, OverrideView};
 use crate::kinds::{CLUSTER_ENVELOPE, ENVELOPE};
 use crate::object::{text_at, text_field};
 use crate::rules::availability::PATIENCE;
@@ -59,8 +59,7 @@ fn has_selected(placement: PlacementView<'_>) -> bool {
 
 /// True if a placement's status names a snapshot of the override as one that applies to a member.
 fn is_applied(placement: PlacementView<'_>, it: OverrideView<'_>) -> bool {
-    let lists = ["applicableResourceOverrides", "applicableClusterResourceOverrides"];
-    placement.clusters().any(|status| lists.iter().any(|field| it.is_listed_in(status.list(field).iter())))
+    placement.clusters().any(|status| APPLICABLE.iter().any(|field| it.is_listed_in(status.list(field).iter())))
 }
 
 /// KF-OV-003, for an override that names a placement which doesn't exist: often a `ResourcePlacement` without `scope: Namespaced`.
@@ -83,10 +82,8 @@ fn no_placement(fleet: FleetView<'_>, it: OverrideView<'_>) -> Option<FindingDra
 
 /// KF-OV-003: no placement that the override is for places a resource that it selects.
 fn nothing_selected(fleet: FleetView<'_>, it: OverrideView<'_>) -> Option<FindingDraft> {
-    let field =
-        if it.object.namespace().is_some() { "spec.resourceSelectors" } else { "spec.clusterResourceSelectors" };
     let quote = fleet.quote();
-    let mut evidence = vec![quote.field(it.object, field)];
+    let mut evidence = vec![quote.field(it.object, &format!("spec.{}", it.selectors_field()))];
     let Some(named) = it.placement() else {
         // What it selects may be placed later.
         let is_old = fleet.age(it.object.created_at()?) > PATIENCE;
@@ -144,11 +141,9 @@ fn enveloped(fleet: FleetView<'_>, it: OverrideView<'_>) -> Option<FindingDraft>
     let key = [kind.group, kind.kind, it.object.namespace().unwrap_or_default(), envelope.name()];
     let placement = fleet.placements_of_resource(key).find(|placement| it.is_for(*placement))?;
     let (entry, _) = wrapped_objects(envelope).find(|(_, object)| is_selected(selector, *object))?;
-    let field =
-        if it.object.namespace().is_some() { "spec.resourceSelectors" } else { "spec.clusterResourceSelectors" };
     let quote = fleet.quote();
     let evidence = vec![
-        quote.field(it.object, field),
+        quote.field(it.object, &format!("spec.{}", it.selectors_field())),
         quote.text(envelope, &format!("data[{entry}]"), describe(selector), None),
         quote.field(placement.object, "status.selectedResources"),
     ];
