@@ -1,7 +1,7 @@
 //! Index of the hub's objects by the placement and the member that they belong to.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::fleet::placement_of_work;
 use super::scope::KindScope;
@@ -29,9 +29,8 @@ pub(super) struct FleetIndex<'a> {
     hub: &'a ClusterSnapshot,
     works: HashMap<&'a str, Vec<Object<'a>>>,
     works_of: HashMap<(PlacementKey<'a>, &'a str), Vec<Object<'a>>>,
-    bindings: HashMap<(PlacementKey<'a>, &'a str), Vec<Object<'a>>>,
-    /// Members for which a placement has bindings.
-    bound_members: HashMap<PlacementKey<'a>, Vec<&'a str>>,
+    /// Bindings by placement, and by member.
+    bindings: HashMap<PlacementKey<'a>, BTreeMap<&'a str, Vec<Object<'a>>>>,
     resource_snapshots: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
     policy_snapshots: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
     runs: HashMap<PlacementKey<'a>, Vec<Object<'a>>>,
@@ -50,7 +49,6 @@ impl<'a> FleetIndex<'a> {
             works: HashMap::new(),
             works_of: HashMap::new(),
             bindings: HashMap::new(),
-            bound_members: HashMap::new(),
             resource_snapshots: HashMap::new(),
             policy_snapshots: HashMap::new(),
             runs: HashMap::new(),
@@ -66,8 +64,7 @@ impl<'a> FleetIndex<'a> {
         for scope in KindScope::BOTH {
             for binding in read.of_kind(PLACEMENT_GROUP, scope.binding()) {
                 if let (Some(placement), Some(member)) = (parent(binding), binding.str("/spec/targetCluster")) {
-                    index.bindings.entry((placement, member)).or_default().push(binding);
-                    index.bound_members.entry(placement).or_default().push(member);
+                    index.bindings.entry(placement).or_default().entry(member).or_default().push(binding);
                 }
             }
             add_by_parent(&mut index.resource_snapshots, read.of_kind(PLACEMENT_GROUP, scope.resource_snapshot()));
@@ -110,19 +107,13 @@ impl<'a> FleetIndex<'a> {
     /// Returns the bindings of a placement for a member.
     pub fn bindings(&self, placement: PlacementKey<'_>, member: &str) -> Vec<Object<'a>> {
         self.ask_for_children(placement, KindScope::binding);
-        self.bindings.get(&(placement, member)).cloned().unwrap_or_default()
+        self.bindings.get(&placement).and_then(|by_member| by_member.get(member)).cloned().unwrap_or_default()
     }
 
-    /// Returns the bindings of a placement for all members.
-    pub fn all_bindings(&self, placement: PlacementKey<'a>) -> Vec<Object<'a>> {
+    /// Returns the bindings of a placement for all members, sorted by member.
+    pub fn all_bindings(&self, placement: PlacementKey<'_>) -> Vec<Object<'a>> {
         self.ask_for_children(placement, KindScope::binding);
-        let mut members = self.bound_members.get(&placement).cloned().unwrap_or_default();
-        members.sort_unstable();
-        members.dedup();
-        members
-            .into_iter()
-            .flat_map(|member| self.bindings.get(&(placement, member)).cloned().unwrap_or_default())
-            .collect()
+        self.bindings.get(&placement).into_iter().flat_map(BTreeMap::values).flatten().copied().collect()
     }
 
     /// Returns the resource snapshots of a placement.
