@@ -42,6 +42,9 @@ pub const WORK_CLEANUP_FINALIZER: &str = "kubernetes-fleet.io/work-cleanup";
 /// Label of an approval request with the update run that it belongs to.
 pub const TARGET_UPDATE_RUN: &str = "kubernetes-fleet.io/targetUpdateRun";
 
+/// Name of the `ValidatingWebhookConfiguration` that a hub-agent with webhooks makes at its start (v0.1.2, v0.3.1).
+pub const VALIDATING_WEBHOOKS: &str = "fleet-validating-webhook-configuration";
+
 /// Prefix of a member's namespace on the hub; the member's name follows.
 pub const MEMBER_NAMESPACE_PREFIX: &str = "fleet-member-";
 

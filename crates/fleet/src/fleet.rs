@@ -519,10 +519,7 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the hub-agent can't be started or doesn't work in time.
     pub async fn restart_hub_agent(&self) -> Result<(), FleetError> {
-        self.stop_hub_agent().await?;
-        let before = kubefleet_webhooks::configuration(self.hub()).await?;
-        self.0.provider.start_agent_again(HUB_AGENT).await?;
-        self.hub_agent_works(before).await
+        self.restart_hub_agent_by(self.0.provider.start_agent_again(HUB_AGENT)).await
     }
 
     /// Restarts the hub-agent with these flags after its own. Of a flag that is given twice, the last one counts. The flags stay with the
@@ -531,14 +528,18 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the hub-agent is no process on this machine, or doesn't work in time.
     pub async fn restart_hub_agent_with(&self, flags: &[String]) -> Result<(), FleetError> {
-        self.stop_hub_agent().await?;
-        let before = kubefleet_webhooks::configuration(self.hub()).await?;
-        self.supervisor().start_again_with(HUB_AGENT, flags).await?;
-        self.hub_agent_works(before).await
+        self.restart_hub_agent_by(self.supervisor().start_again_with(HUB_AGENT, flags)).await
     }
 
-    /// Waits until the hub-agent notices changes of resources. `webhooks_before` is the uid of its webhooks' configuration before its start.
-    async fn hub_agent_works(&self, webhooks_before: Option<String>) -> Result<(), FleetError> {
+    /// Kills the hub-agent, starts it again by `start`, and waits until it notices changes of resources.
+    async fn restart_hub_agent_by(
+        &self,
+        start: impl Future<Output = Result<(), clusters::error::ClusterError>>,
+    ) -> Result<(), FleetError> {
+        self.stop_hub_agent().await?;
+        // The hub-agent replaces its webhooks' configuration at its start.
+        let webhooks_before = if self.0.webhooks { kubefleet_webhooks::configuration(self.hub()).await? } else { None };
+        start.await?;
         let capabilities = self.kubefleet().hub.agents.capabilities.clone();
         // The fleet may still report the end of the process that ran before.
         let observer = Observer::ignoring_exits();

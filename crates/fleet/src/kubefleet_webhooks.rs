@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clusters::agents::SYSTEM;
 use clusters::cluster::Cluster;
+use diagnosis::kubefleet::VALIDATING_WEBHOOKS;
 use kube::api::{DynamicObject, PostParams};
 use record::{FailedWait, Observation, WaitEnd};
 use serde_json::{Value, json};
@@ -18,9 +19,6 @@ use crate::hub_probe::ANSWER_LIMIT;
 use crate::kinds::{POD, SERVICE, WEBHOOK_CONFIGURATION};
 use crate::objects::create;
 use crate::observe::{Observer, Verdict, WatchSelection};
-
-/// Name of the configuration of KubeFleet's validating webhooks.
-pub const CONFIGURATION: &str = "fleet-validating-webhook-configuration";
 
 /// Port of the hub-agent's webhooks, a constant of its program.
 const PORT: u16 = 9443;
@@ -39,21 +37,21 @@ pub(crate) async fn create_service(hub: &Cluster) -> Result<(), FleetError> {
 /// Returns the uid of the webhooks' configuration, if there is one.
 pub(crate) async fn configuration(hub: &Cluster) -> Result<Option<String>, FleetError> {
     let api = WEBHOOK_CONFIGURATION.api(&hub.client, None);
-    let action = format!("read ValidatingWebhookConfiguration/{CONFIGURATION}");
-    let object = api.get_metadata_opt(CONFIGURATION).await.map_err(FleetError::api(&hub.name, action))?;
+    let action = format!("read ValidatingWebhookConfiguration/{VALIDATING_WEBHOOKS}");
+    let object = api.get_metadata_opt(VALIDATING_WEBHOOKS).await.map_err(FleetError::api(&hub.name, action))?;
     Ok(object.and_then(|object| object.metadata.uid))
 }
 
 /// Waits until the hub-agent has replaced the configuration with the uid `before`, and the API server gets answers.
 pub(crate) async fn answer(hub: &Cluster, observer: &Observer, before: Option<String>) -> Result<(), FleetError> {
-    let watched = WatchSelection::one(&hub.name, WEBHOOK_CONFIGURATION, None, CONFIGURATION);
+    let watched = WatchSelection::one(&hub.name, WEBHOOK_CONFIGURATION, None, VALIDATING_WEBHOOKS);
     let is_new = |object: Option<&Arc<Value>>| {
         let uid = object.and_then(|object| object.pointer("/metadata/uid")?.as_str());
         uid.is_some_and(|uid| before.as_deref() != Some(uid))
     };
     observer
         .until(hub, &watched, "the hub-agent configures its webhooks", ANSWER_LIMIT, |objects| {
-            if is_new(objects.get(CONFIGURATION)) { Verdict::Holds } else { Verdict::Pending("not yet".into()) }
+            if is_new(objects.get(VALIDATING_WEBHOOKS)) { Verdict::Holds } else { Verdict::Pending("not yet".into()) }
         })
         .await?;
     let started = Instant::now();

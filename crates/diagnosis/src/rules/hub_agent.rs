@@ -11,7 +11,7 @@ use super::fleet::{FleetView, subject as object_subject};
 use super::heartbeat::UncopiedHeartbeat;
 use super::kubectl;
 use crate::kinds::{CLUSTER_ROLE_BINDING, SERVICE_ACCOUNT, WEBHOOK_CONFIGURATION};
-use crate::kubefleet::CLUSTER_GROUP;
+use crate::kubefleet::{CLUSTER_GROUP, VALIDATING_WEBHOOKS};
 use crate::object::{list_field, text_field};
 use crate::{Evidence, InProgress, JsonRef, Object, Subject};
 
@@ -39,9 +39,6 @@ const SYSTEM: &str = "fleet-system";
 
 /// Name of the hub-agent's Deployment as KubeFleet's chart names it, and the beginning of the name of its `ServiceAccount`.
 const NAME: &str = "hub-agent";
-
-/// Name of the configuration that a hub-agent with webhooks makes at its start (v0.1.2, v0.3.1).
-const WEBHOOKS: &str = "fleet-validating-webhook-configuration";
 
 /// KF-HA-001 and 003: the hub-agent doesn't copy the heartbeats that members send, and writes nothing else either; KF-HA-002: its webhooks
 /// refuse what they can't check then.
@@ -114,7 +111,7 @@ fn binding_name(account: Object<'_>) -> String {
 /// KF-HA-002: webhooks of the hub-agent that fail closed. Nobody answers them while the hub-agent has stopped or hangs.
 fn refusing_webhooks(fleet: FleetView<'_>) -> Option<FindingDraft> {
     let kind = WEBHOOK_CONFIGURATION;
-    let configuration = fleet.hub.object(kind.group, kind.kind, None, WEBHOOKS)?;
+    let configuration = fleet.hub.object(kind.group, kind.kind, None, VALIDATING_WEBHOOKS)?;
     let webhooks = configuration.list("/webhooks").iter();
     let closed: Vec<JsonRef<'_>> = webhooks.filter(|webhook| text_field(*webhook, "failurePolicy") == "Fail").collect();
     let quote = fleet.quote();
@@ -128,7 +125,7 @@ fn refusing_webhooks(fleet: FleetView<'_>) -> Option<FindingDraft> {
         return None;
     }
     let names = json!({
-        "webhooks": WEBHOOKS,
+        "webhooks": VALIDATING_WEBHOOKS,
         "webhooks_ref": kubectl::reference(configuration),
         "resources": resources.join(", "),
         "pods": resources.contains(&"pods"),
