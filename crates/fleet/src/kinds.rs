@@ -3,6 +3,7 @@
 //! KubeFleet serves `v1` and `v1beta1` side by side; `v1beta1` is pinned, since it is the one that every version has for
 //! every kind. Kind names repeat across groups on v0.14.0, so the group is always given.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject};
 
@@ -99,6 +100,15 @@ kinds! {
 #[must_use]
 pub fn find(group: &str, kind: &str) -> Option<ResourceKind> {
     ALL.iter().find(|k| k.group == group && k.kind == kind).copied()
+}
+
+/// True if `kubectl get WORD` means a resource of an API server: `word` is its kind in lower case, its plural, singular or short name.
+pub(crate) fn is_called(resource: &APIResource, word: &str) -> bool {
+    let short = resource.short_names.iter().flatten().any(|short| short == word);
+    let is_called =
+        resource.kind.to_lowercase() == word || resource.name == word || resource.singular_name == word || short;
+    // A subresource has the kind of its resource.
+    is_called && !resource.name.contains('/')
 }
 
 impl ResourceKind {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::FleetError;
-use crate::kinds::ResourceKind;
+use crate::kinds::{ResourceKind, is_called};
 
 /// `Accept` header with which `kubectl get` asks for a table.
 const ACCEPT: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
@@ -98,10 +98,7 @@ pub async fn kind_called(cluster: &Cluster, group_of: ResourceKind, word: &str) 
         cluster.client.list_api_group_resources(&group_of.api_version()).await
     };
     let resources = resources.map_err(asked)?.resources;
-    let called = resources.into_iter().find(|r| {
-        let short = r.short_names.iter().flatten().any(|s| s == word);
-        (r.name == word || r.singular_name == word || short) && !r.name.contains('/')
-    });
+    let called = resources.into_iter().find(|resource| is_called(resource, word));
     Ok(called.map(|r| r.kind))
 }
 
@@ -118,10 +115,7 @@ pub async fn resource_called(cluster: &Cluster, word: &str) -> Result<Option<Cal
         let rest: Vec<String> = versions.filter(|version| Some(version) != preferred.as_ref()).collect();
         for api_version in preferred.into_iter().chain(rest) {
             let resources = cluster.client.list_api_group_resources(&api_version).await.map_err(asked())?.resources;
-            let called = resources.into_iter().find(|r| {
-                let short = r.short_names.iter().flatten().any(|s| s == word);
-                (r.name == word || r.singular_name == word || short) && !r.name.contains('/')
-            });
+            let called = resources.into_iter().find(|resource| is_called(resource, word));
             if let Some(called) = called {
                 return Ok(Some(CalledResource { api_version, plural: called.name, namespaced: called.namespaced }));
             }

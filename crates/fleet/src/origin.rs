@@ -85,12 +85,7 @@ fn called(
     version: &str,
     name: &str,
 ) -> Option<ServedKind> {
-    let found = resources.resources.iter().find(|resource| {
-        let short = resource.short_names.iter().flatten().any(|short| short == name);
-        let is_called =
-            resource.kind.to_lowercase() == name || resource.name == name || resource.singular_name == name || short;
-        is_called && !resource.name.contains('/')
-    })?;
+    let found = resources.resources.iter().find(|resource| kinds::is_called(resource, name))?;
     let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
     let resource = ApiResource {
         group: group.to_owned(),
