@@ -15,12 +15,11 @@ use kube::api::{ApiResource, DynamicObject, ListParams, LogParams, Patch, PatchP
 use kube::core::GroupVersionKind;
 use record::{Action, ObjectPath};
 use serde_json::{Value, json};
-use tokio::time::{Duration, Instant};
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
-use crate::pauses::between_reads;
+use crate::pauses::read_until_as_expected;
 use crate::phrases::{DestinationRef, IsOrNot, Rights};
 use crate::repository::document;
 use crate::world::World;
@@ -142,10 +141,6 @@ async fn has_rights(world: &mut World, rights: Rights, member: String, step: &St
     Ok(())
 }
 
-/// Pause between two attempts. An API server takes a policy or a webhook into account within a second or two, without
-/// reporting it anywhere.
-const PAUSE: Duration = Duration::from_millis(250);
-
 /// Waits until the API server of a member, or of the hub, refuses to create the manifest in the step's text, with this in what it says.
 /// Nothing is created.
 #[given(expr = "{destination} refuses with {string} to create")]
@@ -153,24 +148,28 @@ const PAUSE: Duration = Duration::from_millis(250);
 async fn refuses(world: &mut World, destination: DestinationRef, why: String, step: &Step) -> Result<(), StepError> {
     let context = world.context();
     let why = context.ledger.names.fill(&why);
-    let manifest: Value = serde_saphyr::from_str(&document(context, step)?)
-        .map_err(|e| StepError::Feature(format!("this manifest is not YAML: {e}")))?;
     let cluster = cluster_of(context, destination).await?;
-    let target = target(context, &cluster, None, &manifest).await?;
-    let params = PatchParams { dry_run: true, ..PatchParams::apply(FIELD_MANAGER) };
-    let deadline = Instant::now() + limits::REPORTED;
-    loop {
-        let last = match target.api.patch(&target.name, &params, &Patch::Apply(&manifest)).await {
+    let (target, manifest) = manifest_to_try(context, &cluster, step).await?;
+    read_until_as_expected(limits::REPORTED, async || {
+        let last = match target.try_to_create(&manifest).await {
             Err(kube::Error::Api(status)) if status.message.contains(&why) => return Ok(()),
             Err(error) => error.to_string(),
-            Ok(_) => "it would create it".into(),
+            Ok(()) => "it would create it".into(),
         };
-        if Instant::now() > deadline {
-            let name = &cluster.name;
-            return Err(StepError::Differs(format!("{name} doesn't refuse with `{why}`: {last}")));
-        }
-        between_reads(PAUSE).await;
-    }
+        Err(StepError::Differs(format!("{} doesn't refuse with `{why}`: {last}", cluster.name)))
+    })
+    .await
+}
+
+/// Reads the manifest in a step's text, and finds where it would be created.
+pub(crate) async fn manifest_to_try(
+    context: &mut ScenarioContext,
+    cluster: &Cluster,
+    step: &Step,
+) -> Result<(ManifestTarget, Value), StepError> {
+    let manifest: Value = serde_saphyr::from_str(&document(context, step)?)
+        .map_err(|e| StepError::Feature(format!("this manifest is not YAML: {e}")))?;
+    Ok((target(context, cluster, None, &manifest).await?, manifest))
 }
 
 /// Returns the scenario's own namespace on a member, and creates it if it doesn't exist.
@@ -194,6 +193,14 @@ pub(crate) struct ManifestTarget {
     pub resource: ApiResource,
     pub namespace: Option<String>,
     pub name: String,
+}
+
+impl ManifestTarget {
+    /// Asks the API server to create the object. Nothing is created (`--dry-run=server`).
+    pub async fn try_to_create(&self, manifest: &Value) -> Result<(), kube::Error> {
+        let params = PatchParams { dry_run: true, ..PatchParams::apply(FIELD_MANAGER) };
+        self.api.patch(&self.name, &params, &Patch::Apply(manifest)).await.map(drop)
+    }
 }
 
 /// Finds where a manifest is applied: in its own namespace, in the given one, or in the scenario's own one on this cluster.

@@ -2,19 +2,18 @@
 
 use cucumber::gherkin::Step;
 use cucumber::{then, when};
-use fleet::{FleetError, faults, kinds};
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use fleet::{faults, kinds};
+use kube::api::{Patch, PatchParams};
 use record::{Action, ObjectPath};
-use serde_json::{Value, json};
-use tokio::time::Instant;
+use serde_json::json;
 
 use crate::context::ScenarioContext;
+use crate::destination::manifest_to_try;
 use crate::error::StepError;
 use crate::limits;
 use crate::needs::{ProviderAbility, needs};
-use crate::pauses::between_reads;
+use crate::pauses::read_until_as_expected;
 use crate::phrases::{HangChange, RightsChange, SpaceChange};
-use crate::repository::document;
 use crate::world::World;
 
 /// `hangs`: the hub-agent's process stays, and does nothing: no controller works, no webhook answers, the connections stay open. `works on`:
@@ -81,10 +80,12 @@ async fn space(world: &mut World, change: SpaceChange) -> Result<(), StepError> 
 async fn refuses(world: &mut World, message: String, step: &Step) -> Result<(), StepError> {
     let context = world.context();
     let message = context.ledger.names.fill(&message);
-    match try_to_create(context, step).await? {
-        Err(refusal) if refusal.contains(&message) => Ok(()),
-        Err(refusal) => Err(StepError::Differs(format!("the hub refuses it with \"{refusal}\""))),
-        Ok(path) => Err(StepError::Differs(format!("the hub would create {path}"))),
+    let hub = context.hub();
+    let (target, manifest) = manifest_to_try(context, &hub, step).await?;
+    match target.try_to_create(&manifest).await {
+        Err(kube::Error::Api(status)) if status.message.contains(&message) => Ok(()),
+        Err(error) => Err(StepError::Differs(format!("the hub refuses it with \"{error}\""))),
+        Ok(()) => Err(StepError::Differs(format!("the hub would create {}", target.name))),
     }
 }
 
@@ -106,64 +107,30 @@ async fn written(
     is_wanted: impl Fn(&Result<(), kube::Error>) -> bool,
 ) -> Result<(), StepError> {
     let api = kinds::NAMESPACE.api(&context.hub().client, None);
-    let deadline = Instant::now() + limits::REPORTED;
-    loop {
+    read_until_as_expected(limits::REPORTED, async || {
         let patch = json!({"metadata": {"annotations": {"fleetdrill.dev/tried": jiff::Timestamp::now().to_string()}}});
         let answer = api.patch(fleet::SYSTEM, &PatchParams::default(), &Patch::Merge(&patch)).await.map(drop);
         if is_wanted(&answer) {
             return Ok(());
         }
-        if Instant::now() > deadline {
-            let answer = answer.err().map_or_else(|| "it was written".to_owned(), |error| error.to_string());
-            let object = fleet::SYSTEM;
-            return Err(StepError::Differs(format!("{wanted}: a change of Namespace/{object} gets: {answer}")));
-        }
-        between_reads(PAUSE).await;
-    }
+        let answer = answer.err().map_or_else(|| "it was written".to_owned(), |error| error.to_string());
+        let object = fleet::SYSTEM;
+        Err(StepError::Differs(format!("{wanted}: a change of Namespace/{object} gets: {answer}")))
+    })
+    .await
 }
 
 /// The hub's API server would create an object, the step's text as YAML. Nothing is created (`--dry-run=server`). Waits until it would.
 #[then(expr = "the hub would create")]
 async fn would_create(world: &mut World, step: &Step) -> Result<(), StepError> {
     let context = world.context();
-    let deadline = Instant::now() + limits::REPORTED;
-    loop {
-        match try_to_create(context, step).await? {
-            Ok(_) => return Ok(()),
-            Err(refusal) if Instant::now() > deadline => {
-                return Err(StepError::Differs(format!("the hub refuses it with \"{refusal}\"")));
-            }
-            Err(_) => between_reads(PAUSE).await,
-        }
-    }
-}
-
-/// Interval between two attempts to create an object.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(500);
-
-/// Tries to create the object in a step's text. Returns the API server's message if it refuses.
-async fn try_to_create(context: &ScenarioContext, step: &Step) -> Result<Result<ObjectPath, String>, StepError> {
-    let text = document(context, step)?;
-    let manifest: Value =
-        serde_saphyr::from_str(&text).map_err(|e| StepError::Feature(format!("this manifest is no YAML: {e}")))?;
-    let text = |pointer: &str| manifest.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (version, kind) = (text("/apiVersion"), text("/kind"));
-    let group = version.rsplit_once('/').map_or("", |(group, _)| group);
-    let Some(kind) = kinds::find(group, &kind) else {
-        return Err(StepError::Feature(format!("{kind} of group \"{group}\" isn't a kind that fleetdrill knows")));
-    };
-    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-    let namespace = Some(namespace.as_str()).filter(|namespace| !namespace.is_empty());
-    let path = ObjectPath::new(kind.kind, namespace, &name);
-    let object: DynamicObject = serde_json::from_value(manifest)
-        .map_err(|e| StepError::Feature(format!("this manifest isn't an object's: {e}")))?;
     let hub = context.hub();
-    let params = PostParams { dry_run: true, ..PostParams::default() };
-    match kind.api(&hub.client, namespace).create(&params, &object).await {
-        Ok(_) => Ok(Ok(path)),
-        Err(kube::Error::Api(status)) => Ok(Err(status.message)),
-        Err(error) => Err(FleetError::api("hub", format!("try to create {path}"))(error).into()),
-    }
+    let (target, manifest) = manifest_to_try(context, &hub, step).await?;
+    read_until_as_expected(limits::REPORTED, async || {
+        let tried = target.try_to_create(&manifest).await;
+        tried.map_err(|error| StepError::Differs(format!("the hub refuses it with \"{error}\"")))
+    })
+    .await
 }
 
 fn owns_hub(context: &ScenarioContext) -> Result<(), StepError> {
