@@ -102,11 +102,15 @@ async fn selects_the_same(
     let content = context.placement(&other)?.content;
     let real = context.ledger.names.make(&name);
     let (scope, selector) = if new.namespaced {
-        (PlacementScope::Namespace(content.clone()), json!({"version": "v1", "kind": "ConfigMap", "name": SETTINGS}))
+        (
+            PlacementScope::Namespace(content.clone()),
+            json!({"group": "", "version": "v1", "kind": "ConfigMap", "name": SETTINGS}),
+        )
     } else {
-        (PlacementScope::Cluster, json!({"version": "v1", "kind": "Namespace", "name": content}))
+        (PlacementScope::Cluster, json!({"group": "", "version": "v1", "kind": "Namespace", "name": content}))
     };
-    make(context, &name, &real, scope, content, (selector, strategy), &members.0).await
+    let spec = json!({"resourceSelectors": [selector], "strategy": strategy});
+    make(context, &name, &real, scope, content, spec, &members.0).await
 }
 
 /// Creates a ResourcePlacement whose namespace nothing puts on the members.
@@ -120,9 +124,9 @@ pub(crate) async fn make_without_namespace(
     context.make(kinds::NAMESPACE, None, json!({"metadata": {"name": content}})).await?;
     let settings = json!({"metadata": {"name": SETTINGS}, "data": {"revision": "0"}});
     context.make(kinds::CONFIG_MAP, Some(&content), settings).await?;
-    let selector = json!({"version": "v1", "kind": "ConfigMap", "name": SETTINGS});
-    let strategy = json!({"type": "RollingUpdate"});
-    make(context, name, &real, PlacementScope::Namespace(content.clone()), content, (selector, strategy), members).await
+    let selector = json!({"group": "", "version": "v1", "kind": "ConfigMap", "name": SETTINGS});
+    let spec = json!({"resourceSelectors": [selector], "strategy": {"type": "RollingUpdate"}});
+    make(context, name, &real, PlacementScope::Namespace(content.clone()), content, spec, members).await
 }
 
 /// Places the namespace of a ResourcePlacement, without its contents, on the members that the ResourcePlacement selects.
@@ -135,18 +139,18 @@ async fn namespace_placed(world: &mut World, name: String) -> Result<(), StepErr
     Ok(())
 }
 
+/// Creates a placement with this spec, and a policy that selects these members.
 async fn make(
     context: &mut ScenarioContext,
     name: &str,
     real: &str,
     scope: PlacementScope,
     content: String,
-    (mut selector, strategy): (Value, Value),
+    mut spec: Value,
     members: &[String],
 ) -> Result<(), StepError> {
-    selector["group"] = "".into();
     let choice = choose(context, real, members)?;
-    let spec = json!({"resourceSelectors": [selector], "policy": pick_all(&choice), "strategy": strategy});
+    spec["policy"] = pick_all(&choice);
     let (kind, namespace) = (scope.placement(), scope.namespace().map(ToOwned::to_owned));
     context.make(kind, namespace.as_deref(), json!({"metadata": {"name": real}, "spec": spec})).await?;
     let sentence = format!("{}/{real} selects what is in namespace {content}", kind.kind);

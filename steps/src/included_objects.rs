@@ -2,10 +2,7 @@
 
 use cucumber::gherkin::Step;
 use cucumber::{given, when};
-use diagnosis::Object;
-use diagnosis::kubefleet::RESOURCE_INDEX;
 use fleet::kinds;
-use fleet::observe::{Verdict, WatchSelection};
 use record::Action;
 use serde_json::{Value, json};
 
@@ -14,10 +11,10 @@ use crate::destination::{apply, manifests};
 use crate::error::StepError;
 use crate::limits;
 use crate::needs::needs;
-use crate::objects::{PARENT, Placement};
+use crate::objects::Placement;
 use crate::params::{Members, NewPlacement};
 use crate::pauses::settle;
-use crate::placement_objects::{create_with_spec, patch_spec};
+use crate::placement_objects::{create_with, patch_spec, snapshot_with};
 use crate::repository::document;
 use crate::selected_members::pick_all;
 use crate::world::World;
@@ -41,7 +38,7 @@ async fn is_created_with(
     let text = document(context, step)?;
     let spec: Value =
         serde_saphyr::from_str(&text).map_err(|e| StepError::Feature(format!("this spec is no YAML: {e}")))?;
-    create_with_spec(context, new, &name, &members.0, json!({"type": "RollingUpdate"}), pick_all, &spec).await
+    create_with(context, new, &name, &members.0, json!({"type": "RollingUpdate"}), pick_all, &spec).await
 }
 
 /// Applies objects, the step's text (YAML; several: with `---` between them), to the hub as resources of the placement; in the namespace
@@ -74,7 +71,7 @@ async fn also_include(world: &mut World, name: String, step: &Step) -> Result<()
     if !selectors.is_empty() {
         select_too(context, &name, &placement, selectors).await?;
     }
-    snapshot_with(context, &name, &included).await
+    count_snapshot_with(context, &name, &included).await
 }
 
 /// Adds selectors to those that a placement has.
@@ -102,8 +99,8 @@ async fn select_too(
     Ok(())
 }
 
-/// Waits for a resource snapshot of the placement that contains these objects (kind and name), and counts it.
-async fn snapshot_with(
+/// Waits for a resource snapshot of the placement that contains these objects (kind and name), where one comes by itself, and counts it.
+async fn count_snapshot_with(
     context: &mut ScenarioContext,
     name: &str,
     included: &[(String, String)],
@@ -112,28 +109,10 @@ async fn snapshot_with(
     if p.snapshots_by_runs {
         return Ok(());
     }
-    let labels = format!("{PARENT}={}", p.name);
-    let watched = WatchSelection::labelled("hub", p.scope.resource_snapshot(), p.scope.namespace(), &labels);
-    let objects: Vec<String> = included.iter().map(|(kind, name)| format!("{kind}/{name}")).collect();
-    let expectation = format!("{} has a resource snapshot with {}", p.name, objects.join(", "));
-    let (hub, mut index) = (context.hub(), None);
-    context
-        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
-            let whole = objects.values().map(Object::new).filter(|snapshot| has_all(*snapshot, included));
-            index = whole.filter_map(|o| o.label(RESOURCE_INDEX)?.parse::<u32>().ok()).max();
-            if index.is_some() { Verdict::Holds } else { Verdict::Pending("no such snapshot".into()) }
-        })
-        .await?;
+    let index = snapshot_with(context, &p, included).await?;
     p.snapshots = index.map_or(p.snapshots, |index| index + 1);
     context.ledger.placements.insert(name.to_owned(), p);
     // The hub-agent writes nothing by which its informer cache could be seen to have the snapshot.
     settle(limits::CACHED).await;
     Ok(())
-}
-
-fn has_all(snapshot: Object<'_>, included: &[(String, String)]) -> bool {
-    let resources = snapshot.list("/spec/selectedResources");
-    included.iter().all(|(kind, name)| {
-        resources.iter().map(Object::new).any(|resource| resource.kind() == kind && resource.name() == name)
-    })
 }

@@ -74,7 +74,7 @@ async fn selects(
     if let Some(apply_strategy) = applies.0 {
         strategy["applyStrategy"] = context.json(&apply_strategy)?;
     }
-    create_with(context, new, &name, policy.members(), strategy, |choice| policy.spec(choice)).await
+    create_with(context, new, &name, policy.members(), strategy, |choice| policy.spec(choice), &json!({})).await
 }
 
 /// Changes a setting of the placement: its policy, in a way that makes a new policy snapshot, and waits until the placement is scheduled

@@ -32,7 +32,7 @@ pub(crate) async fn create(
     strategy: &str,
     policy: impl Fn(&SelectedMembers) -> Value,
 ) -> Result<(), StepError> {
-    create_with(context, new, name, members, json!({"type": strategy}), policy).await
+    create_with(context, new, name, members, json!({"type": strategy}), policy, &json!({})).await
 }
 
 /// Creates a placement with strategy External. Waits until the placement is scheduled and, where KubeFleet takes one by itself, its
@@ -91,20 +91,9 @@ pub(crate) async fn delete_placement(context: &ScenarioContext, p: &Placement) -
     Ok(())
 }
 
-/// Creates a placement with a whole strategy, and with a policy made from the label that the members get.
+/// Creates a placement with a whole strategy, with a policy made from the label that the members get, and with `changes` merged into its spec
+/// (JSON merge patch).
 pub(crate) async fn create_with(
-    context: &mut ScenarioContext,
-    new: NewPlacement,
-    name: &str,
-    members: &[String],
-    strategy: Value,
-    policy: impl Fn(&SelectedMembers) -> Value,
-) -> Result<(), StepError> {
-    create_with_spec(context, new, name, members, strategy, policy, &json!({})).await
-}
-
-/// Creates a placement as [`create_with`] does, with `changes` merged into its spec (JSON merge patch).
-pub(crate) async fn create_with_spec(
     context: &mut ScenarioContext,
     new: NewPlacement,
     name: &str,
@@ -213,17 +202,7 @@ pub(crate) async fn first_snapshot(context: &mut ScenarioContext, name: &str) ->
     if p.snapshots_by_runs {
         return Ok(());
     }
-    let labels = format!("{PARENT}={}", p.name);
-    let watched = WatchSelection::labelled("hub", p.scope.resource_snapshot(), p.scope.namespace(), &labels);
-    let expectation = format!("{} has a resource snapshot with ConfigMap/{SETTINGS}", p.name);
-    let (hub, mut index) = (context.hub(), None);
-    context
-        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
-            let whole = objects.values().map(Object::new).filter(|o| has_settings(*o));
-            index = whole.filter_map(|o| o.label(RESOURCE_INDEX)?.parse::<u32>().ok()).max();
-            if index.is_some() { Verdict::Holds } else { Verdict::Pending("no such snapshot".into()) }
-        })
-        .await?;
+    let index = snapshot_with(context, &p, &[(kinds::CONFIG_MAP.kind.into(), SETTINGS.into())]).await?;
     if let Some(index) = index.filter(|index| *index > 0) {
         let first = "KubeFleet hadn't heard of ConfigMap";
         context.did(format!("{first}/{SETTINGS} when it took resource snapshot 0 of {}: {index} has it", p.name));
@@ -233,10 +212,32 @@ pub(crate) async fn first_snapshot(context: &mut ScenarioContext, name: &str) ->
     Ok(())
 }
 
-/// Returns true if a resource snapshot contains the placement's ConfigMap.
-fn has_settings(snapshot: Object<'_>) -> bool {
-    let mut resources = snapshot.list("/spec/selectedResources").iter().map(Object::new);
-    resources.any(|resource| resource.kind() == "ConfigMap" && resource.name() == SETTINGS)
+/// Waits for a resource snapshot of a placement that contains these objects (kind and name). Returns the index of the latest.
+pub(crate) async fn snapshot_with(
+    context: &ScenarioContext,
+    p: &Placement,
+    included: &[(String, String)],
+) -> Result<Option<u32>, StepError> {
+    let labels = format!("{PARENT}={}", p.name);
+    let watched = WatchSelection::labelled("hub", p.scope.resource_snapshot(), p.scope.namespace(), &labels);
+    let objects: Vec<String> = included.iter().map(|(kind, name)| format!("{kind}/{name}")).collect();
+    let expectation = format!("{} has a resource snapshot with {}", p.name, objects.join(", "));
+    let (hub, mut index) = (context.hub(), None);
+    context
+        .wait(&hub, &watched, &expectation, limits::REPORTED, |objects| {
+            let whole = objects.values().map(Object::new).filter(|snapshot| has_all(*snapshot, included));
+            index = whole.filter_map(|o| o.label(RESOURCE_INDEX)?.parse::<u32>().ok()).max();
+            if index.is_some() { Verdict::Holds } else { Verdict::Pending("no such snapshot".into()) }
+        })
+        .await?;
+    Ok(index)
+}
+
+fn has_all(snapshot: Object<'_>, included: &[(String, String)]) -> bool {
+    let resources = snapshot.list("/spec/selectedResources");
+    included.iter().all(|(kind, name)| {
+        resources.iter().map(Object::new).any(|resource| resource.kind() == kind && resource.name() == name)
+    })
 }
 
 /// The resources differ from the latest snapshot: waits for the next one, where one comes by itself.
