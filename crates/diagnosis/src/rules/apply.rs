@@ -123,8 +123,8 @@ fn not_applied(
     by_code.into_iter().map(|(code, failed)| apply_failure(fleet, placement, status, applied, code, &failed)).collect()
 }
 
-/// True if the member refused an object because its namespace was being deleted, and the namespace is gone since, or its deletion
-/// is young. The condition keeps its old transition time when its message changes (v0.1.2).
+/// True if the member refused an object because its namespace was being deleted, and the namespace is gone or created again since, or
+/// its deletion is young. The condition keeps its old transition time when its message changes (v0.1.2).
 fn is_refused_by_passing_deletion(fleet: FleetView<'_>, member: &str, failed: &FailedObject<'_>) -> bool {
     let cluster = fleet.snapshot.member(member).filter(|cluster| cluster.is_complete());
     let (Some(cluster), Some(namespace)) = (cluster, failed.namespace()) else { return false };
@@ -133,7 +133,7 @@ fn is_refused_by_passing_deletion(fleet: FleetView<'_>, member: &str, failed: &F
     }
     let namespace = cluster.object("", NAMESPACE.kind, None, namespace);
     let deleted_at = namespace.and_then(|namespace| namespace.deleted_at());
-    namespace.is_none() || deleted_at.is_some_and(|at| fleet.age(at) < DELETION_LIMIT)
+    deleted_at.is_none_or(|at| fleet.age(at) < DELETION_LIMIT)
 }
 
 /// Returns the code for an object that isn't applied. The API server's answer tells causes apart that have the same reason.
