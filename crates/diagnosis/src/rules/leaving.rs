@@ -1,12 +1,13 @@
 //! Members that a placement has left and whose bindings stay, because the rollout's limits keep them or something holds them.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::availability::PATIENCE;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
+use super::member::JOIN_LIMIT;
 use super::rollout::{self, UnavailableMember};
 use super::{foreign_finalizer, kubectl};
 use crate::kubefleet::CLUSTER_GROUP;
@@ -61,6 +62,11 @@ fn kept_member(
     // Its bindings wait for the end of the member itself.
     let membership = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, member);
     if membership.is_some_and(|membership| membership.deleted_at().is_some()) {
+        return None;
+    }
+    // A member that joins again is looked at by the scheduler once it has joined.
+    let joins_again = |at: Timestamp| Some(at) > binding.changed_at() && fleet.age(at) < JOIN_LIMIT;
+    if membership.and_then(|membership| membership.created_at()).is_some_and(joins_again) {
         return None;
     }
     if fleet.age(binding.changed_at()?) < SETTLE_LIMIT || placement.clusters().any(|status| status.member == member) {

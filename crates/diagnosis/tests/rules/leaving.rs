@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
-use crate::shapes::{NOW, at, binding, condition, deleted, found, green, hub, in_both_scopes, placement, with};
+use crate::shapes::{
+    NOW, at, binding, condition, deleted, found, green, hub, in_both_scopes, member_cluster, placement, with,
+};
 
 /// Placement that selects no member.
 fn empty() -> Value {
@@ -44,6 +46,11 @@ fn a_member_that_goes_in_its_time_says_nothing() {
     in_both_scopes(&[empty(), unscheduled(young, LONG_AGO)], &[]);
     let old = at("2026-01-08T11:50:00Z", condition("Available", "False", "NotAllWorkAreAvailable", ""));
     in_both_scopes(&[empty(), unscheduled(old, LONG_AGO)], &[KEPT]);
+    // The member has left and joins again.
+    let joins = |since: &str| with(member_cluster("member-1"), "/metadata/creationTimestamp", since);
+    let of_member = |since: &str| found(&hub(vec![empty(), unscheduled(not_applied(), LONG_AGO), joins(since)]));
+    assert_eq!(of_member("2026-01-08T11:59:50Z"), [""; 0]);
+    assert_eq!(of_member("2026-01-08T11:00:00Z"), [KEPT.replace("{c}", "Cluster").replace("{ns}", "")]);
     // Deleted already.
     assert_eq!(found(&hub(vec![empty(), deleted(unscheduled(not_applied(), LONG_AGO))])), [""; 0]);
     // All members are available, and the rollout is about to delete the binding.
