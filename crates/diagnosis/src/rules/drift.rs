@@ -208,7 +208,9 @@ fn not_compared(fleet: FleetView<'_>, placement: PlacementView<'_>, status: Memb
     let mut by_code: BTreeMap<RuleCode, Vec<FailedComparison<'_>>> = BTreeMap::new();
     for failed in failed_comparisons(fleet, placement, status.member) {
         let code = failure_code(&failed.condition);
-        let is_young = failed.condition.last_transition_time.is_some_and(|since| fleet.age(since) < TRANSIENT_LIMIT);
+        // The entry's time changes with its reason, and the placement may have failed to compare for longer.
+        let since = [&failed.condition, &symptom].into_iter().filter_map(|c| c.last_transition_time).min();
+        let is_young = since.is_some_and(|since| fleet.age(since) < TRANSIENT_LIMIT);
         if is_young && matches!(code, RuleCode::KF_DR_004 | RuleCode::KF_DR_009) {
             continue;
         }

@@ -176,6 +176,8 @@ fn a_young_failure_and_one_without_an_object_are_in_progress() {
     assert_eq!(found(&hub(vec![placement(), refused(NOW)])), [""; 0]);
     assert_eq!(found(&hub(vec![placement(), refused(FIRST)])).len(), 1);
     assert_eq!(found(&hub(vec![placement()])), [""; 0]);
+    // The reason is new, and the placement has failed to compare for a minute.
+    assert_eq!(found(&hub(vec![comparing("web", at(FIRST, not_reported()), json!([])), refused(NOW)])).len(), 1);
 }
 
 /// A failed comparison keeps each later change from its own member, too.
