@@ -27,6 +27,7 @@ pub struct InProgress {
     /// Seconds for which the state has lasted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<i64>,
-    /// Seconds for which the state usually lasts at most.
-    pub usual_seconds: i64,
+    /// Seconds for which the state usually lasts at most; absent if it lasts as long as something else that is in progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usual_seconds: Option<i64>,
 }

@@ -155,7 +155,7 @@ pub(super) fn catching_up(fleet: FleetView<'_>) -> Option<InProgress> {
         waits_for: Some(time),
         since: fleet.now().checked_sub(lag).ok(),
         seconds: Some(lag.as_secs()),
-        usual_seconds: CATCH_UP_LIMIT.as_secs(),
+        usual_seconds: Some(CATCH_UP_LIMIT.as_secs()),
     })
 }
 

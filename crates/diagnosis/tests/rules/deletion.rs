@@ -80,7 +80,7 @@ fn a_young_deletion_is_in_progress() {
     let diagnosis = examine(&snapshot, &KubectlAccess::same_names());
     assert!(diagnosis.findings.is_empty(), "{:?}", diagnosis.findings);
     let [waiting] = &diagnosis.in_progress[..] else { panic!("{:?}", diagnosis.in_progress) };
-    assert_eq!((waiting.subject.kind.as_str(), waiting.seconds, waiting.usual_seconds), ("Work", Some(20), 60));
+    assert_eq!((waiting.subject.kind.as_str(), waiting.seconds, waiting.usual_seconds), ("Work", Some(20), Some(60)));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_work_whose_objects_are_gone_waits_for_the_member_agent_s_next_attempt() {
     let old = with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
     let diagnosis = examine(&fleet(old, Vec::new()), &KubectlAccess::same_names());
     assert!(diagnosis.findings.is_empty(), "{:?}", diagnosis.findings);
-    assert_eq!(diagnosis.in_progress[0].usual_seconds, 16 * 60);
+    assert_eq!(diagnosis.in_progress[0].usual_seconds, Some(16 * 60));
     let older = with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:43:00Z");
     let unexplained = ["KF-XX-001 Work/fleet-member-member-1/web-work (member-1)"];
     assert_eq!(found(&dropped(older, Vec::new())), unexplained);

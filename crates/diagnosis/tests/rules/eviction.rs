@@ -267,7 +267,7 @@ fn an_eviction_without_an_answer_is_found_after_a_moment() {
     let young = with(eviction("move", json!([])), "/metadata/creationTimestamp", "2026-01-08T11:59:50Z");
     let diagnosis = examine(&hub(vec![young]), &KubectlAccess::same_names());
     assert!(diagnosis.findings.is_empty(), "{:?}", diagnosis.findings);
-    assert_eq!(diagnosis.in_progress[0].usual_seconds, 30);
+    assert_eq!(diagnosis.in_progress[0].usual_seconds, Some(30));
     let old = eviction("move", json!([]));
     assert_eq!(found(&hub(vec![old])), ["KF-EV-009 ClusterResourcePlacementEviction/move (member-1)"]);
 }

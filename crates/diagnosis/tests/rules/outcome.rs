@@ -29,8 +29,22 @@ fn a_condition_that_no_rule_knows_is_in_progress_and_then_unexplained() {
     };
     in_both_scopes(&[failed(LONG_AGO)], &["KF-XX-001 {c}ResourcePlacement/{ns}web (member-1)"]);
     let [young] = &in_progress(&hub(vec![failed("2026-01-08T11:59:19Z")]))[..] else { panic!() };
-    assert_eq!((young.seconds, young.usual_seconds), (Some(41), 60));
+    assert_eq!((young.seconds, young.usual_seconds), (Some(41), Some(60)));
     assert_eq!(young.subject.member.as_deref(), Some("member-1"));
+}
+
+#[test]
+fn a_member_is_in_progress_while_the_rollout_starts_on_others() {
+    let undecided = at(LONG_AGO, condition("RolloutStarted", "Unknown", "RolloutStartedUnknown", ""));
+    let on_other = |since: &str| {
+        let mut placement = green("web", &["member-1", "member-2"]);
+        placement["status"]["placementStatuses"][0]["conditions"] = json!([undecided]);
+        placement["status"]["placementStatuses"][1]["conditions"][0] =
+            at(since, condition("RolloutStarted", "True", "RolloutStarted", ""));
+        placement
+    };
+    in_both_scopes(&[on_other(LONG_AGO)], &["KF-XX-001 {c}ResourcePlacement/{ns}web (member-1)"]);
+    in_both_scopes(&[on_other("2026-01-08T11:59:58Z")], &[]);
 }
 
 #[test]

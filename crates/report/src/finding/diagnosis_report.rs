@@ -257,15 +257,17 @@ impl<'a> DiagnosisReport<'a> {
     }
 }
 
-/// Returns `ClusterResourcePlacement/web (member-1) for 41 s, usually at most 60 s: Applied=False ApplyInProgress`.
+/// Returns `ClusterResourcePlacement/web (member-1) for 41 s, usually at most 60 s: Applied=False ApplyInProgress`. A state without a
+/// usual time has no second part.
 fn in_progress_text(state: &InProgress) -> String {
-    let age = state.seconds.map(|seconds| format!(" for {},", duration_text(seconds))).unwrap_or_default();
+    let age = state.seconds.map(|seconds| format!(" for {}", duration_text(seconds)));
+    let usual = state.usual_seconds.map(|seconds| format!(" usually at most {}", duration_text(seconds)));
+    let times: Vec<String> = age.into_iter().chain(usual).collect();
     let waits_for = state.waits_for.as_ref().map(|evidence| match &evidence.condition {
         Some(condition) => format!(": {}={}", condition.type_, condition.state()),
         None => format!(": {} {}", evidence.path, evidence.value),
     });
-    let usual = duration_text(state.usual_seconds);
-    format!("{}{age} usually at most {usual}{}", state.subject, waits_for.unwrap_or_default())
+    format!("{}{}{}", state.subject, times.join(","), waits_for.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -357,7 +359,7 @@ pub(crate) mod tests {
             waits_for: Some(fixture::member_namespace_finding().evidence.remove(0)),
             since: None,
             seconds,
-            usual_seconds: 300,
+            usual_seconds: seconds.is_none_or(|seconds| seconds < 100).then_some(300),
         };
         let in_progress = vec![state("web", Some(41)), state("shop", Some(140)), state("a", None), state("b", Some(1))];
         let diagnosis = Diagnosis { findings: Vec::new(), in_progress };

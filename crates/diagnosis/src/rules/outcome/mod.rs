@@ -29,6 +29,9 @@ use crate::{Evidence, InProgress, Object, Subject};
 /// Time in which a deleted object is usually gone, with everything that it has made.
 pub(super) const DELETION_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
+/// Usual time of a state that lasts as long as another one, which has a limit of its own.
+pub(super) const UNLIMITED: SignedDuration = SignedDuration::MAX;
+
 /// Longest interval between two attempts of the member agent (v0.1.2).
 const MEMBER_AGENT_INTERVAL: SignedDuration = SignedDuration::from_mins(16);
 
@@ -101,7 +104,7 @@ impl<'a> UnwellState<'a> {
             waits_for: self.evidence.first().cloned(),
             since: self.since,
             seconds: self.age(fleet).map(|age| age.as_secs().max(0)),
-            usual_seconds: self.usual.as_secs(),
+            usual_seconds: (self.usual != UNLIMITED).then(|| self.usual.as_secs()),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{DELETION_LIMIT, UnwellState};
+use super::{DELETION_LIMIT, UNLIMITED, UnwellState};
 use crate::rules::availability::PATIENCE;
 use crate::rules::draft::AffectedPart;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
@@ -106,7 +106,7 @@ fn state_on_member<'a>(
         (Some((condition, _)), _) if waits_for_run(placement, condition) => return None,
         (Some((condition, usual)), _) => (
             quote.condition_in(placement.object, status.place(), condition),
-            condition.last_transition_time,
+            condition.last_transition_time.max(last_start(placement, condition)),
             usual_time(fleet, placement, status, condition).unwrap_or(*usual),
         ),
         (None, Some((last, _))) if is_last_step(last) => return None,
@@ -141,6 +141,15 @@ fn state_on_member<'a>(
     })
 }
 
+/// Returns the time at which the rollout was started on a member last, for a member on which it isn't decided yet: the rollout starts on
+/// one member after the other.
+fn last_start(placement: PlacementView<'_>, condition: &Condition) -> Option<Timestamp> {
+    let is_undecided = condition.type_ == "RolloutStarted" && condition.status == "Unknown";
+    let started = |status: MemberPlacement<'_>| status.condition("RolloutStarted").filter(|c| c.status == "True");
+    let times = placement.clusters().filter_map(|status| started(status)?.last_transition_time);
+    times.max().filter(|_| is_undecided)
+}
+
 /// Returns the time of the placement's last write. A condition that is absent may have been removed by it, and a condition
 /// that stays True for a new generation keeps its transition time.
 fn last_write(placement: PlacementView<'_>) -> Option<Timestamp> {
@@ -155,7 +164,7 @@ fn usual_time(
     condition: &Condition,
 ) -> Option<SignedDuration> {
     if rollout::is_held_back_by_rollout(placement, fleet, status, condition) {
-        return Some(SignedDuration::MAX);
+        return Some(UNLIMITED);
     }
     if let Some(hold_time) = rollout::usual_hold_time(placement, status, condition) {
         return Some(hold_time.max(STEP_LIMIT));
