@@ -12,7 +12,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Targets on one command line run one after the other, because they share two caches and the machine.
 .NOTPARALLEL:
-.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features exercises remedies \
+.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features suite exercises remedies \
 	bench docs clean
 
 CARGO ?= cargo
@@ -38,7 +38,7 @@ drill: ## Break a real fleet in four ways, explain and repair each; writes repor
 	$(RELEASE) run --tags @drill --verbose --junit report/junit.xml --json report/run.json $(ARGS)
 
 # The cheap checks come first, so that a small mistake is reported within a minute and not after the builds.
-test: ## Run everything there is: lints, docs, unit, snapshot and integration tests, all features and exercises on a fleet
+test: ## Run lints, docs, unit, snapshot and integration tests, a scenario of each failure code and all exercises on a fleet
 	@scripts/setup lint redis
 	@$(MAKE) --no-print-directory lint toolchain unit features exercises
 
@@ -66,11 +66,16 @@ unit:
 	@scripts/setup redis
 	INSTA_UPDATE=no $(CARGO) test --workspace --locked
 
-features:
+suite: ## Run all scenarios on a fleet
+
+# The scenarios of every change: the rest of the suite is for `make suite` and `make test-long`.
+features: SELECTED := --one-per-code
+
+suite features:
 	@scripts/setup redis
 	@mkdir -p report
 	$(CARGO) build --locked
-	$(DEBUG) run --junit report/junit.xml --json report/run.json $(ARGS)
+	$(DEBUG) run --junit report/junit.xml --json report/run.json $(SELECTED) $(ARGS)
 
 # Runs each exercise three ways: with its remedy, with nothing done, and with repairs that don't hold.
 exercises:

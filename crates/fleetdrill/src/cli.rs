@@ -132,12 +132,24 @@ pub struct RunArgs {
     /// Directory for the bundles of failed scenarios, which `fleetdrill diagnose --from` reads
     #[arg(long, value_name = "DIR", default_value = "report/bundles")]
     pub bundles: PathBuf,
-    /// Run the I-th of N equal parts, counted from 1
-    #[arg(long, value_name = "I/N")]
-    pub shard: Option<Shard>,
+    /// The part of the scenarios to run; all by default.
+    #[command(flatten)]
+    pub part: ScenarioPart,
     /// Show the steps and events of all scenarios, not only of failed ones
     #[arg(long, short)]
     pub verbose: bool,
+}
+
+/// Part of the selected scenarios.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub struct ScenarioPart {
+    /// Run the I-th of N equal parts, counted from 1
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// Run one scenario for each failure code, the shortest, and all scenarios without a code
+    #[arg(long)]
+    pub one_per_code: bool,
 }
 
 const MEMBERS_OF_RUN: &str = "Number of members, 3 by default; with --provider existing, a pattern: all contexts that match it are \

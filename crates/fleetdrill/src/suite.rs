@@ -230,6 +230,23 @@ impl Suite {
         self.part(|feature, scenario| !has_tag(feature, scenario, record::SCALE_TAG))
     }
 
+    /// Keeps one scenario for each failure code, and all scenarios without a code. Removes and returns the others. Of several scenarios
+    /// with a code, the shortest stays, by tags; of equally long ones, the first.
+    #[must_use]
+    pub fn part_off_repeated_codes(&mut self, real_time: bool) -> Self {
+        let mut shortest_first: Vec<(&Feature, &Scenario)> = self.scenarios().collect();
+        shortest_first.sort_by_key(|(feature, scenario)| seconds(feature, scenario, real_time));
+        let (mut shown, mut kept) = (BTreeSet::new(), HashSet::new());
+        for (feature, scenario) in shortest_first {
+            let codes: Vec<String> = codes(feature, scenario).collect();
+            if codes.is_empty() || codes.iter().any(|code| !shown.contains(code)) {
+                shown.extend(codes);
+                kept.insert(place(feature, scenario));
+            }
+        }
+        self.part(|feature, scenario| kept.contains(&place(feature, scenario)))
+    }
+
     /// Keeps the scenarios for which `is_for` is true; removes and returns the others.
     pub(crate) fn part(&mut self, is_for: impl Fn(&Feature, &Scenario) -> bool) -> Self {
         let mut off = self.clone();
@@ -353,6 +370,11 @@ pub fn file(feature: &Feature) -> String {
 #[must_use]
 pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
     feature.tags.iter().chain(&scenario.tags).cloned().collect()
+}
+
+/// Returns the failure codes that a scenario asserts, by its tags.
+pub fn codes(feature: &Feature, scenario: &Scenario) -> impl Iterator<Item = String> {
+    tags(feature, scenario).into_iter().filter(|tag| diagnosis::is_meant_as_code(tag))
 }
 
 /// Returns the failure codes that a scenario provokes on its way, by its tags; no step asserts them.
@@ -672,6 +694,40 @@ mod tests {
         assert_eq!(parted(&[]), (vec![all.clone()], vec![states.clone(), both.clone()]));
         assert_eq!(parted(&[Capability::RunStates]), (vec![all.clone(), states.clone(), both.clone()], vec![]));
         assert_eq!(parted(&[Capability::RunStates, Capability::StuckRuns]), (vec![all, states], vec![both]));
+    }
+
+    #[test]
+    fn one_scenario_stays_for_each_code() {
+        let text = "Feature: mine
+  @KF-WS-001 @takes-90s
+  Scenario: long
+    Given a member \"east\" of its own
+  @KF-WS-001
+  Scenario: short
+    Given a member \"east\" of its own
+  @KF-WS-001
+  Scenario: short again
+    Given a member \"east\" of its own
+  @KF-WS-001 @KF-WS-007
+  Scenario: with another code
+    Given a member \"east\" of its own
+  Scenario: healthy
+    Given a member \"east\" of its own
+";
+        let mut suite = Suite { features: vec![parse(Path::new("mine.feature"), text).expect("a feature")] };
+        let off = suite.part_off_repeated_codes(false);
+        assert_eq!(scenario_names(&suite.features), ["short", "with another code", "healthy"]);
+        assert_eq!(scenario_names(&off.features), ["long", "short again"]);
+    }
+
+    #[test]
+    fn one_of_each_code_is_less_than_half_of_the_built_in_scenarios() {
+        let mut suite = Suite { features: built_in().expect("features") };
+        let all: BTreeSet<String> = suite.scenarios().flat_map(|(f, s)| codes(f, s)).collect();
+        let off = suite.part_off_repeated_codes(false);
+        let kept: BTreeSet<String> = suite.scenarios().flat_map(|(f, s)| codes(f, s)).collect();
+        assert_eq!(kept, all);
+        assert!(off.scenarios().count() > suite.scenarios().count() / 2, "{}", suite.scenarios().count());
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn listed(feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> ListedSce
         file: suite::file(feature),
         line: scenario.position.line,
         scenario: scenario.name.clone(),
-        codes: tags.iter().filter(|tag| diagnosis::is_meant_as_code(tag)).cloned().collect(),
+        codes: suite::codes(feature, scenario).collect(),
         guides: tags.iter().filter_map(|tag| statements(tag)).map(ToOwned::to_owned).collect(),
         needs: needs.chain(versions.map(|needed| needed.to_string())).collect(),
         tags,

@@ -35,8 +35,8 @@ use crate::fleet_source::{
 };
 use crate::output::log::{LogLineFormatter, RedactingWriter, has_no_body};
 use crate::run::{
-    ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, left_out, left_out_of_scale, new_id,
-    not_started, order, out_of_reach, sort,
+    ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, left_out, left_out_of_codes,
+    left_out_of_scale, new_id, not_started, order, out_of_reach, sort,
 };
 use crate::suite::Suite;
 
@@ -52,7 +52,7 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     let mut interrupts = Interrupts::listen();
     // All problems of the input are found before anything is built or started.
     check_reports(&args)?;
-    let mut suite = Suite::load(&args.scenarios.selection(args.shard))?;
+    let mut suite = Suite::load(&args.scenarios.selection(args.part.shard))?;
     let components = FleetToolchain::open()?;
     if let Some(version) = &args.argocd {
         components.argocd(Some(version))?;
@@ -183,7 +183,7 @@ fn end_without_scenarios(
     reporters: Reporters,
     version: &str,
 ) -> Result<CommandExitCode, CommandError> {
-    if args.shard.is_some() {
+    if args.part.shard.is_some() {
         return Ok(finish(reporters, record, CommandExitCode::Fine));
     }
     finish(reporters, record, CommandExitCode::Usage);
@@ -312,6 +312,10 @@ async fn prepare(
     record.scenarios = left_out(suite, version, &record.capabilities, args.real_time, false);
     record.scenarios.extend(left_out_of_scale(suite, &args.scenarios.selection(None)));
     record.scenarios.extend(out_of_reach(suite, fleet.profile()));
+    // After those that this fleet can't run: each code needs a scenario that can.
+    if args.part.one_per_code {
+        record.scenarios.extend(left_out_of_codes(suite, args.real_time));
+    }
     for off in &record.scenarios {
         shared.lock().unwrap_or_else(PoisonError::into_inner).event(&RunEvent::ScenarioFinished(off))?;
     }

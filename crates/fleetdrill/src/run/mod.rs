@@ -18,4 +18,6 @@ pub use cucumber_writer::{ScenarioLocation, key, order, sort};
 pub use id::new_id;
 pub(crate) use scenario_runner::PACE;
 pub use scenario_runner::{DiagnosedRun, RunEnd, ScenarioRunner, not_run};
-pub use unsupported_scenarios::{check_members, left_out, left_out_of_scale, not_started, out_of_reach};
+pub use unsupported_scenarios::{
+    check_members, left_out, left_out_of_codes, left_out_of_scale, not_started, out_of_reach,
+};

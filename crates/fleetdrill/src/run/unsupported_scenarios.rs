@@ -51,6 +51,13 @@ pub fn left_out_of_scale(suite: &mut Suite, selection: &ScenarioSelection<'_>) -
     off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)).collect()
 }
 
+/// Removes from a suite the scenarios whose failure codes another of its scenarios shows. Returns their records with the reason.
+pub fn left_out_of_codes(suite: &mut Suite, real_time: bool) -> Vec<ScenarioRecord> {
+    let why = "another scenario shows its failure codes (--one-per-code)";
+    let off = suite.part_off_repeated_codes(real_time);
+    off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)).collect()
+}
+
 /// Takes out of a suite what a fleet's provider, or its number of members, won't do for, and says why.
 pub fn out_of_reach(suite: &mut Suite, fleet: &dyn FleetProfile) -> Vec<ScenarioRecord> {
     let off = suite.part(|feature, scenario| obstacle(fleet, feature, scenario).is_none());
