@@ -381,9 +381,60 @@ Feature: Why a member isn't taken for a placement
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
+    # The hub-agent of v0.14.0 ends when it rolls out such a placement.
+    @without-policy-rules @needs-recovered-panics
     Examples:
       | placement                  | type      | lacks            | repair |
       | a cluster-scoped placement | PickN     | numberOfClusters | {"numberOfClusters": 1, "affinity": {"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"fleetdrill.dev/member": "{member-1}"}}}]}}}} |
       | a namespaced placement     | PickN     | numberOfClusters | {"numberOfClusters": 1, "affinity": {"clusterAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"fleetdrill.dev/member": "{member-1}"}}}]}}}} |
+
+    Examples:
+      | placement                  | type      | lacks            | repair |
       | a cluster-scoped placement | PickFixed | clusterNames     | {"clusterNames": ["{member-1}"]} |
       | a namespaced placement     | PickFixed | clusterNames     | {"clusterNames": ["{member-1}"]} |
+
+  # The rollout controller ends with a panic at each attempt, and the placement says nothing but that it is undecided.
+  @KF-SC-012 @without-policy-rules @needs-recovered-panics
+  Scenario Outline: The policy of <placement> that is rolled out loses its numberOfClusters
+    Given <placement> "web" selects 1 of "member-1"
+    And placement "web" becomes available on "member-1"
+    When placement "web" gets '{"policy": {"numberOfClusters": null}}'
+    And the resources of placement "web" change
+    Then placement "web" reports for 10 seconds
+      | on       | condition      | status  | reason                |
+      |          | Scheduled      | True    |                       |
+      | member-1 | RolloutStarted | Unknown | RolloutStartedUnknown |
+    And within 60 seconds the diagnosis of placement "web" is KF-SC-012
+      | object             | value                 |
+      | ResourcePlacement/ | RolloutStartedUnknown |
+      | ResourcePlacement/ | (absent)              |
+    When placement "web" gets '{"policy": {"numberOfClusters": 1}}'
+    Then placement "web" becomes available on "member-1"
+    And the diagnosis finds nothing
+    And a change to the resources of placement "web" arrives on "member-1"
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  # kubefleet#311 on main: the API server itself refuses it, in both scopes.
+  @healthy @needs-policy-rules
+  Scenario Outline: The API server refuses <placement> without numberOfClusters
+    When <placement> "web" selects 1 of "member-1"
+    Then placement "web" becomes available on "member-1"
+    And the hub refuses with "numberOfClusters must be set when placementType is PickN" to create
+      """
+      apiVersion: placement.kubernetes-fleet.io/v1beta1
+      kind: <kind>
+      metadata: <metadata>
+      spec:
+        resourceSelectors: [{group: "", version: v1, kind: <selects>, name: default}]
+        policy: {placementType: PickN}
+      """
+    And the diagnosis finds nothing
+
+    Examples:
+      | placement                  | kind                     | metadata                               | selects   |
+      | a cluster-scoped placement | ClusterResourcePlacement | {name: numberless}                     | Namespace |
+      | a namespaced placement     | ResourcePlacement        | {name: numberless, namespace: default} | ConfigMap |

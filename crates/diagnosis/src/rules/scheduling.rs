@@ -1,6 +1,7 @@
 //! Placements that the scheduler can't fulfil: too few clusters, selectors that are invalid, or a policy that lacks what it
 //! needs.
 
+use jiff::SignedDuration;
 use record::ConditionPlace;
 use serde_json::{Value, json};
 
@@ -11,6 +12,9 @@ use super::kubectl;
 use super::not_taken::{Group, by_code};
 use super::shortage::{Shortage, policy_names};
 use crate::{Condition, Evidence, JsonRef, conditions};
+
+/// Time in which the rollout of a placement to a member is usually decided.
+const DECISION_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
@@ -42,7 +46,9 @@ fn invalid_selectors(fleet: FleetView<'_>, placement: PlacementView<'_>, failed:
     draft.affects(placement.part())
 }
 
-/// KF-SC-012: the policy lacks the number or the names of the clusters, so the scheduler leaves it alone.
+/// KF-SC-012: the policy lacks the number or the names of the clusters, so the scheduler leaves it alone. Without the number, the rollout
+/// controller ends with a panic (`calculateRealTarget` in `pkg/controllers/rollout`, v0.1.2, v0.3.1), so that a placement which was
+/// scheduled before isn't rolled out any more.
 fn incomplete_policy(
     fleet: FleetView<'_>,
     placement: PlacementView<'_>,
@@ -56,11 +62,19 @@ fn incomplete_policy(
         _ => return None,
     };
     // A placement that was complete before keeps its members.
-    if scheduled.is_some_and(|scheduled| scheduled.status == "True") {
+    let is_scheduled = scheduled.is_some_and(|scheduled| scheduled.status == "True");
+    let undecided = placement.clusters().find_map(|status| Some((status, status.condition("RolloutStarted")?)));
+    let undecided = undecided.filter(|(_, started)| {
+        let since = started.last_transition_time;
+        started.status == "Unknown" && since.is_some_and(|since| fleet.age(since) > DECISION_LIMIT)
+    });
+    if is_scheduled && (lacks == "clusterNames" || placement.is_external() || undecided.is_none()) {
         return None;
     }
     let quote = fleet.quote();
     let mut evidence: Vec<_> = scheduled.map(|scheduled| quote.condition(object, scheduled)).into_iter().collect();
+    let undecided = undecided.filter(|_| is_scheduled);
+    evidence.extend(undecided.map(|(status, started)| quote.condition_in(object, status.place(), &started)));
     evidence.push(quote.field(object, &format!("spec.policy.{lacks}")));
     evidence.push(quote.field(object, "spec.policy"));
     let names = json!({
@@ -68,6 +82,7 @@ fn incomplete_policy(
         "placement_ref": kubectl::reference(object),
         "type": type_,
         "lacks": lacks,
+        "is_scheduled": is_scheduled,
     });
     let draft = FindingDraft::new(RuleCode::KF_SC_012, placement.subject(fleet, None), &names, evidence);
     Some(draft.affects(placement.part()))

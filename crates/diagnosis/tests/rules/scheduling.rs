@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::shapes::{
-    condition, deleted, found, green, hub, in_both_scopes, member_cluster, placement, policy_snapshot, with,
+    at, condition, deleted, found, green, hub, in_both_scopes, member_cluster, placement, policy_snapshot, with,
 };
 
 fn unfulfilled(policy: Value, clusters: &[(&str, Value)]) -> Value {
@@ -326,4 +326,17 @@ fn a_policy_without_its_number_or_names_is_never_scheduled() {
         let kept = with(web, "/status/conditions/0/status", "True");
         assert!(!found(&hub(vec![member_cluster("member-1"), kept])).iter().any(|f| f.contains("KF-SC-012")));
     }
+}
+
+#[test]
+fn a_policy_that_has_lost_its_number_is_not_rolled_out() {
+    let undecided = |since: &str| {
+        let started = at(since, condition("RolloutStarted", "Unknown", "RolloutStartedUnknown", ""));
+        let placement = with(green("web", &["member-1"]), "/status/placementStatuses/0/conditions", json!([started]));
+        with(placement, "/spec/policy", json!({"placementType": "PickN"}))
+    };
+    in_both_scopes(&[undecided("2026-01-08T11:50:00Z")], &["KF-SC-012 {c}ResourcePlacement/{ns}web"]);
+    assert_eq!(found(&hub(vec![undecided("2026-01-08T11:59:50Z")])), [""; 0]);
+    let finding = only_finding(&[undecided("2026-01-08T11:50:00Z")]);
+    assert!(finding.cause.contains("isn't rolled out any more"), "{}", finding.cause);
 }
