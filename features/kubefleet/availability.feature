@@ -106,9 +106,16 @@ Feature: Resources are applied and never become available
     @guide:azure-placement-available/resolution/deployment-on-member
     @drift:azure-placement-available/resolution/message-names-image
     @guide:azure-placement-available/resolution/correct-manifest @guide:azure-placement-available/resolution/propagates
+    @needs-namespaced-placements
     Examples:
       | placement                  | first     | ordinal | all |
       | a cluster-scoped placement | Namespace | 2       | 3   |
+
+    # v0.14.0 has the same resources in another order.
+    @without-namespaced-placements
+    Examples:
+      | placement                  | first     | ordinal | all |
+      | a cluster-scoped placement | Namespace | 1       | 3   |
 
     Examples:
       | placement              | first     | ordinal | all |

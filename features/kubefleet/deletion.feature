@@ -4,7 +4,7 @@ Feature: A finalizer holds what is being deleted
   any more. The Work on the hub can't go before the object. The placement says nothing about a member that it doesn't
   select (v0.1.2). Or the finalizer is on an object of the hub: on the placement itself, or on one of its bindings.
 
-  @KF-DL-001 @KF-WS-009
+  @KF-DL-001 @KF-WS-009 @needs-awaited-deletion
   Scenario: The member isn't selected any more, then again
     Given a placement "web" has put its resources on "member-1" and "member-2"
     And somebody's finalizer holds the ConfigMap of placement "web" on "member-1"
@@ -25,7 +25,7 @@ Feature: A finalizer holds what is being deleted
     And the diagnosis finds nothing
     And a change to the resources of placement "web" arrives on "member-1" and "member-2"
 
-  @KF-DL-001
+  @KF-DL-001 @needs-awaited-deletion
   Scenario: The placement is deleted
     Given a placement "web" has put its resources on "member-1" and "member-2"
     And somebody's finalizer holds the ConfigMap of placement "web" on "member-1"
@@ -39,7 +39,7 @@ Feature: A finalizer holds what is being deleted
     And the diagnosis finds nothing
 
   # The run succeeds although its deletion stage leaves the objects where they are.
-  @KF-DL-001
+  @KF-DL-001 @needs-awaited-deletion
   Scenario: A run's deletion stage takes the member out
     Given a placement "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "all" for placement "web"
@@ -68,7 +68,7 @@ Feature: A finalizer holds what is being deleted
 
   # Works are released by hand, as advice for namespaces that don't go says, or by the agent of v0.14.0, which doesn't wait for the end of
   # the deletion. Then nothing on the hub tells of what is left.
-  @KF-DL-005 @disruptive
+  @KF-DL-005 @disruptive @needs-awaited-deletion
   Scenario: The Work is released before the member has deleted what it had placed
     Given a member "east" of its own
     And a placement "web" has put its resources on "east"

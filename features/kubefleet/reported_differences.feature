@@ -277,7 +277,7 @@ Feature: A placement only compares
       | a namespaced placement     | 0     | 1     | absent       |
 
   # What a policy without a reason of its own refuses is Invalid, as what the API server itself refuses.
-  @KF-DR-005 @passes:KF-DR-001
+  @KF-DR-005 @passes:KF-DR-001 @needs-degraded-comparison
   @guide:placement-diff-reported/approaches/full-comparison
   @drift:placement-diff-reported/causes/completed-means-true
   Scenario Outline: A field that can't be changed hides all differences: <placement>
@@ -326,7 +326,7 @@ Feature: A placement only compares
 
   # A member on which a comparison has failed counts as unavailable, and isn't among those that may be updated all the same: even the
   # correction of the hub's object doesn't get to it.
-  @KF-DR-005 @passes:KF-RO-002 @passes:KF-DR-001 @takes-60s
+  @KF-DR-005 @passes:KF-RO-002 @passes:KF-DR-001 @takes-60s @needs-degraded-comparison
   @guide:drift-and-diff-detection/diff/not-while-rolling-out
   Scenario Outline: A failed comparison keeps a change of the resources from all members: <placement>
     Given "member-1" has a ConfigMap already where placement "web" will put one
@@ -379,7 +379,7 @@ Feature: A placement only compares
     Then placement "web" reports
       | on       | condition    | status | reason                     |
       | member-1 | DiffReported | False  | NotAllWorkHaveDiffReported |
-    And within 60 seconds the diagnosis of placement "web" is KF-DR-009 for "member-1"
+    And within 120 seconds the diagnosis of placement "web" is KF-DR-009 for "member-1"
       | object             | value                      |
       | ResourcePlacement/ | NotAllWorkHaveDiffReported |
       | Work/              | DecodingErred              |

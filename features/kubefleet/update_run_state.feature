@@ -321,8 +321,8 @@ Feature: The state of a staged update run
     Then update run "old" reports
       | condition | status | reason          |
       | Succeeded | False  | UpdateRunFailed |
-    And the diagnosis of update run "old" is KF-UR-003 for "member-1"
     And update run "new" succeeds
+    And the diagnosis of update run "old" is KF-UR-003 for "member-1", superseded by update run "new"
     When update run "new" is deleted
     Then update run "old" reports for 20 seconds
       | condition | status | reason          |

@@ -116,6 +116,8 @@ pub(crate) async fn create_with(
     let (kind, namespace) = (scope.placement(), scope.namespace().map(ToOwned::to_owned));
     let hub = context.hub();
     context.follow(&hub, &WatchSelection::one("hub", kind, namespace.as_deref(), &real));
+    // A selector of a kind that isn't there is refused by KubeFleet's webhook.
+    let has_envelopes = context.fleet.capabilities().can(Capability::Envelopes);
     let selectors = if new.namespaced {
         // In a namespace, everything that a scenario may put there.
         json!([
@@ -125,10 +127,11 @@ pub(crate) async fn create_with(
         ])
     } else {
         let envelope = format!("{real}-{ENVELOPE}");
-        json!([
-            {"group": "", "version": "v1", "kind": "Namespace", "name": content},
-            {"group": kinds::ENVELOPE.group, "version": "v1beta1", "kind": "ClusterResourceEnvelope", "name": envelope},
-        ])
+        let envelope = json!(
+            {"group": kinds::ENVELOPE.group, "version": "v1beta1", "kind": "ClusterResourceEnvelope", "name": envelope}
+        );
+        let namespace = json!({"group": "", "version": "v1", "kind": "Namespace", "name": content});
+        json!([namespace].into_iter().chain(has_envelopes.then_some(envelope)).collect::<Vec<_>>())
     };
     let mut spec = json!({"resourceSelectors": selectors, "policy": policy(&choice), "strategy": strategy});
     json_patch::merge(&mut spec, changes);

@@ -49,12 +49,15 @@ static PIECES: LazyLock<Vec<OlderWording>> = LazyLock::new(|| {
         ),
         ("roll out some version of the resources", "roll out the latest resources"),
     ];
+    // Without comparisons in degraded mode, all failed comparisons have one short reason.
+    let comparisons = [("FailedToReportDiff", "Failed")];
     // Without before-stage tasks, the name of an approval request doesn't contain `after`.
     let after_only = [(r"(\{[^}]*\})-after-", "$1-")];
     let mut pieces = Vec::new();
     for (lacking, texts) in [
         (Capability::NamespacedPlacements, &one_scope[..]),
         (Capability::ExternalReported, &external[..]),
+        (Capability::DegradedComparison, &comparisons[..]),
         (Capability::BeforeStageTasks, &after_only[..]),
     ] {
         for (newer, older) in texts {
@@ -80,6 +83,7 @@ pub(crate) fn reason(can: &Capabilities, reason: &str) -> String {
     let older = match reason {
         "RolloutControlledByExternalController" if !can.can(Capability::ExternalReported) => "RolloutStartedUnknown",
         "UpdateRunProgressing" if !can.can(Capability::RunProgress) => STARTED,
+        "FailedToReportDiff" if !can.can(Capability::DegradedComparison) => "Failed",
         same => same,
     };
     older.to_owned()

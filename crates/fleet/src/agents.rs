@@ -93,18 +93,24 @@ impl KubeFleetPrograms {
         member_agent: PathBuf,
         crds: Vec<PathBuf>,
     ) -> Result<Self, FleetError> {
-        let (hub_flags, member_flags, hub_program, read) =
-            tokio::try_join!(flags(&hub_agent), flags(&member_agent), program(&hub_agent), read_crds(crds.clone()))?;
-        let capabilities = capability::detect(&read, &hub_program);
+        let (hub_flags, member_flags, hub_program, member_program, read) = tokio::try_join!(
+            flags(&hub_agent),
+            flags(&member_agent),
+            program(&hub_agent),
+            program(&member_agent),
+            read_crds(crds.clone())
+        )?;
+        let capabilities = capability::detect(&read, &hub_program, &member_program);
         Ok(Self { version, capabilities, hub_agent, member_agent, crds, hub_flags, member_flags })
     }
 
-    /// Capabilities of this hub-agent on a hub with these CRDs.
+    /// Capabilities of these agents on a hub with these CRDs.
     ///
     /// # Errors
-    /// Returns an error if the hub-agent's file can't be read.
+    /// Returns an error if an agent's file can't be read.
     pub async fn with_crds(&self, crds: &[Value]) -> Result<Capabilities, FleetError> {
-        Ok(capability::detect(crds, &program(&self.hub_agent).await?))
+        let (hub_program, member_program) = tokio::try_join!(program(&self.hub_agent), program(&self.member_agent))?;
+        Ok(capability::detect(crds, &hub_program, &member_program))
     }
 
     /// Describes the hub-agent to start for `hub`, with or without KubeFleet's webhooks.

@@ -1,5 +1,4 @@
-//! Capabilities of a KubeFleet version, found out from what is installed: the CRDs, and the texts in the hub-agent's
-//! program.
+//! Capabilities of a KubeFleet version, found out from what is installed: the CRDs, and the texts in the agents' programs.
 //!
 //! Version numbers don't tell the capabilities: Azure/fleet had reached v0.14 before KubeFleet started again with v0.1,
 //! and own builds have any version name.
@@ -9,10 +8,10 @@ use memchr::memmem;
 pub use record::{Capabilities, Capability};
 use serde_json::Value;
 
-/// Returns the capabilities that these CRDs and this hub-agent (the content of its program file) show.
+/// Returns the capabilities that these CRDs and these agents (the contents of their program files) show.
 #[must_use]
-pub fn detect(crds: &[Value], hub_agent: &[u8]) -> Capabilities {
-    let installed = InstalledArtifacts { crds, hub_agent };
+pub fn detect(crds: &[Value], hub_agent: &[u8], member_agent: &[u8]) -> Capabilities {
+    let installed = InstalledArtifacts { crds, hub_agent, member_agent };
     Capability::all().filter(|capability| installed.shows(*capability)).collect()
 }
 
@@ -20,6 +19,7 @@ pub fn detect(crds: &[Value], hub_agent: &[u8]) -> Capabilities {
 struct InstalledArtifacts<'a> {
     crds: &'a [Value],
     hub_agent: &'a [u8],
+    member_agent: &'a [u8],
 }
 
 impl InstalledArtifacts<'_> {
@@ -66,12 +66,20 @@ impl InstalledArtifacts<'_> {
                 versions.any(|version| version["name"] == "v1beta1" && version["served"] == true)
             }
             Capability::EnvelopeOverrides => self.says("manifests extracted from the envelope"),
+            Capability::AwaitedDeletion => contains(self.member_agent, "AppliedWork deletion in progress"),
+            Capability::DegradedComparison => contains(self.member_agent, "FoundDiffInDegradedMode"),
+            // A text of controller-runtime v0.19, which recovers panics unless it is told otherwise.
+            Capability::RecoveredPanics => self.says("Controller names must be unique"),
+            Capability::PolicyRules => {
+                let policy = self.field("clusterresourceplacements", "/spec/properties/policy");
+                policy.is_some_and(|policy| rules(policy).any(|rule| rule.contains("numberOfClusters")))
+            }
         }
     }
 
     /// True if the hub-agent's program contains the text.
     fn says(&self, text: &str) -> bool {
-        memmem::find(self.hub_agent, text.as_bytes()).is_some()
+        contains(self.hub_agent, text)
     }
 
     /// Returns KubeFleet's CRD with this plural name.
@@ -92,6 +100,10 @@ impl InstalledArtifacts<'_> {
     fn field(&self, plural: &str, pointer: &str) -> Option<&Value> {
         self.stored(plural)?.pointer(&format!("/schema/openAPIV3Schema/properties{pointer}"))
     }
+}
+
+fn contains(program: &[u8], text: &str) -> bool {
+    memmem::find(program, text.as_bytes()).is_some()
 }
 
 /// Validation rules of a schema and of all its properties, at any depth.
@@ -122,7 +134,7 @@ mod tests {
         let placements =
             json!({"properties": {"strategy": {"properties": {"type": {"x-kubernetes-validations": rule}}}}});
         let crds = [crd("clusterstagedupdateruns", &runs), crd("clusterresourceplacements", &placements)];
-        let found: Vec<_> = detect(&crds, b"").iter().collect();
+        let found: Vec<_> = detect(&crds, b"", b"").iter().collect();
         let wanted =
             [Capability::OptionalIndex, Capability::RunStateField, Capability::RunStates, Capability::LastingExternal];
         assert_eq!(found, wanted);
@@ -131,9 +143,9 @@ mod tests {
     #[test]
     fn an_older_version_has_less() {
         let runs = json!({"required": ["placementName", "resourceSnapshotIndex"], "properties": {}});
-        assert!(detect(&[crd("clusterstagedupdateruns", &runs)], b"").is_empty());
+        assert!(detect(&[crd("clusterstagedupdateruns", &runs)], b"", b"").is_empty());
         let ignored = json!({"required": [], "properties": {"state": {"enum": ["Initialize", "Execute"]}}});
-        let found = detect(&[crd("clusterstagedupdateruns", &ignored)], b"").iter().collect::<Vec<_>>();
+        let found = detect(&[crd("clusterstagedupdateruns", &ignored)], b"", b"").iter().collect::<Vec<_>>();
         assert_eq!(found, [Capability::OptionalIndex, Capability::RunStateField]);
     }
 
@@ -150,15 +162,16 @@ mod tests {
             let versions = json!([{"name": "v1alpha1", "served": true}, {"name": "v1beta1", "served": beta}]);
             json!({"spec": {"group": placement, "names": {"plural": "resourceoverrides"}, "versions": versions}})
         };
-        let found = |crds: &[Value]| detect(crds, b"").iter().collect::<Vec<_>>();
+        let found = |crds: &[Value]| detect(crds, b"", b"").iter().collect::<Vec<_>>();
         let all = found(&[runs("csur", &["Initialized", "Progressing"]), overrides(true)]);
         assert_eq!(all, [Capability::RunColumns, Capability::BetaOverrides]);
         assert_eq!(found(&[runs("crsur", &["Initialized", "Succeeded"]), overrides(false)]), []);
     }
 
     #[test]
-    fn what_the_hub_agent_can_say_is_found() {
-        let found = detect(&[], b"\x7fELF..UpdateRunStuckUpdateRunFailed..").iter().collect::<Vec<_>>();
-        assert_eq!(found, [Capability::StuckRuns]);
+    fn what_the_agents_can_say_is_found() {
+        let (hub, member) = (b"\x7fELF..UpdateRunStuckUpdateRunFailed..", b"..FoundDiffInDegradedMode..");
+        let found = detect(&[], hub, member).iter().collect::<Vec<_>>();
+        assert_eq!(found, [Capability::StuckRuns, Capability::DegradedComparison]);
     }
 }

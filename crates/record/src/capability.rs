@@ -48,6 +48,14 @@ pub enum Capability {
     BetaOverrides,
     /// Overrides apply to the objects in an envelope, and not only to the envelope.
     EnvelopeOverrides,
+    /// A Work goes only after the member has deleted what it had placed.
+    AwaitedDeletion,
+    /// An object that can't be compared by a dry run is compared as a whole, and the reason says so.
+    DegradedComparison,
+    /// The hub-agent goes on after a panic of one of its controllers.
+    RecoveredPanics,
+    /// The API server refuses a policy that lacks the number of its clusters.
+    PolicyRules,
 }
 
 impl Capability {
