@@ -53,7 +53,11 @@ Feature: A staged update run fails while it executes
         strategy: {type: External}
       """
     And update run "release" is deleted
-    And a resource snapshot of placement "web" is taken
+    # A run that starts before the scheduler has run fails to begin.
+    Then placement "web" reports
+      | condition | status | reason                    |
+      | Scheduled | True   | SchedulingPolicyFulfilled |
+    When a resource snapshot of placement "web" is taken
     And an update run "again" of placement "web" starts with strategy "asks" at snapshot index "0"
     And the approval request of update run "again" after stage "staging" is approved
     Then update run "again" succeeds
@@ -226,7 +230,7 @@ Feature: A staged update run fails while it executes
       | a namespaced placement     |
 
   # v0.14.0: the placement has strategy RollingUpdate now, but rolls out only at its next change.
-  @without-strategy-changes @without-lasting-external @KF-UR-034
+  @without-strategy-changes @without-lasting-external @KF-UR-034 @passes:KF-XX-001
   @guide:staged-update-run-2025/validation-strategy @guide:staged-update-run-2026/validation-strategy
   @drift:azure-update-run-initialization/not-external/from-external
   Scenario: The placement gets strategy RollingUpdate while a run executes, which rolls out nothing
@@ -265,9 +269,8 @@ Feature: A staged update run fails while it executes
   Scenario Outline: The placement asks for another number of members while a run executes, <placement>
     Given <placement> "web" with strategy External selects 2 of "member-1", "member-2" and "member-3"
     And a staged update strategy "asks" for placement "web"
-      | stage   | members            | after    |
-      | staging | member-1           | Approval |
-      | canary  | member-2, member-3 |          |
+      | stage   | members                      | after    |
+      | staging | member-1, member-2, member-3 | Approval |
     And an update run "release" of placement "web" starts with strategy "asks"
     And update run "release" reports
       | on            | condition   | status | reason               |
@@ -414,7 +417,7 @@ Feature: A staged update run fails while it executes
       | Initialized | True   | UpdateRunInitializedSuccessfully |                                                       |
       | Progressing | False  | UpdateRunFailed                  | The stages are aborted due to a non-recoverable error |
       | Succeeded   | False  | UpdateRunFailed                  | cannot continue the updateRun:                        |
-      | Succeeded   | False  | UpdateRunFailed                  | no latest policy snapshot associated with the placement                                             |
+      | Succeeded   | False  | UpdateRunFailed                  | no latest policy snapshot |
     And the diagnosis of update run "release" is KF-UR-039
     When update run "release" is deleted
     And the policy of placement "web" changes
