@@ -79,7 +79,9 @@ fn preempted<'a>(
     let rollout = binding.condition("RolloutStarted").map(|c| c.message).unwrap_or_default();
     let named = run_in_message(&rollout).filter(|n| *n != run.object.name());
     let moved = run.resource_snapshot().is_some_and(|name| binding.str("/spec/resourceSnapshotName") != Some(&name));
-    if named.is_none() && !moved {
+    // A binding that nothing was rolled out by is new: the one that the run had started to update is gone.
+    let is_new = binding.str("/spec/resourceSnapshotName").is_none_or(str::is_empty);
+    if named.is_none() && (!moved || is_new) {
         return None;
     }
     // A run that failed for another reason may have been followed by a run that updates the same cluster. Only a run

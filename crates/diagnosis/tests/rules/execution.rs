@@ -130,6 +130,13 @@ fn a_run_that_failed_for_another_reason_was_not_preempted_by_what_came_later() {
 }
 
 #[test]
+fn a_run_whose_binding_was_replaced_was_not_preempted() {
+    let new = with(binding("web", "member-1", "", json!([])), "/spec/state", "Scheduled");
+    let found = found(&hub(fleet(&[preempted(PREEMPTED[1])], new)));
+    assert!(!found.iter().any(|f| f.contains("KF-UR-003")), "{found:?}");
+}
+
+#[test]
 fn an_old_stuck_run_beside_a_newer_finished_one_was_not_preempted() {
     let objects = fleet(
         &[preempted(PREEMPTED[1]), other(OTHER_STARTED, Some("2026-01-08T11:58:10Z"))],
