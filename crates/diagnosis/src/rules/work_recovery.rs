@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::fleet::FleetView;
-use crate::Condition;
+use crate::{Condition, Object};
 
 /// Time in which the hub-agent usually creates a member's namespace again after its deletion. It took 8 s (v0.1.2).
 const RETURN_LIMIT: SignedDuration = SignedDuration::from_secs(60);
@@ -11,6 +11,15 @@ const RETURN_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(1000);
 /// Time that an attempt takes until its result is in the placement's status.
 const ATTEMPT: SignedDuration = SignedDuration::from_secs(15);
+
+/// Returns for how long the hub-agent may leave a binding alone after the member's namespace is back. Its attempts have failed for as long as
+/// the namespace was gone, for the binding's whole life at most, and the next one comes after at most as long again. Returns `None` if
+/// the namespace is older than the binding, or is being deleted.
+pub(super) fn pause_after_return(fleet: FleetView<'_>, member: &str, binding: Object<'_>) -> Option<SignedDuration> {
+    let namespace = fleet.member_namespace(member).filter(|namespace| namespace.deleted_at().is_none())?;
+    let lasted = namespace.created_at()?.duration_since(binding.created_at()?);
+    lasted.is_positive().then(|| lasted.min(LONGEST_PAUSE) + ATTEMPT * 2)
+}
 
 /// Returns for how long a Work's creation may fail, from the condition's last change, because the namespace was gone or
 /// still is. The hub-agent's next attempt after the namespace is back comes after at most as long again as the failure

@@ -1,7 +1,8 @@
 use serde_json::{Value, json};
 
 use crate::shapes::{
-    condition, deleted, found, green, hub, in_both_scopes, member_cluster, member_namespace, of, placement, with, work,
+    at, binding, condition, deleted, found, green, hub, in_both_scopes, member_cluster, member_namespace, of,
+    placement, with, work,
 };
 
 const NOT_YET: &str = "There are 1 cluster(s) which have not finished creating or updating work(s) yet";
@@ -83,6 +84,24 @@ fn works_may_take_their_time_after_the_namespace_is_back() {
     assert_eq!(found(&hub(gone("2026-01-08T11:59:20Z"))), [""; 0]);
     let expected = ["KF-WS-007 ClusterResourcePlacement/web (member-1)"];
     assert_eq!(found(&hub(gone("2026-01-08T11:58:00Z"))), expected);
+}
+
+/// The hub-agent has seen the binding change, and looks at it again only at its next attempt.
+#[test]
+fn a_binding_may_wait_for_the_next_attempt_after_the_namespace_is_back() {
+    let pending = at("2026-01-08T11:58:30Z", condition("Overridden", "Unknown", "OverriddenPending", ""));
+    let started = condition("RolloutStarted", "True", "RolloutStarted", "");
+    let web = with(green("web", &["member-1"]), "/status/placementStatuses/0/conditions", json!([started, pending]));
+    let created = |object: Value, time: &str| with(object, "/metadata/creationTimestamp", time);
+    let bound = created(binding("web", "member-1", "web-0-snapshot", json!([])), "2026-01-08T11:56:30Z");
+    let at_return = |time: &str| {
+        let namespace = created(member_namespace("member-1"), time);
+        found(&hub(vec![member_cluster("member-1"), namespace, web.clone(), bound.clone()]))
+    };
+    assert_eq!(at_return("2026-01-08T11:58:30Z"), [""; 0], "120 s without a namespace, 90 s since");
+    let late = ["KF-XX-001 ClusterResourcePlacement/web (member-1)"];
+    assert_eq!(at_return("2026-01-08T11:56:35Z"), late, "5 s without a namespace");
+    assert_eq!(at_return("2026-01-08T11:00:00Z"), late);
 }
 
 #[test]

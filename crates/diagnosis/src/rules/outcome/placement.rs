@@ -172,6 +172,10 @@ fn usual_time(
     if condition.type_ == "Applied" {
         return missing_namespace::time_after_namespace(fleet, status, condition).map(|time| time.max(PATIENCE));
     }
+    if condition.type_ == "Overridden" && condition.status == "Unknown" {
+        let pause = work_recovery::pause_after_return(fleet, status.member, placement.binding(fleet, status.member)?);
+        return pause.map(|pause| pause.max(STEP_LIMIT));
+    }
     let creates_works = condition.type_ == "WorkSynchronized";
     creates_works.then(|| work_recovery::time_after_namespace(fleet, status.member, condition)).flatten()
 }
