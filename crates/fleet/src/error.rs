@@ -134,6 +134,12 @@ impl FleetError {
         Self::Unreadable { what: what.into(), why: why.into() }
     }
 
+    /// True if an API server doesn't serve the resource in this version. An object that isn't there is no error where objects are read.
+    #[must_use]
+    pub fn is_not_served(&self) -> bool {
+        self.status().is_some_and(|status| status.code == 404)
+    }
+
     /// True if an API server refused the credentials (401), or a request with these credentials (403).
     #[must_use]
     pub fn is_refused(&self) -> bool {

@@ -197,6 +197,21 @@ impl OriginReader {
         Ok(object.map(|object| json(kind, &object)))
     }
 
+    /// Reads the snapshot of an override. KubeFleet v0.14.0 serves its kinds as `v1alpha1` only.
+    async fn override_snapshot(
+        &self,
+        kind: ResourceKind,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<Option<Value>, FleetError> {
+        match self.on_hub(kind, namespace, name).await {
+            Err(error) if error.is_not_served() => {
+                self.on_hub(ResourceKind { version: "v1alpha1", ..kind }, namespace, name).await
+            }
+            read => read,
+        }
+    }
+
     /// Follows an `AppliedWork` that owns an object to its placement.
     async fn applied_work(&self, name: &str, object: &ObjectIdentity) -> Result<WorkOrigin, FleetError> {
         let kind = kinds::APPLIED_WORK;
@@ -285,7 +300,7 @@ impl OriginReader {
         let mut found = Vec::new();
         for named in binding.list("/spec/resourceOverrideSnapshots") {
             let (namespace, name) = (text(named, "namespace"), text(named, "name"));
-            let snapshot = self.on_hub(kinds::OVERRIDE_SNAPSHOT, Some(namespace), name).await?;
+            let snapshot = self.override_snapshot(kinds::OVERRIDE_SNAPSHOT, Some(namespace), name).await?;
             let selects = snapshot.as_ref().is_some_and(|snapshot| {
                 let selectors = Object::new(snapshot).list("/spec/overrideSpec/resourceSelectors");
                 object.path.namespace.as_deref() == Some(namespace) && selectors.iter().any(|s| object.is_selected(s))
@@ -295,7 +310,7 @@ impl OriginReader {
             }
         }
         for named in binding.list("/spec/clusterResourceOverrideSnapshots").iter().filter_map(JsonRef::as_str) {
-            let snapshot = self.on_hub(kinds::CLUSTER_OVERRIDE_SNAPSHOT, None, named).await?;
+            let snapshot = self.override_snapshot(kinds::CLUSTER_OVERRIDE_SNAPSHOT, None, named).await?;
             let selects = snapshot.as_ref().is_some_and(|snapshot| {
                 let selectors = Object::new(snapshot).list("/spec/overrideSpec/clusterResourceSelectors");
                 selectors.iter().any(|selector| {
