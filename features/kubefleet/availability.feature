@@ -50,7 +50,7 @@ Feature: Resources are applied and never become available
     And the Work of placement "web" for "member-1" reports
       | condition | status | reason                       | message                                |
       | Applied   | True   | AllManifestsApplied          |                                        |
-      | Available | False  | SomeManifestsAreNotAvailable | (<ordinal> of <all> manifests are available) |
+      | Available | False  | SomeManifestsAreNotAvailable | (<ready> of <all> manifests are available) |
     And the Work of placement "web" for "member-1" has
       | field                                                    | value                                                       |
       | status.manifestConditions.<ordinal>.identifier.group     | apps                                                        |
@@ -108,18 +108,18 @@ Feature: Resources are applied and never become available
     @guide:azure-placement-available/resolution/correct-manifest @guide:azure-placement-available/resolution/propagates
     @needs-namespaced-placements
     Examples:
-      | placement                  | first     | ordinal | all |
-      | a cluster-scoped placement | Namespace | 2       | 3   |
+      | placement                  | first     | ordinal | ready | all |
+      | a cluster-scoped placement | Namespace | 2       | 2     | 3   |
 
     # v0.14.0 has the same resources in another order.
     @without-namespaced-placements
     Examples:
-      | placement                  | first     | ordinal | all |
-      | a cluster-scoped placement | Namespace | 1       | 3   |
+      | placement                  | first     | ordinal | ready | all |
+      | a cluster-scoped placement | Namespace | 1       | 2     | 3   |
 
     Examples:
-      | placement              | first     | ordinal | all |
-      | a namespaced placement | ConfigMap | 1       | 2   |
+      | placement              | first     | ordinal | ready | all |
+      | a namespaced placement | ConfigMap | 1       | 1     | 2   |
 
   @pods @disruptive @takes-60s @passes:KF-AV-001
   @drift:placement-available/logs @drift:azure-placement-available/logs

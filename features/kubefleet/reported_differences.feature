@@ -165,7 +165,8 @@ Feature: A placement only compares
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-DR-003
+  # v0.14.0 doesn't say why.
+  @KF-DR-003 @needs-degraded-comparison
   @guide:placement-diff-reported/condition
   @drift:drift-and-diff-detection/diff/placed-by-another-placement
   Scenario Outline: Another placement owns the object that is to be compared: <placement>
@@ -420,7 +421,8 @@ Feature: A placement only compares
       | a cluster-scoped placement |
       | a namespaced placement     |
 
-  @KF-DR-001
+  # On v0.14.0 such a run doesn't end.
+  @KF-DR-001 @needs-namespaced-placements
   Scenario Outline: An update run of a placement that only compares succeeds, and a new member waits for the next run: <placement>
     Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"

@@ -104,7 +104,7 @@ Feature: RolloutStarted is False because of the placement's own limits
       | spec.schedulingPolicySnapshotName              | {web}-0                            |
       | spec.state                                     | Bound                              |
       | spec.targetCluster                             | member-1                           |
-      | spec.applyStrategy.type                        | ClientSideApply                    |
+      | spec.applyStrategy.type                        | ClientSideApply*                   |
       | spec.clusterDecision.clusterName               | member-1                           |
       | spec.clusterDecision.reason                    | Successfully scheduled resources for placement in "member-1"* |
     And the binding of placement "web" for "member-1" reports

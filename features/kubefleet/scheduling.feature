@@ -58,6 +58,11 @@ Feature: A placement can't have all the members that it asks for
     Examples:
       | what                     | message     | selector    | selectors |
       | an unknown kind          | no matches  | Widget      | {"group": "example.com", "version": "v1", "kind": "Widget", "name": "web"} |
+
+    # v0.14.0 takes the object once.
+    @needs-namespaced-placements
+    Examples:
+      | what                     | message     | selector    | selectors |
       | the same namespace twice | {web}-app   | {web}-app   | {"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"}, {"group": "", "version": "v1", "kind": "Namespace", "name": "{web}-app"} |
 
     @guide:placement-scheduled/condition @guide:azure-placement-scheduled/condition

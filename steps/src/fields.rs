@@ -33,8 +33,8 @@ use crate::world::World;
 #[then(expr = "{object} has{for seconds?}")]
 async fn has(world: &mut World, object: ObjectRef, time: ForSeconds, step: &Step) -> Result<(), StepError> {
     let context = world.context();
-    let wanted = table(context, step)?;
     let found = context.find(&object)?;
+    let wanted = table(context, found.kind.kind, step)?;
     let (cluster, kind) = (context.cluster_of(&found).await?, found.kind.kind);
     let said: Vec<String> = wanted.iter().map(|(field, value)| format!("{field} {value}")).collect();
     let holds = |objects: &WatchedObjects| match found.pick(objects) {
@@ -53,8 +53,8 @@ async fn has(world: &mut World, object: ObjectRef, time: ForSeconds, step: &Step
 #[then(expr = "the origin of {object} has")]
 async fn origin_has(world: &mut World, object: ObjectRef, step: &Step) -> Result<(), StepError> {
     let context = world.context();
-    let wanted = table(context, step)?;
     let found = context.find(&object)?;
+    let wanted = table(context, found.kind.kind, step)?;
     let name = found.name().ok_or_else(|| StepError::Feature("only an object with a name has an origin".into()))?;
     let cluster = context.cluster_of(&found).await?;
     let reader =
@@ -99,7 +99,7 @@ async fn gets(world: &mut World, object: ObjectRef, spec: String, refused: Refus
     Ok(())
 }
 
-fn table(context: &ScenarioContext, step: &Step) -> Result<Vec<(String, String)>, StepError> {
+fn table(context: &ScenarioContext, kind: &str, step: &Step) -> Result<Vec<(String, String)>, StepError> {
     let rows = step.table.as_ref().map(|t| &t.rows[..]);
     let Some([header, rows @ ..]) = rows else {
         return Err(StepError::Feature("this step needs a table of fields".into()));
@@ -109,7 +109,7 @@ fn table(context: &ScenarioContext, step: &Step) -> Result<Vec<(String, String)>
     }
     let can = context.fleet.capabilities();
     let rows = rows.iter().map(|row| {
-        let value = wording::field(&can, &row[0], &row[1]);
+        let value = wording::field(&can, kind, &row[0], &row[1]);
         (context.ledger.names.fill(&row[0]), context.ledger.names.fill(&value))
     });
     Ok(rows.collect())

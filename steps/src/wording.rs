@@ -28,6 +28,7 @@ static PIECES: LazyLock<Vec<OlderWording>> = LazyLock::new(|| {
         ("associated with the placement", "associated with the clusterResourcePlacement"),
         ("no resourceSnapshots with index", "no clusterResourceSnapshots with index"),
         ("found for placement `/", "found for clusterResourcePlacement `"),
+        ("cannot select namespace-scoped resource", "is not a cluster scoped resource"),
         ("to-be-deleted bindings", "to-be-deleted clusterResourceBindings"),
         ("referenced updateStrategy not found: `", "referenced clusterStagedUpdateStrategy not found: "),
         // Messages that v0.14.0 words more briefly.
@@ -113,12 +114,14 @@ pub(crate) fn evidence(can: &Capabilities, value: &str) -> String {
     }
 }
 
-/// Rewords a field's value for the version. Before namespaced placements (v0.14.0), an update run and the bindings that
-/// the run has updated have the apply strategy of the placement, without defaults for fields that the placement omits.
-pub(crate) fn field(can: &Capabilities, path: &str, value: &str) -> String {
+/// Rewords the value of a field of an object of this kind for the version. Before namespaced placements (v0.14.0), an update run and the
+/// bindings that the run has updated have the apply strategy of the placement, without defaults for fields that the placement omits, and
+/// a policy snapshot has the number of clusters in an annotation only.
+pub(crate) fn field(can: &Capabilities, kind: &str, path: &str, value: &str) -> String {
+    let is_number = kind == "ClusterSchedulingPolicySnapshot" && path == "spec.policy.numberOfClusters";
     let of_strategy = ["status.appliedStrategy.", "spec.applyStrategy."].iter().find_map(|p| path.strip_prefix(p));
     let default = of_strategy.is_some_and(|field| APPLY_DEFAULTS.contains(&(field, value)));
-    let left_out = default && !can.can(Capability::NamespacedPlacements);
+    let left_out = (default || is_number) && !can.can(Capability::NamespacedPlacements);
     if left_out { "absent".to_owned() } else { text(can, value) }
 }
 
@@ -162,7 +165,7 @@ mod tests {
         assert_eq!(reason(&all(), "UpdateRunProgressing"), "UpdateRunProgressing");
         assert_eq!(progress(&all(), "UpdateRunWaiting"), None);
         assert_eq!(evidence(&all(), "UpdateRunWaiting"), "UpdateRunWaiting");
-        assert_eq!(field(&all(), "status.appliedStrategy.whenToApply", "Always"), "Always");
+        assert_eq!(field(&all(), "ClusterStagedUpdateRun", "status.appliedStrategy.whenToApply", "Always"), "Always");
         assert_eq!(request(&all(), "r", "after", "s"), "r-after-s");
         assert!(short_name(&all(), "csur") == "csur" && has_column(&all(), PROGRESSING));
     }
@@ -197,9 +200,18 @@ mod tests {
         // An older version doesn't have this state, so there is no older wording for it.
         assert_eq!(progress(&none(), "UpdateRunStuck"), None);
         assert_eq!(evidence(&none(), "UpdateRunWaiting"), "StageUpdatingWaiting");
-        assert_eq!(field(&none(), "status.appliedStrategy.whenToApply", "Always"), "absent");
-        assert_eq!(field(&none(), "status.appliedStrategy.whenToApply", "IfNotDrifted"), "IfNotDrifted");
-        assert_eq!(field(&none(), "metadata.name", "{release}-after-staging"), "{release}-staging");
+        assert_eq!(field(&none(), "ClusterStagedUpdateRun", "status.appliedStrategy.whenToApply", "Always"), "absent");
+        assert_eq!(
+            field(&none(), "ClusterStagedUpdateRun", "status.appliedStrategy.whenToApply", "IfNotDrifted"),
+            "IfNotDrifted"
+        );
+        let number = "spec.policy.numberOfClusters";
+        assert_eq!(field(&none(), "ClusterSchedulingPolicySnapshot", number, "2"), "absent");
+        assert_eq!(field(&none(), "ClusterResourcePlacement", number, "2"), "2");
+        assert_eq!(
+            field(&none(), "ClusterStagedUpdateRun", "metadata.name", "{release}-after-staging"),
+            "{release}-staging"
+        );
         assert_eq!(request(&none(), "r", "after", "s"), "r-s");
         assert!(short_name(&none(), "csur") == "crsur" && !has_column(&none(), PROGRESSING));
         assert!(short_name(&none(), "crb") == "crb" && has_column(&none(), "AGE"));
