@@ -80,14 +80,14 @@ fn docs_guides_md_is_what_was_measured() {
     expect_file!["../../../docs/guides.md"].assert_eq(&page);
 }
 
-/// Version on which every guide was measured. On the others, the guides that were added last wait for a run.
-const MEASURED_WHOLE: &str = "v0.1.2";
+/// Versions on which every guide was measured. On v0.14.0, guides of which a statement is unreached aren't in its file.
+const MEASURED_WHOLE: [&str; 2] = ["v0.1.2", "v0.3.1"];
 
 #[test]
 fn no_statement_about_kubefleet_is_unreached() {
     for guide in coverage().iter().filter(|guide| guide.product == Product::KubeFleet) {
         for (version, counts) in guide.counts() {
-            if version != MEASURED_WHOLE && counts.hold + counts.differ == 0 {
+            if !MEASURED_WHOLE.contains(&version) && counts.hold + counts.differ == 0 {
                 continue;
             }
             let why = "each needs a scenario that names it, and a run that measures it";

@@ -15,7 +15,7 @@ fn the_guides_as_data_text_and_markdown() {
     assert!(guides.iter().any(|guide| guide["name"] == "argocd-sync-failed" && guide["product"] == "argocd"));
     for guide in guides.iter().filter(|guide| guide["product"] == "kubefleet") {
         let lists = ["statements", "differs", "unreached"].map(|list| guide[list].as_array().expect("a list").len());
-        // Statements of the guides that were added last wait for a run on the other versions than v0.1.2.
+        // Some guides are measured on v0.1.2 and v0.3.1 only, and unreached as a whole on v0.14.0.
         assert!(lists[0] > lists[1] && lists[0] >= lists[2], "{}: {lists:?}", guide["name"]);
         for statement in guide["statements"].as_array().expect("a list") {
             assert!(statement["versions"]["v0.1.2"]["state"].is_string(), "{statement}");
