@@ -59,7 +59,8 @@ fn scenarios_for_another_version_are_reported_and_not_run() {
     let told: Vec<_> = scenarios.map(|s| [&s["scenario"], &s["outcome"], &s["reason"]]).collect();
     // The same list as in guides/measured/v0.1.2.yaml.
     let can = "namespaced-placements run-progress stuck-runs waiting-runs run-columns before-stage-tasks optional-index \
-               run-state-field strategy-changes external-reported envelopes beta-overrides";
+               run-state-field strategy-changes external-reported envelopes beta-overrides awaited-deletion \
+               degraded-comparison recovered-panics";
     assert_eq!(json["capabilities"], serde_json::json!(can.split_whitespace().collect::<Vec<_>>()));
     assert_eq!(told, [["ahead", "not_run", ahead], ["behind", "not_run", behind]]);
 }
