@@ -374,13 +374,9 @@ pub(crate) fn says_available(
     }
 }
 
-/// An object that was deleted won't come back; one that was just made may not have been seen yet.
+/// Says why an object isn't there. One that was deleted may have been created again, and the watch may be behind.
 pub(crate) fn absent(objects: &fleet::observe::WatchedObjects, name: &str) -> Verdict {
-    if objects.is_gone(name) {
-        Verdict::Never("it is gone".into())
-    } else {
-        Verdict::Pending("it isn't there yet".into())
-    }
+    Verdict::Pending(if objects.is_gone(name) { "it is gone" } else { "it isn't there yet" }.into())
 }
 
 pub(crate) async fn resources_on(
