@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
-use super::fleet::{FleetView, PlacementView};
+use super::fleet::{FleetView, MemberPlacement, PlacementView};
 use super::kubectl;
 use super::not_taken::{Group, by_code};
 use super::shortage::{Shortage, policy_names};
@@ -61,19 +61,14 @@ fn incomplete_policy(
         "PickFixed" if policy_names(placement).next().is_none() => "clusterNames",
         _ => return None,
     };
-    // A placement that was complete before keeps its members.
     let is_scheduled = scheduled.is_some_and(|scheduled| scheduled.status == "True");
-    let undecided = placement.clusters().find_map(|status| Some((status, status.condition("RolloutStarted")?)));
-    let undecided = undecided.filter(|(_, started)| {
-        let since = started.last_transition_time;
-        started.status == "Unknown" && since.is_some_and(|since| fleet.age(since) > DECISION_LIMIT)
-    });
-    if is_scheduled && (lacks == "clusterNames" || placement.is_external() || undecided.is_none()) {
+    // A placement that was complete before keeps its members.
+    if is_scheduled && (lacks == "clusterNames" || placement.is_external()) {
         return None;
     }
+    let undecided = if is_scheduled { Some(undecided_rollout(fleet, placement)?) } else { None };
     let quote = fleet.quote();
     let mut evidence: Vec<_> = scheduled.map(|scheduled| quote.condition(object, scheduled)).into_iter().collect();
-    let undecided = undecided.filter(|_| is_scheduled);
     evidence.extend(undecided.map(|(status, started)| quote.condition_in(object, status.place(), &started)));
     evidence.push(quote.field(object, &format!("spec.policy.{lacks}")));
     evidence.push(quote.field(object, "spec.policy"));
@@ -86,6 +81,17 @@ fn incomplete_policy(
     });
     let draft = FindingDraft::new(RuleCode::KF_SC_012, placement.subject(fleet, None), &names, evidence);
     Some(draft.affects(placement.part()))
+}
+
+/// Returns a member on which the rollout has been undecided for long, with its condition.
+fn undecided_rollout<'a>(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'a>,
+) -> Option<(MemberPlacement<'a>, Condition)> {
+    placement.clusters().find_map(|status| {
+        let started = status.condition("RolloutStarted").filter(|started| started.status == "Unknown")?;
+        (fleet.age(started.last_transition_time?) > DECISION_LIMIT).then_some((status, started))
+    })
 }
 
 /// KF-SC-001, 002 and 004 to 009: the policy asks for clusters that the scheduler doesn't find. One finding for each cause that

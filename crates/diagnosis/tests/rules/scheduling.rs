@@ -336,6 +336,10 @@ fn a_policy_that_has_lost_its_number_is_not_rolled_out() {
         with(placement, "/spec/policy", json!({"placementType": "PickN"}))
     };
     in_both_scopes(&[undecided("2026-01-08T11:50:00Z")], &["KF-SC-012 {c}ResourcePlacement/{ns}web"]);
+    let mut second = with(green("web", &["member-2", "member-1"]), "/spec/policy", json!({"placementType": "PickN"}));
+    second["status"]["placementStatuses"][1] =
+        undecided("2026-01-08T11:50:00Z")["status"]["placementStatuses"][0].clone();
+    in_both_scopes(&[second], &["KF-SC-012 {c}ResourcePlacement/{ns}web"]);
     assert_eq!(found(&hub(vec![undecided("2026-01-08T11:59:50Z")])), [""; 0]);
     let finding = only_finding(&[undecided("2026-01-08T11:50:00Z")]);
     assert!(finding.cause.contains("isn't rolled out any more"), "{}", finding.cause);

@@ -144,10 +144,11 @@ fn state_on_member<'a>(
 /// Returns the time at which the rollout was started on a member last, for a member on which it isn't decided yet: the rollout starts on
 /// one member after the other.
 fn last_start(placement: PlacementView<'_>, condition: &Condition) -> Option<Timestamp> {
-    let is_undecided = condition.type_ == "RolloutStarted" && condition.status == "Unknown";
+    if condition.type_ != "RolloutStarted" || condition.status != "Unknown" {
+        return None;
+    }
     let started = |status: MemberPlacement<'_>| status.condition("RolloutStarted").filter(|c| c.status == "True");
-    let times = placement.clusters().filter_map(|status| started(status)?.last_transition_time);
-    times.max().filter(|_| is_undecided)
+    placement.clusters().filter_map(|status| started(status)?.last_transition_time).max()
 }
 
 /// Returns the time of the placement's last write. A condition that is absent may have been removed by it, and a condition
