@@ -25,7 +25,7 @@ use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
 use crate::agents::KubeFleetPrograms;
 use crate::argocd;
-use crate::capability::Capabilities;
+use crate::capability::{Capabilities, Capability};
 use crate::error::FleetError;
 use crate::hub_probe;
 use crate::install::read_crds;
@@ -531,7 +531,7 @@ impl Fleet {
         self.restart_hub_agent_by(self.supervisor().start_again_with(HUB_AGENT, flags)).await
     }
 
-    /// Kills the hub-agent, starts it again by `start`, and waits until it notices changes of resources.
+    /// Kills the hub-agent, starts it again by `start`, and waits until it works: until it notices changes of resources.
     async fn restart_hub_agent_by(
         &self,
         start: impl Future<Output = Result<(), clusters::error::ClusterError>>,
@@ -545,6 +545,10 @@ impl Fleet {
         let observer = Observer::ignoring_exits();
         if self.0.webhooks {
             kubefleet_webhooks::answer(self.hub(), &observer, webhooks_before).await?;
+        }
+        // Without ResourcePlacements, there is no change that it could miss.
+        if !capabilities.can(Capability::NamespacedPlacements) {
+            return hub_probe::schedules(self.hub(), &observer).await;
         }
         hub_probe::notices_changes(self.hub(), &capabilities, &observer).await
     }

@@ -56,14 +56,14 @@ pub(crate) async fn schedules(hub: &Cluster, observer: &Observer) -> Result<(), 
 /// A hub-agent discovers the API's kinds at its start and every 30 s. It watches ResourcePlacements only from the first
 /// discovery after it has seen an object in a namespace that may be placed. Before that discovery it misses changes of
 /// resources that ResourcePlacements select, and doesn't place them later (v0.1.2, and v0.3.1 by its source). A hub in
-/// production has such objects when the hub-agent starts. On a version without ResourcePlacements, waits as [`schedules`] does.
+/// production has such objects when the hub-agent starts. Does nothing on a version without ResourcePlacements.
 pub(crate) async fn notices_changes(
     hub: &Cluster,
     capabilities: &Capabilities,
     observer: &Observer,
 ) -> Result<(), FleetError> {
     if !capabilities.can(Capability::NamespacedPlacements) {
-        return schedules(hub, observer).await;
+        return Ok(());
     }
     let selector = json!({"group": "", "version": "v1", "kind": "ConfigMap", "name": OURS});
     create(hub, RESOURCE_PLACEMENT, Some(OURS), probe(RESOURCE_PLACEMENT, &selector)).await?;
