@@ -84,8 +84,7 @@ pub(crate) fn reason(can: &Capabilities, reason: &str) -> String {
     let older = match reason {
         "RolloutControlledByExternalController" if !can.can(Capability::ExternalReported) => "RolloutStartedUnknown",
         "UpdateRunProgressing" if !can.can(Capability::RunProgress) => STARTED,
-        "FailedToReportDiff" if !can.can(Capability::DegradedComparison) => "Failed",
-        same => same,
+        same => return text(can, same),
     };
     older.to_owned()
 }
@@ -110,7 +109,7 @@ pub(crate) fn progress(can: &Capabilities, reason: &str) -> Option<(&'static str
 pub(crate) fn evidence(can: &Capabilities, value: &str) -> String {
     match value {
         "UpdateRunWaiting" if !can.can(Capability::WaitingRuns) => "StageUpdatingWaiting".to_owned(),
-        value => text(can, &reason(can, value)),
+        value => reason(can, value),
     }
 }
 
