@@ -30,12 +30,12 @@ pub fn left_out(
     if !upgraded {
         let off = suite.part_off_upgrades();
         let why = "KubeFleet is upgraded in it: `fleetdrill upgrade` runs it (tag @upgrade)";
-        records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
+        records.extend(all_not_run(&off, why));
     }
     if real_time {
         let off = suite.part_off_fast_forward();
         let why = "it takes too long in real time (tag @fast-forward)";
-        records.extend(off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)));
+        records.extend(all_not_run(&off, why));
     }
     records
 }
@@ -47,14 +47,17 @@ pub fn left_out_of_scale(suite: &mut Suite, selection: &ScenarioSelection<'_>) -
         return Vec::new();
     }
     let why = "it takes minutes and the whole machine: `fleetdrill run --tags @scale` runs it";
-    let off = suite.part_off_scale();
-    off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)).collect()
+    all_not_run(&suite.part_off_scale(), why)
 }
 
 /// Removes from a suite the scenarios whose failure codes another of its scenarios shows. Returns their records with the reason.
 pub fn left_out_of_codes(suite: &mut Suite, real_time: bool) -> Vec<ScenarioRecord> {
     let why = "another scenario shows its failure codes (--one-per-code)";
-    let off = suite.part_off_repeated_codes(real_time);
+    all_not_run(&suite.part_off_repeated_codes(real_time), why)
+}
+
+/// Returns the records of scenarios that aren't run, all for one reason.
+fn all_not_run(off: &Suite, why: &str) -> Vec<ScenarioRecord> {
     off.scenarios().map(|(feature, scenario)| not_run(feature, scenario, why)).collect()
 }
 
