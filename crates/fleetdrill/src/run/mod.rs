@@ -10,7 +10,7 @@ mod concurrency;
 mod cucumber_writer;
 mod id;
 mod scenario_runner;
-mod unsupported_scenarios;
+mod scenarios_not_run;
 
 pub(crate) use bundles::BundleSaver;
 pub use concurrency::ConcurrencyLimits;
@@ -18,6 +18,4 @@ pub use cucumber_writer::{ScenarioLocation, key, order, sort};
 pub use id::new_id;
 pub(crate) use scenario_runner::PACE;
 pub use scenario_runner::{DiagnosedRun, RunEnd, ScenarioRunner, not_run};
-pub use unsupported_scenarios::{
-    check_members, left_out, left_out_of_codes, left_out_of_scale, not_started, out_of_reach,
-};
+pub use scenarios_not_run::{check_members, left_out, left_out_of_codes, left_out_of_scale, not_started, out_of_reach};

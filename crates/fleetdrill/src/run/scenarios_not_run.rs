@@ -1,4 +1,4 @@
-//! Scenarios of a suite that a fleet can't run, and why.
+//! Scenarios of a suite that a run leaves out, and why: the fleet can't run them, or nobody asked for them.
 
 use fleet::capability::Capabilities;
 use record::{Outcome, ScenarioRecord};
