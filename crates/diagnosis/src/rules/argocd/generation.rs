@@ -6,10 +6,10 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::names::for_sentence;
 use super::{rbac, unrecognized};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
+use crate::rules::message::for_sentence;
 use crate::rules::outcome::ERROR_LIMIT;
 use crate::rules::pattern::{group, pattern, pattern_of_any_case};
 use crate::{APP_PROJECT, Evidence};

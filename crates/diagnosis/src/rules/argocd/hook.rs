@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use super::application::{ApplicationView, ResourceResult};
-use super::names::{for_sentence, object_names};
+use super::names::object_names;
 use crate::command::KubectlVerb;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
+use crate::rules::message::for_sentence;
 use crate::rules::pods;
 
 pub(super) fn draft(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> FindingDraft {

@@ -6,24 +6,14 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, ResourceResult};
-use super::names::{for_sentence, object_names};
+use super::names::object_names;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
-use crate::rules::pattern::{group, pattern, pattern_of_any_case};
+use crate::rules::message::for_sentence;
+use crate::rules::pattern::{group, pattern};
 
-/// Messages about immutable fields. The API's reasons `Invalid` and `Forbidden` aren't enough, because they stand for
-/// much else.
-static IMMUTABLE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_of_any_case(
-        r"\bimmutable\b|may not change once set|cannot (?:be changed|change roleref)|may not change fields|updates to \S+(?: spec for fields other than .*)? are forbidden",
-    )
-});
 static FIELD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\b(?<field>[a-z][A-Za-z]*(?:\[[^\]]*\]|\.[A-Za-z]+)*): (?:Invalid value|Forbidden)"));
-
-pub(in crate::rules) fn is_immutable_field(message: &str) -> bool {
-    IMMUTABLE.is_match(message)
-}
 
 pub(super) fn draft(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> FindingDraft {
     let destination = application.destination();

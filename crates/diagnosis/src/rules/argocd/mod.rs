@@ -1,18 +1,18 @@
 //! Rules for Argo CD's failed syncs. A rule applies to the side that failed: the comparison, without which nothing is
 //! applied, or the operation. Facts about Argo CD are from v3.2.
 
-pub(super) mod admission;
+mod admission;
 mod application;
 mod destination;
 mod generation;
 mod hook;
-pub(super) mod immutable;
+mod immutable;
 mod logs;
 mod missing_crd;
-pub(super) mod names;
+mod names;
 mod operation;
 mod placement;
-pub(super) mod rbac;
+mod rbac;
 mod retrying;
 mod shared_resource;
 mod unrecognized;

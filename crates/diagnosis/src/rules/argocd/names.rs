@@ -1,20 +1,13 @@
 //! Names and commands for the templates of several Argo CD codes.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::application::{ApplicationView, ResourceResult};
 use crate::command::{ArgocdVerb, CommandWord, KubectlVerb, RemedyCommand};
 use crate::object::text_field;
 use crate::rules::kubectl;
-use crate::rules::pattern::pattern;
 use crate::template::option_terminator;
 use crate::{HUB, JsonRef};
-
-/// Limit in characters for a message in a sentence. The evidence has the whole message.
-const MAX_SENTENCE: usize = 300;
 
 /// Returns the names for the templates of all Argo CD codes, together with the names of one code.
 pub(super) fn with_common(application: ApplicationView<'_>, more: &Value) -> Value {
@@ -99,32 +92,4 @@ fn source_text(source: JsonRef<'_>) -> String {
 /// Returns the names of the results' objects, for a sentence.
 pub(super) fn object_names(results: &[ResourceResult<'_>]) -> String {
     results.iter().map(|r| r.object()).collect::<Vec<_>>().join(", ")
-}
-
-/// Returns a message as a part of a sentence: on one line, not too long, without a full stop, and without the path of
-/// the file that kubectl's code was given.
-pub(in crate::rules) fn for_sentence(message: &str) -> String {
-    static FILE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^error when \w+ "/[^"]*": "#));
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = FILE.replace(&line, "");
-    let line = line.trim_end_matches(['.', ':', ',', ';']);
-    match line.char_indices().nth(MAX_SENTENCE) {
-        Some((end, _)) => format!("{} ...", line[..end].trim_end()),
-        None => line.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::for_sentence;
-
-    #[test]
-    fn a_message_becomes_a_part_of_a_sentence() {
-        assert_eq!(for_sentence("spec.selector: Invalid value:\n  x.\n"), "spec.selector: Invalid value: x");
-        assert_eq!(
-            for_sentence(r#"error when patching "/dev/shm/2158": Service "web" is invalid"#),
-            r#"Service "web" is invalid"#
-        );
-        assert_eq!(for_sentence(&"ä".repeat(400)).chars().count(), 304);
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::{admission, hook, immutable, missing_crd, rbac, shared_resource, unrecognized, wave};
+use crate::rules::apply_error::{is_immutable_field, read_denial, read_refusal};
 use crate::rules::draft::FindingDraft;
 
 /// Cause of a resource's failure. The API server's message is matched in this order, because a webhook's message may
@@ -64,9 +65,9 @@ fn cause(result: ResourceResult<'_>) -> FailureCause {
     let message = result.message();
     match (result.is_refused(), result.is_hook()) {
         (true, _) if missing_crd::is_missing_kind(message) => FailureCause::MissingCrd,
-        (true, _) if admission::read_denial(message).is_some() => FailureCause::Admission,
-        (true, _) if rbac::read_refusal(message).is_some() => FailureCause::Rbac,
-        (true, _) if immutable::is_immutable_field(message) => FailureCause::Immutable,
+        (true, _) if read_denial(message).is_some() => FailureCause::Admission,
+        (true, _) if read_refusal(message).is_some() => FailureCause::Rbac,
+        (true, _) if is_immutable_field(message) => FailureCause::Immutable,
         (true, _) => FailureCause::Other,
         (false, true) if result.text("hookType") == "SyncFail" => FailureCause::SyncFailHook,
         (false, true) => FailureCause::Hook,

@@ -7,48 +7,21 @@ use serde_json::{Value, json};
 
 use super::application::{ApplicationView, ResourceResult};
 use super::destination::Destination;
-use super::names::{for_sentence, object_names};
+use super::names::object_names;
 use crate::command::{KubectlVerb, RemedyCommand};
+use crate::rules::apply_error::{RefusedRequest, read_refusal};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::kubectl;
-use crate::rules::pattern::{group, pattern, pattern_of_any_case};
+use crate::rules::message::for_sentence;
+use crate::rules::pattern::pattern_of_any_case;
 use crate::{APP_PROJECT, Evidence};
 
 /// Verbs that Argo CD needs for a kind that it manages. If only the refused verb were allowed, the next verb would be
 /// refused.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
 
-/// Message of the API server's authorizer, the same for all verbs and kinds.
-static REFUSAL: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r#"User "(?<user>[^"]+)" cannot (?<verb>\w+) resource "(?<resource>[^"]+)"(?: in API group "(?<group>[^"]*)")?(?: in the namespace "(?<namespace>[^"]+)")?"#,
-    )
-});
 static NO_ACCOUNT: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("service ?account to impersonate"));
-
-/// Refused request: user, verb and resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::rules) struct RefusedRequest<'a> {
-    pub user: &'a str,
-    pub verb: &'a str,
-    pub resource: &'a str,
-    group: &'a str,
-    /// Namespace of the request; `None` for a request in the whole cluster.
-    namespace: Option<&'a str>,
-}
-
-/// Reads a refused request from a message; `None` if the message is about something else.
-pub(in crate::rules) fn read_refusal(message: &str) -> Option<RefusedRequest<'_>> {
-    let found = REFUSAL.captures(message)?;
-    Some(RefusedRequest {
-        user: group(&found, "user"),
-        verb: group(&found, "verb"),
-        resource: group(&found, "resource"),
-        group: group(&found, "group"),
-        namespace: found.name("namespace").map(|namespace| namespace.as_str()),
-    })
-}
 
 /// Creates the finding for resources that couldn't be applied.
 pub(super) fn failed_resources(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> FindingDraft {
@@ -156,28 +129,5 @@ fn binding_subject(user: &str) -> Value {
     match account {
         Some((namespace, name)) => json!({"kind": "ServiceAccount", "namespace": namespace, "name": name}),
         None => json!({"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": user}),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{RefusedRequest, read_refusal};
-
-    #[test]
-    fn who_may_not_do_what_is_read_wherever_it_stands() {
-        let in_namespace = r#"failed: configmaps is forbidden: User "system:serviceaccount:kube-system:argocd" cannot create resource "configmaps" in API group "" in the namespace "web""#;
-        let expected = RefusedRequest {
-            user: "system:serviceaccount:kube-system:argocd",
-            verb: "create",
-            resource: "configmaps",
-            group: "",
-            namespace: Some("web"),
-        };
-        assert_eq!(read_refusal(in_namespace), Some(expected));
-        let everywhere = r#"deployments.apps is forbidden: User "jane" cannot list resource "deployments" in API group "apps" at the cluster scope"#;
-        let expected =
-            RefusedRequest { user: "jane", verb: "list", resource: "deployments", group: "apps", namespace: None };
-        assert_eq!(read_refusal(everywhere), Some(expected));
-        assert_eq!(read_refusal("pods \"x\" is forbidden: exceeded quota: q, requested: pods=1"), None);
     }
 }

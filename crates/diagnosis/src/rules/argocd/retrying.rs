@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::application::{ApplicationView, OperationState};
-use super::names::for_sentence;
 use super::wave;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
+use crate::rules::message::for_sentence;
 use crate::{JsonRef, Subject};
 
 pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {

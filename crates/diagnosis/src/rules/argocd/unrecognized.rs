@@ -4,10 +4,11 @@ use serde_json::json;
 
 use super::application::{ApplicationView, ResourceResult};
 use super::generation::names_existing_project;
-use super::names::{for_sentence, object_names};
+use super::names::object_names;
 use crate::Evidence;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
+use crate::rules::message::for_sentence;
 
 /// AR-SF-012: the destination, the project or the Application itself prevents the comparison.
 pub(super) fn failed_comparison(

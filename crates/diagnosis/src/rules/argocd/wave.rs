@@ -4,12 +4,13 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::application::{ApplicationView, ResourceResult};
-use super::names::{for_sentence, object_names};
+use super::names::object_names;
 use crate::kubefleet::PLACEMENT_GROUP;
 use crate::object::{text_at, text_field};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::fleet::PlacementView;
+use crate::rules::message::for_sentence;
 use crate::rules::pods::{self, WorkloadState};
 use crate::rules::scope::KindScope;
 use crate::{Object, PATIENCE};

@@ -3,13 +3,18 @@
 //! The member agent turns the API server's answer into a part of a sentence (`NewAPIServerError`, v0.1.2 to v0.3.1), so that only
 //! the words are left of it. The words are Kubernetes's own (v1.36), as in what Argo CD quotes of an API server.
 
+mod admission;
+mod immutable;
+mod rights;
+
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::argocd::admission::{AdmissionDenial, read_denial};
-use super::argocd::immutable::is_immutable_field;
-use super::argocd::rbac::{RefusedRequest, read_refusal};
+pub(super) use admission::{AdmissionDenial, read_denial};
+pub(super) use immutable::is_immutable_field;
+pub(super) use rights::{RefusedRequest, read_refusal};
+
 use super::pattern::{group, pattern};
 
 /// Reason for which an API server refuses an object, with the names that its answer has.
