@@ -85,14 +85,25 @@ fn is_failure(condition: &Condition) -> bool {
     }
 }
 
-/// Returns a workload's Pods sorted by name. A Pod that is a workload itself counts as its own Pod.
+/// Labels by which a workload's controller tells apart the Pods of its templates.
+const TEMPLATE_LABELS: [&str; 2] = ["pod-template-hash", "controller-revision-hash"];
+
+/// Returns the Pods of a workload's newest template, sorted by name: those of an older one stay only until they are replaced.
+/// A Pod that is a workload itself counts as its own Pod.
 pub(super) fn pods_of<'a>(cluster: &'a ClusterSnapshot, workload: Object<'_>) -> Vec<Object<'a>> {
     let mut pods: Vec<_> = cluster
         .in_namespace("", "Pod", workload.namespace().unwrap_or_default())
         .filter(|pod| belongs(*pod, workload))
         .collect();
+    let newest = pods.iter().max_by_key(|pod| pod.created_at()).and_then(|pod| template_of(*pod));
+    pods.retain(|pod| template_of(*pod) == newest);
     pods.sort_by_key(Object::name);
     pods
+}
+
+/// Returns the name of the template that a Pod was made from; `None` if its controller has only one.
+fn template_of(pod: Object<'_>) -> Option<&str> {
+    TEMPLATE_LABELS.iter().find_map(|label| pod.label(label))
 }
 
 /// Container that ended with an exit code other than 0.

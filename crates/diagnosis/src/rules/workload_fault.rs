@@ -37,7 +37,8 @@ pub(super) enum FaultKind {
     NoRoom,
     /// No node takes a Pod, for another reason. Detail: the scheduler's message.
     NoNode,
-    /// A Pod uses an object that doesn't exist. Detail: kind and name of the object.
+    /// A Pod uses an object that doesn't exist, or a key that the object lacks. Detail: kind and name of the object, with the key
+    /// that is missing.
     MissingObject,
     /// The member's API server refuses the Pods. Detail: its message.
     Refused,
@@ -101,8 +102,8 @@ fn unschedulable(quote: EvidenceSource<'_>, pod: Object<'_>, now: Timestamp) -> 
         return None;
     }
     let fault = |kind, detail, evidence| Some(WorkloadFault::new(kind, pod, detail, evidence));
-    if let Some(claim) = references(pod).into_iter().find(|used| used.is_missing_in(&condition.message)) {
-        return fault(FaultKind::MissingObject, claim.in_words(), vec![claim.quoted(quote, pod)]);
+    if let Some(missing) = MissingReference::find(pod, &condition.message) {
+        return fault(FaultKind::MissingObject, missing.in_words(), vec![missing.quoted(quote, pod)]);
     }
     let lacking = lacking_resources(&condition.message);
     if lacking.is_empty() {
@@ -136,8 +137,8 @@ fn lacking_resources(message: &str) -> Vec<String> {
     lacking
 }
 
-/// Finds a container that can't start because an object of an environment variable doesn't exist. The same placement may create
-/// the object a moment after the Pod.
+/// Finds a container that can't start because an object of an environment variable, or a key of it, doesn't exist. The same
+/// placement may create the object a moment after the Pod.
 fn missing_variable_source(quote: EvidenceSource<'_>, pod: Object<'_>, now: Timestamp) -> Option<WorkloadFault> {
     if pod.created_at().is_some_and(|at| now.duration_since(at) < SETTLING) {
         return None;
@@ -147,38 +148,64 @@ fn missing_variable_source(quote: EvidenceSource<'_>, pod: Object<'_>, now: Time
         if text_at(state, "/state/waiting/reason") != "CreateContainerConfigError" {
             return None;
         }
-        let message = text_at(state, "/state/waiting/message");
-        let used = references(pod).into_iter().find(|used| used.is_missing_in(message));
-        let (detail, evidence) = match used {
-            Some(used) => (used.in_words(), vec![used.quoted(quote, pod)]),
-            None => (message.to_owned(), Vec::new()),
-        };
-        Some(WorkloadFault::new(FaultKind::MissingObject, pod, detail, evidence))
+        let missing = MissingReference::find(pod, text_at(state, "/state/waiting/message"))?;
+        let evidence = vec![missing.quoted(quote, pod)];
+        Some(WorkloadFault::new(FaultKind::MissingObject, pod, missing.in_words(), evidence))
     })
+}
+
+/// Reference of a Pod to something that doesn't exist in its namespace.
+struct MissingReference<'a> {
+    to: ObjectReference<'a>,
+    /// True if the object exists, and lacks the key.
+    lacks_key: bool,
+}
+
+impl<'a> MissingReference<'a> {
+    /// Finds the reference that a message of the kubelet (`CreateContainerConfigError`) or the scheduler (`Unschedulable`) is
+    /// about. They write `configmap "x" not found` and `couldn't find key y in ConfigMap NAMESPACE/x`, and say it nowhere else
+    /// (Kubernetes 1.36, pkg/kubelet/kubelet_pods.go).
+    fn find(pod: Object<'a>, message: &str) -> Option<Self> {
+        let namespace = pod.namespace().unwrap_or_default();
+        references(pod).into_iter().find_map(|to| {
+            let (kind, name) = (to.kind, to.name);
+            if message.contains(&format!("{} \"{name}\" not found", kind.to_lowercase())) {
+                return Some(Self { to, lacks_key: false });
+            }
+            let lacks = |key: &&str| message == format!("couldn't find key {key} in {kind} {namespace}/{name}");
+            to.key.filter(lacks).is_some().then_some(Self { to, lacks_key: true })
+        })
+    }
+
+    /// Key that the object lacks.
+    fn key(&self) -> Option<&'a str> {
+        self.to.key.filter(|_| self.lacks_key)
+    }
+
+    fn in_words(&self) -> String {
+        let ObjectReference { kind, name, .. } = self.to;
+        match self.key() {
+            Some(key) => format!("key {key} of {kind} {name}"),
+            None => format!("{kind} {name}"),
+        }
+    }
+
+    fn quoted(&self, quote: EvidenceSource<'_>, pod: Object<'_>) -> Evidence {
+        let (field, value) = self.key().map_or((self.to.field, self.to.name), |key| ("key", key));
+        quote.text(pod, &format!("{}.{field}", self.to.path), value.to_owned(), None)
+    }
 }
 
 /// Reference of a Pod to an object of its namespace.
 struct ObjectReference<'a> {
     kind: &'static str,
     name: &'a str,
+    /// Key of the object that the Pod uses.
+    key: Option<&'a str>,
     /// Path of the reference in the Pod.
     path: String,
-}
-
-impl ObjectReference<'_> {
-    /// True if a message says that the object doesn't exist. The kubelet (`CreateContainerConfigError`) and the
-    /// scheduler (`Unschedulable`) write `configmap "x" not found` and say it nowhere else (Kubernetes 1.36).
-    fn is_missing_in(&self, message: &str) -> bool {
-        message.contains(&format!("{} \"{}\" not found", self.kind.to_lowercase(), self.name))
-    }
-
-    fn in_words(&self) -> String {
-        format!("{} {}", self.kind, self.name)
-    }
-
-    fn quoted(&self, quote: EvidenceSource<'_>, pod: Object<'_>) -> Evidence {
-        quote.text(pod, &self.path, self.name.to_owned(), None)
-    }
+    /// Field of the reference that has the object's name.
+    field: &'static str,
 }
 
 /// Returns what a Pod's environment variables and volumes refer to.
@@ -187,27 +214,26 @@ fn references(pod: Object<'_>) -> Vec<ObjectReference<'_>> {
     for container in containers(pod) {
         let place = format!("spec.containers[{}]", text_field(container, "name"));
         for variable in list_field(container, "env") {
-            let name = text_field(variable, "name");
-            for (kind, field) in [("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")] {
-                let used = text_at(variable, &format!("/valueFrom/{field}/name"));
-                all.push(ObjectReference {
-                    kind,
-                    name: used,
-                    path: format!("{place}.env[{name}].valueFrom.{field}.name"),
-                });
+            let variable_name = text_field(variable, "name");
+            for (kind, source) in [("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef")] {
+                let name = text_at(variable, &format!("/valueFrom/{source}/name"));
+                let key = Some(text_at(variable, &format!("/valueFrom/{source}/key")));
+                let path = format!("{place}.env[{variable_name}].valueFrom.{source}");
+                all.push(ObjectReference { kind, name, key, path, field: "name" });
             }
         }
         for source in list_field(container, "envFrom") {
             for (kind, field) in [("ConfigMap", "configMapRef"), ("Secret", "secretRef")] {
-                let used = text_at(source, &format!("/{field}/name"));
-                all.push(ObjectReference { kind, name: used, path: format!("{place}.envFrom.{field}.name") });
+                let name = text_at(source, &format!("/{field}/name"));
+                let path = format!("{place}.envFrom.{field}");
+                all.push(ObjectReference { kind, name, key: None, path, field: "name" });
             }
         }
     }
     for volume in pod.list("/spec/volumes") {
-        let claim = text_at(volume, "/persistentVolumeClaim/claimName");
-        let path = format!("spec.volumes[{}].persistentVolumeClaim.claimName", text_field(volume, "name"));
-        all.push(ObjectReference { kind: "PersistentVolumeClaim", name: claim, path });
+        let name = text_at(volume, "/persistentVolumeClaim/claimName");
+        let path = format!("spec.volumes[{}].persistentVolumeClaim", text_field(volume, "name"));
+        all.push(ObjectReference { kind: "PersistentVolumeClaim", name, key: None, path, field: "claimName" });
     }
     all.retain(|used| !used.name.is_empty());
     all

@@ -101,6 +101,11 @@ fn a_missing_object_is_found_in_the_spec_by_what_the_kubelet_or_the_scheduler_sa
             "spec.containers[nginx].env[TOKEN].valueFrom.secretKeyRef.name",
         ),
         ("configmap \"shared\" not found", "ConfigMap shared", "spec.containers[nginx].envFrom.configMapRef.name"),
+        (
+            "couldn't find key token in Secret apps/settings",
+            "key token of Secret settings",
+            "spec.containers[nginx].env[TOKEN].valueFrom.secretKeyRef.key",
+        ),
     ] {
         let found = finding(|objects| {
             objects[1]["spec"]["containers"][0]["env"] = env.clone();
@@ -122,6 +127,37 @@ fn a_missing_object_is_found_in_the_spec_by_what_the_kubelet_or_the_scheduler_sa
 }
 
 #[test]
+fn a_configuration_error_without_a_missing_object_is_no_missing_object() {
+    let found = diagnose(&fleet(LONG_AGO, |objects| {
+        objects[1]["status"]["containerStatuses"] = json!([{"name": "nginx", "state": {"waiting": {
+            "reason": "CreateContainerConfigError", "message": "container has runAsNonRoot and image will run as root"}}}]);
+    }));
+    assert_eq!(found[0].code.0, "KF-AV-003");
+    assert!(found[0].cause.contains("CreateContainerConfigError"), "{}", found[0].cause);
+}
+
+#[test]
+fn pods_of_an_older_template_do_not_count() {
+    let waits = |message: &str| json!([{"name": "nginx", "state": {"waiting": {"reason": "CreateContainerConfigError", "message": message}}}]);
+    let env = |name: &str| json!([{"configMapRef": {"name": name}}]);
+    let found = finding(|objects| {
+        let mut older = objects[1].clone();
+        older["metadata"]["name"] = "web-4a8ffb7c21-aaaaa".into();
+        older["metadata"]["labels"] = json!({"pod-template-hash": "4a8ffb7c21"});
+        older["metadata"]["creationTimestamp"] = "2026-01-08T11:30:00Z".into();
+        older["spec"]["containers"][0]["envFrom"] = env("first");
+        older["status"]["containerStatuses"] = waits("configmap \"first\" not found");
+        objects[1]["metadata"]["labels"] = json!({"pod-template-hash": "578cf755cd"});
+        objects[1]["metadata"]["creationTimestamp"] = "2026-01-08T11:50:00Z".into();
+        objects[1]["spec"]["containers"][0]["envFrom"] = env("second");
+        objects[1]["status"]["containerStatuses"] = waits("configmap \"second\" not found");
+        objects.push(older);
+    });
+    assert!(found.cause.contains("ConfigMap second"), "{}", found.cause);
+    assert!(found.evidence.iter().all(|e| !e.object.to_string().contains("4a8ffb7c21")), "{found:?}");
+}
+
+#[test]
 fn an_object_may_come_a_moment_after_the_pod() {
     let waits = json!([{"name": "nginx", "state": {"waiting":
         {"reason": "CreateContainerConfigError", "message": "configmap \"settings\" not found"}}}]);
@@ -130,16 +166,6 @@ fn an_object_may_come_a_moment_after_the_pod() {
         objects[1]["status"]["containerStatuses"] = waits;
     };
     assert_eq!(codes(JUST_NOW, young), [""; 0]);
-}
-
-#[test]
-fn a_key_that_is_missing_is_told_in_the_kubelets_words() {
-    let message = "couldn't find key color in ConfigMap apps/settings";
-    let state =
-        json!([{"name": "nginx", "state": {"waiting": {"reason": "CreateContainerConfigError", "message": message}}}]);
-    let found = finding(|objects| objects[1]["status"]["containerStatuses"] = state);
-    assert_eq!(found.code.0, "KF-AV-006");
-    assert!(found.cause.contains(message), "{}", found.cause);
 }
 
 #[test]
