@@ -133,7 +133,7 @@ Feature: A placement isn't available because Pods on the member don't run
         selector: {matchLabels: {app: app}}
         template:
           metadata: {labels: {app: app}}
-          spec: {containers: [{name: app, image: "nginx:1.29", resources: {limits: {cpu: "2"}, requests: {cpu: "1"}}}]}
+          spec: {containers: [{name: app, image: "nginx:1.29", resources: {limits: {cpu: "200m"}, requests: {cpu: "100m"}}}]}
       """
     Then placement "web" reports
       | on       | condition | status | reason                 |
@@ -146,17 +146,17 @@ Feature: A placement isn't available because Pods on the member don't run
       | Work/                    | SomeManifestsAreNotAvailable |
       | Deployment/{web}-app/app | <says>                       |
       | <kind>/{web}-app/small   | <rests on>                   |
-    When object "Deployment/{web}-app/app" of the hub gets '{"template": {"spec": {"containers": [{"name": "app", "image": "nginx:1.29", "resources": {"limits": {"cpu": "100m"}, "requests": {"cpu": "100m"}}}]}}}'
+    When object "Deployment/{web}-app/app" of the hub gets '{"template": {"spec": {"containers": [{"name": "app", "image": "nginx:1.29", "resources": {"limits": {"cpu": "20m"}, "requests": {"cpu": "20m"}}}]}}}'
     Then placement "web" becomes available on "member-1"
     And a change to the resources of placement "web" arrives on "member-1"
     And the diagnosis finds nothing
 
     Examples:
-      | placement                  | limit         | kind          | spec                                             | says                                 | rests on                |
-      | a cluster-scoped placement | A quota       | ResourceQuota | {hard: {requests.cpu: "1500m"}}                  | exceeded quota: small                | {"requests.cpu":"1500m"} |
-      | a namespaced placement     | A quota       | ResourceQuota | {hard: {requests.cpu: "1500m"}}                  | exceeded quota: small                | {"requests.cpu":"1500m"} |
-      | a cluster-scoped placement | A limit range | LimitRange    | {limits: [{type: Container, max: {cpu: "1"}}]}   | maximum cpu usage per Container is 1 | "max":{"cpu":"1"}        |
-      | a namespaced placement     | A limit range | LimitRange    | {limits: [{type: Container, max: {cpu: "1"}}]}   | maximum cpu usage per Container is 1 | "max":{"cpu":"1"}        |
+      | placement                  | limit         | kind          | spec                                              | says                                    | rests on                |
+      | a cluster-scoped placement | A quota       | ResourceQuota | {hard: {requests.cpu: "150m"}}                    | exceeded quota: small                   | {"requests.cpu":"150m"} |
+      | a namespaced placement     | A quota       | ResourceQuota | {hard: {requests.cpu: "150m"}}                    | exceeded quota: small                   | {"requests.cpu":"150m"} |
+      | a cluster-scoped placement | A limit range | LimitRange    | {limits: [{type: Container, max: {cpu: "100m"}}]} | maximum cpu usage per Container is 100m | "max":{"cpu":"100m"}    |
+      | a namespaced placement     | A limit range | LimitRange    | {limits: [{type: Container, max: {cpu: "100m"}}]} | maximum cpu usage per Container is 100m | "max":{"cpu":"100m"}    |
 
   # With minReadySeconds a container that runs for a second isn't available. Without, the placement may see it at that moment.
   @takes-60s @KF-AV-008
