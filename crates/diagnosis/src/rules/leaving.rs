@@ -8,8 +8,7 @@ use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
 use super::member::JOIN_LIMIT;
-use super::rollout::{self, UnavailableMember};
-use super::{foreign_finalizer, kubectl};
+use super::{foreign_finalizer, kubectl, rollout};
 use crate::kubefleet::CLUSTER_GROUP;
 use crate::{Condition, JsonRef, Object};
 
@@ -44,8 +43,7 @@ fn kept_members<'a>(fleet: FleetView<'a>, placement: PlacementView<'a>) -> Vec<F
     if !is_scheduled || !is_suspicious {
         return Vec::new();
     }
-    let on_their_way =
-        others.iter().filter_map(|other| UnavailableMember::new(*other)).any(|other| other.is_young(fleet));
+    let on_their_way = others.iter().any(|other| rollout::may_get_ready(fleet, placement, *other));
     let bindings = fleet.index.all_bindings(placement.key()).into_iter();
     let left = bindings.filter(|b| b.str("/spec/state") == Some("Unscheduled") && b.deleted_at().is_none());
     left.filter_map(|binding| kept_member(fleet, placement, binding, &others, on_their_way)).collect()

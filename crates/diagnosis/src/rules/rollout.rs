@@ -160,6 +160,17 @@ pub(super) fn is_held_back_by_rollout(
         })
 }
 
+/// True if the rollout may still start on a member, or the placement become available there, without anybody's help.
+pub(super) fn may_get_ready(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> bool {
+    if let Some(unavailable) = UnavailableMember::new(status) {
+        return unavailable.is_young(fleet);
+    }
+    let unavailable: Vec<_> = placement.clusters().filter_map(UnavailableMember::new).collect();
+    let held = status.condition("RolloutStarted").filter(|c| c.status != "True");
+    let since = held.and_then(|held| held.last_transition_time);
+    since.is_some_and(|since| fleet.age(since) < hold_time(placement, status, &unavailable))
+}
+
 /// True if a member counts as available in a rollout.
 pub(super) fn is_ready(status: MemberPlacement<'_>) -> bool {
     READY.into_iter().any(|type_| status.condition(type_).is_some_and(|c| c.status == "True"))

@@ -77,6 +77,22 @@ fn other_members_that_fail_keep_the_one_that_was_left() {
     );
 }
 
+#[test]
+fn a_rollout_that_starts_late_on_the_others_says_nothing() {
+    let mut placement = green("web", &["member-2"]);
+    placement["status"]["conditions"].as_array_mut().unwrap().truncate(1);
+    let mut waiting = |status: &str, since: &str| {
+        let held = at(since, condition("RolloutStarted", status, "RolloutNotStartedYet", ""));
+        placement["status"]["placementStatuses"][0]["conditions"] = json!([held]);
+        placement.clone()
+    };
+    let left = unscheduled(condition("Available", "True", "AllWorkAreAvailable", ""), LONG_AGO);
+    in_both_scopes(&[waiting("False", "2026-01-08T11:59:58Z"), left.clone()], &[]);
+    in_both_scopes(&[waiting("Unknown", "2026-01-08T11:59:40Z"), left.clone()], &[]);
+    let undecided = "KF-XX-001 {c}ResourcePlacement/{ns}web (member-2)";
+    in_both_scopes(&[waiting("Unknown", "2026-01-08T11:50:00Z"), left], &[undecided, &format!("  {KEPT}")]);
+}
+
 /// Placement on member-1 that is undecided since the given time.
 fn undecided(since: &str) -> Value {
     let unknown = |type_: &str| at(since, condition(type_, "Unknown", "RolloutStartedUnknown", ""));
