@@ -284,6 +284,9 @@ fn failure(
     let mut names = names(placement, status, &objects);
     names["owners"] = other_owners(fleet, placement, &objects).join(", ").into();
     names["message"] = failed.first().map(|comparison| comparison.condition.message.clone()).into();
+    // An update run takes no notice of these limits.
+    let above_all = Some(placement.clusters().count() + 1).filter(|_| !placement.is_external());
+    names["above_all"] = above_all.map(|count| count.to_string()).unwrap_or_default().into();
     names["held"] = (symptom.type_ == "RolloutStarted").into();
     let subject = placement.subject(fleet, Some(status.member));
     let draft = FindingDraft::new(code, subject, &names, evidence).affects(placement.part_on(status.member));

@@ -156,6 +156,18 @@ fn each_failed_comparison_has_its_code() {
 }
 
 #[test]
+fn a_correction_needs_room_for_one_member_more_or_a_run() {
+    let message = "An error blocks the diff reporting process (DecodingErred, error: no matches for kind)";
+    let failed = || compared(condition("DiffReported", "False", "FailedToReportDiff", message));
+    let web = comparing("web", not_reported(), json!([]));
+    let finding = diagnose(&hub(vec![web.clone(), failed()])).remove(0);
+    assert!(finding.remedies[1].commands[0].contains(r#"{"maxUnavailable":2}"#), "{:?}", finding.remedies[1]);
+    let external = with(web, "/spec/strategy/type", "External");
+    let finding = diagnose(&hub(vec![external, failed()])).remove(0);
+    assert!(finding.remedies[1].action.contains("create an update run"), "{:?}", finding.remedies[1]);
+}
+
+#[test]
 fn the_placement_that_owns_the_object_is_named() {
     let message = "An error blocks the diff reporting process (FailedToTakeOver, error: already owned)";
     let selected = json!([settings()]);
