@@ -69,7 +69,9 @@ fn logs(dir: &Path, site: &mut ControlPlaneLocation) -> Result<String, ClusterEr
     for (container, text) in LOGS {
         let file = dir.join(format!("{container}.log"));
         write_private(&file, text)?;
-        logs.push(serde_json::json!({"containers": [container], "logsFile": site.file(&file)}));
+        // Each run of a container has logged the same.
+        let file = site.file(&file);
+        logs.push(serde_json::json!({"containers": [container], "logsFile": file, "previousLogsFile": file}));
     }
     let config = serde_json::json!({
         "apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "ClusterLogs",
