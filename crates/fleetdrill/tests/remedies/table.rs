@@ -72,7 +72,7 @@ pub struct RemedyRow {
     /// True if the text says that the failure passes by itself, so that it may be gone when it is old.
     #[serde(default)]
     pub passes: bool,
-    /// Codes of findings that stay, as the text says.
+    /// Codes of findings that stay, as the text says; the fault's own code, if the remedy changes what the fault leads to.
     #[serde(default)]
     pub stays: Vec<String>,
 }
