@@ -69,8 +69,8 @@ Feature: An object isn't applied on a member
       | a namespaced placement     |
 
   @KF-AP-005
-  Scenario: The member doesn't know the kind of an enveloped object
-    Given a placement "web" has put its resources on "member-1"
+  Scenario Outline: The member doesn't know the kind of an enveloped object, <placement>
+    Given <placement> "web" has put its resources on "member-1"
     When the resources of placement "web" include a ResourceEnvelope with '{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"x","namespace":"{web}-app"}}'
     Then placement "web" reports
       | on       | condition        | status | reason                    | message             |
@@ -82,6 +82,11 @@ Feature: An object isn't applied on a member
     When the ResourceEnvelope of placement "web" is corrected to '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}'
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
 
   @KF-AP-009
   Scenario: An enveloped object of a namespaced kind has no namespace

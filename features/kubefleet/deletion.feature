@@ -26,8 +26,8 @@ Feature: A finalizer holds what is being deleted
     And a change to the resources of placement "web" arrives on "member-1" and "member-2"
 
   @KF-DL-001 @needs-awaited-deletion
-  Scenario: The placement is deleted
-    Given a placement "web" has put its resources on "member-1" and "member-2"
+  Scenario Outline: The placement is deleted, <placement>
+    Given <placement> "web" has put its resources on "member-1" and "member-2"
     And somebody's finalizer holds the ConfigMap of placement "web" on "member-1"
     When placement "web" is deleted
     Then the resources of placement "web" are gone from "member-2"
@@ -37,6 +37,11 @@ Feature: A finalizer holds what is being deleted
     When somebody's finalizer releases the ConfigMap of placement "web" on "member-1"
     Then no binding and no Work of placement "web" is left
     And the diagnosis finds nothing
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
 
   # The run succeeds although its deletion stage leaves the objects where they are.
   @KF-DL-001 @needs-awaited-deletion

@@ -368,8 +368,8 @@ Feature: A placement only compares
       | a namespaced placement     |
 
   @KF-DR-009 @needs-envelopes
-  Scenario: The member doesn't know the kind of an enveloped object that is to be compared
-    Given a placement "web" has put its resources on "member-1"
+  Scenario Outline: The member doesn't know the kind of an enveloped object that is to be compared, <placement>
+    Given <placement> "web" has put its resources on "member-1"
     When the resources of placement "web" include a ResourceEnvelope with '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"{web}-app"}}'
     Then placement "web" becomes available on "member-1"
     When placement "web" gets '{"strategy": {"applyStrategy": {"type": "ReportDiff"}}}'
@@ -384,6 +384,11 @@ Feature: A placement only compares
       | object             | value                      |
       | ResourcePlacement/ | NotAllWorkHaveDiffReported |
       | Work/              | DecodingErred              |
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
 
   # https://github.com/kubefleet-dev/kubefleet/issues/804
   @takes-60s @passes:KF-UR-052

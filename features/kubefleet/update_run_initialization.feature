@@ -206,8 +206,8 @@ Feature: A staged update run fails to initialize
       | a namespaced placement     |
 
   @KF-UR-012 @KF-SC-001
-  Scenario: The placement asks for more members than there are
-    Given a placement "web" with strategy External selects 99 of "member-1"
+  Scenario Outline: The placement asks for more members than there are, <placement>
+    Given <placement> "web" with strategy External selects 99 of "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
@@ -221,9 +221,14 @@ Feature: A staged update run fails to initialize
     And the diagnosis of update run "release" is KF-UR-012, because of KF-SC-001
     And the diagnosis of placement "web" is KF-SC-001
 
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
   @KF-UR-013
-  Scenario: The placement's policy selects no member
-    Given a placement "web" with strategy External selects no member
+  Scenario Outline: The placement's policy selects no member, <placement>
+    Given <placement> "web" with strategy External selects no member
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
@@ -233,8 +238,13 @@ Feature: A staged update run fails to initialize
       | Initialized | False  | UpdateRunInitializedFailed | no scheduled or to-be-deleted bindings found  |
     And the diagnosis of update run "release" is KF-UR-013
 
-  Scenario Outline: The strategy is wrong: <mistake>
-    Given a placement "web" with strategy External selects "member-1" and "member-2"
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
+
+  Scenario Outline: The strategy is wrong: <mistake>, <placement>
+    Given <placement> "web" with strategy External selects "member-1" and "member-2"
     And a staged update strategy "wrong" for placement "web"
       | stage   | members    | after   | sorted by   | selector   |
       | staging | <staging>  | <after> | <sorted by> | <selector> |
@@ -248,32 +258,38 @@ Feature: A staged update run fails to initialize
 
     @KF-UR-018
     Examples:
-      | mistake                          | code      | staging            | canary   | after | sorted by | selector | message                                              |
-      | a member is in two stages        | KF-UR-018 | member-1, member-2 | member-2 |       |           |          | cluster `member-2` appears in more than one stages   |
+      | placement                  | mistake                   | code      | staging            | canary   | after | sorted by | selector | message                                            |
+      | a cluster-scoped placement | a member is in two stages | KF-UR-018 | member-1, member-2 | member-2 |       |           |          | cluster `member-2` appears in more than one stages |
+      | a namespaced placement     | a member is in two stages | KF-UR-018 | member-1, member-2 | member-2 |       |           |          | cluster `member-2` appears in more than one stages |
     @KF-UR-020
     Examples:
-      | mistake                          | code      | staging            | canary   | after | sorted by | selector | message                                              |
-      | a member is in no stage          | KF-UR-020 | member-1           |          |       |           |          | some clusters are not placed in any stage, total 1, showing up to 10: member-2 |
+      | placement                  | mistake                 | code      | staging  | canary | after | sorted by | selector | message                                                                        |
+      | a cluster-scoped placement | a member is in no stage | KF-UR-020 | member-1 |        |       |           |          | some clusters are not placed in any stage, total 1, showing up to 10: member-2 |
+      | a namespaced placement     | a member is in no stage | KF-UR-020 | member-1 |        |       |           |          | some clusters are not placed in any stage, total 1, showing up to 10: member-2 |
     @KF-UR-015
     Examples:
-      | mistake                          | code      | staging            | canary   | after                        | sorted by | selector | message                                                          |
-      | a stage has the same task twice  | KF-UR-015 | member-1           | member-2 | TimedWait 5s, TimedWait 6s   |           |          | afterStageTasks cannot have two tasks of the same type: TimedWait |
+      | placement                  | mistake                         | code      | staging  | canary   | after                      | sorted by | selector | message                                                           |
+      | a cluster-scoped placement | a stage has the same task twice | KF-UR-015 | member-1 | member-2 | TimedWait 5s, TimedWait 6s |           |          | afterStageTasks cannot have two tasks of the same type: TimedWait |
+      | a namespaced placement     | a stage has the same task twice | KF-UR-015 | member-1 | member-2 | TimedWait 5s, TimedWait 6s |           |          | afterStageTasks cannot have two tasks of the same type: TimedWait |
     @KF-UR-016
     Examples:
-      | mistake                          | code      | staging            | canary   | after         | sorted by | selector | message                                             |
-      | a stage waits for no time        | KF-UR-016 | member-1           | member-2 | TimedWait 0s  |           |          | task 0 of type TimedWait has wait duration <= 0     |
+      | placement                  | mistake                   | code      | staging  | canary   | after        | sorted by | selector | message                                         |
+      | a cluster-scoped placement | a stage waits for no time | KF-UR-016 | member-1 | member-2 | TimedWait 0s |           |          | task 0 of type TimedWait has wait duration <= 0 |
+      | a namespaced placement     | a stage waits for no time | KF-UR-016 | member-1 | member-2 | TimedWait 0s |           |          | task 0 of type TimedWait has wait duration <= 0 |
     @KF-UR-017
     Examples:
-      | mistake                          | code      | staging            | canary   | after | sorted by | selector                                               | message                                 |
-      | a stage's selector has no values | KF-UR-017 | member-1           | member-2 |       |           | {"matchExpressions": [{"key": "env", "operator": "In"}]} | the stage label selector is invalid     |
+      | placement                  | mistake                          | code      | staging  | canary   | after | sorted by | selector                                                 | message                             |
+      | a cluster-scoped placement | a stage's selector has no values | KF-UR-017 | member-1 | member-2 |       |           | {"matchExpressions": [{"key": "env", "operator": "In"}]} | the stage label selector is invalid |
+      | a namespaced placement     | a stage's selector has no values | KF-UR-017 | member-1 | member-2 |       |           | {"matchExpressions": [{"key": "env", "operator": "In"}]} | the stage label selector is invalid |
     @KF-UR-019
     Examples:
-      | mistake                          | code      | staging            | canary   | after | sorted by | selector | message                                                   |
-      | the sorting label isn't there    | KF-UR-019 | member-1           | member-2 |       | order     |          | the sorting label `order:` on cluster `member-1` is not valid |
+      | placement                  | mistake                       | code      | staging  | canary   | after | sorted by | selector | message                                                       |
+      | a cluster-scoped placement | the sorting label isn't there | KF-UR-019 | member-1 | member-2 |       | order     |          | the sorting label `order:` on cluster `member-1` is not valid |
+      | a namespaced placement     | the sorting label isn't there | KF-UR-019 | member-1 | member-2 |       | order     |          | the sorting label `order:` on cluster `member-1` is not valid |
 
   @KF-UR-021
-  Scenario: The resource snapshot index is no number
-    Given a placement "web" with strategy External selects "member-1"
+  Scenario Outline: The resource snapshot index is no number, <placement>
+    Given <placement> "web" with strategy External selects "member-1"
     And a staged update strategy "all" for placement "web"
       | stage   | members  |
       | staging | member-1 |
@@ -282,6 +298,11 @@ Feature: A staged update run fails to initialize
       | condition   | status | reason                     | message                                                                 |
       | Initialized | False  | UpdateRunInitializedFailed | invalid resource snapshot index `abc` provided, expected an integer >= 0 |
     And the diagnosis of update run "release" is KF-UR-021
+
+    Examples:
+      | placement                  |
+      | a cluster-scoped placement |
+      | a namespaced placement     |
 
   # Overrides are looked up last, and a wrong override has no failure code of its own.
   @KF-UR-029
