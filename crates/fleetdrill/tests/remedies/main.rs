@@ -25,7 +25,7 @@ use fleetdrill::components::FleetToolchain;
 use fleetdrill::fleet_source::{ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, FleetProgress};
 use fleetdrill::run::new_id;
 use fleetdrill::selection::ScenarioSelection;
-use fleetdrill::suite::Suite;
+use fleetdrill::suite::{Suite, codes};
 use fleetdrill::train::solution::ShellSetup;
 use fleetdrill::train::step_runner;
 use fleetdrill::train::verify::shell_setup;
@@ -64,6 +64,7 @@ fn main() -> ExitCode {
     let tests = vec![
         Test::test("the_table_has_every_remedy", the_table_has_every_remedy),
         Test::test("the_table_has_valid_steps", the_table_has_valid_steps),
+        Test::test("the_table_names_scenarios_with_their_codes", the_table_names_scenarios_with_their_codes),
         Test::test("printed_remedies_hold", printed_remedies_hold).with_ignored_flag(age.is_none()),
     ];
     // Trials print as they end, so they run on the main thread.
@@ -92,6 +93,22 @@ fn the_table_has_valid_steps() -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+fn the_table_names_scenarios_with_their_codes() -> Result<(), Failed> {
+    let suite = Suite::load(&ScenarioSelection::default())?;
+    let has = |code: &str, start: &str| {
+        let named = suite.scenarios().filter(|(_, scenario)| scenario.name.starts_with(start));
+        named.into_iter().any(|(feature, scenario)| codes(feature, scenario).any(|tagged| tagged == code))
+    };
+    let table = table::table();
+    let named = table.iter().flat_map(|(code, row)| {
+        let of_remedies = row.remedies.iter().filter_map(|remedy| remedy.scenario.as_deref());
+        of_remedies.chain(Some(row.scenario.as_str())).map(move |start| (code, start))
+    });
+    let wrong = named.filter(|(code, start)| !start.is_empty() && !has(code, start));
+    let wrong: Vec<String> = wrong.map(|(code, start)| format!("no scenario of {code} begins with: {start}")).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
 }
 
 fn printed_remedies_hold() -> Result<(), Failed> {
