@@ -164,7 +164,7 @@ struct MissingReference<'a> {
 impl<'a> MissingReference<'a> {
     /// Finds the reference that a message of the kubelet (`CreateContainerConfigError`) or the scheduler (`Unschedulable`) is
     /// about. They write `configmap "x" not found` and `couldn't find key y in ConfigMap NAMESPACE/x`, and say it nowhere else
-    /// (Kubernetes 1.36, pkg/kubelet/kubelet_pods.go).
+    /// (Kubernetes 1.36, `pkg/kubelet/kubelet_pods.go`).
     fn find(pod: Object<'a>, message: &str) -> Option<Self> {
         let namespace = pod.namespace().unwrap_or_default();
         references(pod).into_iter().find_map(|to| {
@@ -172,8 +172,8 @@ impl<'a> MissingReference<'a> {
             if message.contains(&format!("{} \"{name}\" not found", kind.to_lowercase())) {
                 return Some(Self { to, lacks_key: false });
             }
-            let lacks = |key: &&str| message == format!("couldn't find key {key} in {kind} {namespace}/{name}");
-            to.key.filter(lacks).is_some().then_some(Self { to, lacks_key: true })
+            let lacks = |key: &str| message == format!("couldn't find key {key} in {kind} {namespace}/{name}");
+            to.key.is_some_and(lacks).then_some(Self { to, lacks_key: true })
         })
     }
 
