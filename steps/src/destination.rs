@@ -145,6 +145,7 @@ async fn has_rights(world: &mut World, rights: Rights, member: String, step: &St
 /// Nothing is created.
 #[given(expr = "{destination} refuses with {string} to create")]
 #[when(expr = "{destination} refuses with {string} to create")]
+#[then(expr = "{destination} refuses with {string} to create")]
 async fn refuses(world: &mut World, destination: DestinationRef, why: String, step: &Step) -> Result<(), StepError> {
     let context = world.context();
     let why = context.ledger.names.fill(&why);

@@ -74,21 +74,6 @@ async fn space(world: &mut World, change: SpaceChange) -> Result<(), StepError> 
     Ok(())
 }
 
-/// The hub's API server refuses to create an object, the step's text as YAML, with a message that has this in it. Nothing is created in any
-/// case (`--dry-run=server`).
-#[then(expr = "the hub refuses with {string} to create")]
-async fn refuses(world: &mut World, message: String, step: &Step) -> Result<(), StepError> {
-    let context = world.context();
-    let message = context.ledger.names.fill(&message);
-    let hub = context.hub();
-    let (target, manifest) = manifest_to_try(context, &hub, step).await?;
-    match target.try_to_create(&manifest).await {
-        Err(kube::Error::Api(status)) if status.message.contains(&message) => Ok(()),
-        Err(error) => Err(StepError::Differs(format!("the hub refuses it with \"{error}\""))),
-        Ok(()) => Err(StepError::Differs(format!("the hub would create {}", target.name))),
-    }
-}
-
 /// The hub's API server refuses a change of an object, an annotation of the namespace `fleet-system`, with a message that has this in it.
 /// Tries until it does: an etcd without space takes the first writes.
 #[then(expr = "the hub takes no writes: {string}")]

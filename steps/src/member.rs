@@ -286,7 +286,7 @@ async fn agent_restarted(world: &mut World, agent: AgentRef) -> Result<(), StepE
 
 /// Restarts the hub-agent with the verbosity at which its controllers log what they decide (`--v=2`; KubeFleet's chart sets 5, the program's
 /// default is 0). Every scenario on the fleet would feel it: use a fleet of its own.
-#[needs(ability: |_| Some(ProviderAbility::ThrottleApiServers))]
+#[needs(ability: |_| Some(ProviderAbility::SetHubAgentFlags))]
 #[given(expr = "the hub-agent logs in detail")]
 async fn hub_agent_logs_in_detail(world: &mut World) -> Result<(), StepError> {
     let context = world.context();

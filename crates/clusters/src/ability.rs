@@ -25,6 +25,8 @@ pub enum ProviderAbility {
     ThrottleApiServers,
     /// Let the hub-agent hang.
     HangAgents,
+    /// Start the hub-agent again with other flags.
+    SetHubAgentFlags,
     /// Start the hub-agent with an identity of its own, from which its rights can be taken.
     LimitHubAgent,
     /// Start the hub-agent with KubeFleet's webhooks.
@@ -49,6 +51,7 @@ impl fmt::Display for ProviderAbility {
             Self::PlayMembers => "have hollow members",
             Self::ThrottleApiServers => "slow API servers down",
             Self::HangAgents => "let the hub-agent hang",
+            Self::SetHubAgentFlags => "start the hub-agent with other flags",
             Self::LimitHubAgent => "take the hub-agent's rights away",
             Self::ServeWebhooks => "start the hub-agent with its webhooks",
             Self::LimitStorage => "limit the space of etcd",

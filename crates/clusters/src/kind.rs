@@ -101,6 +101,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
         ProviderAbility::HangAgents,
+        ProviderAbility::SetHubAgentFlags,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
         ProviderAbility::LimitAgents,

@@ -102,6 +102,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
         ProviderAbility::HangAgents,
+        ProviderAbility::SetHubAgentFlags,
         ProviderAbility::LimitHubAgent,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
