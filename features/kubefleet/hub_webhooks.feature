@@ -60,7 +60,7 @@ Feature: KubeFleet's webhooks on the hub
       metadata: {name: invalid}
       spec:
         resourceSelectors: [{group: "", version: v1, kind: Namespace, name: default}]
-        policy: {placementType: PickFixed}
+        policy: {placementType: PickFixed, clusterNames: [one, one]}
       """
     When a placement "web" selects "member-1"
     Then placement "web" becomes available on "member-1"
