@@ -8,6 +8,7 @@ use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView};
 use super::member::JOIN_LIMIT;
+use super::outcome::DELETION_LIMIT;
 use super::{foreign_finalizer, kubectl, rollout};
 use crate::kubefleet::CLUSTER_GROUP;
 use crate::{Condition, JsonRef, Object};
@@ -15,8 +16,9 @@ use crate::{Condition, JsonRef, Object};
 /// Time for which a rollout may keep a member that is left without counting as a failure.
 const SETTLE_LIMIT: SignedDuration = SignedDuration::from_secs(15);
 
-/// Time in which a binding is usually gone after its deletion. A placement isn't undecided for longer without a reason.
-const BINDING_DELETION_LIMIT: SignedDuration = SignedDuration::from_secs(20);
+/// Time in which a binding that somebody's finalizer holds counts as about to go. One that only the hub-agent holds takes longer
+/// on a busy hub: 32 s after an eviction.
+const HELD_BINDING_LIMIT: SignedDuration = SignedDuration::from_secs(20);
 
 /// Conditions of a binding in the order in which the controllers reach them.
 const STEPS: [&str; 4] = ["Overridden", "WorkSynchronized", "Applied", "Available"];
@@ -117,7 +119,8 @@ fn old_binding(
 ) -> Option<FindingDraft> {
     let held = status.condition("RolloutStarted").filter(|c| c.status != "True")?;
     let old = foreign_finalizer::predecessor(fleet, placement, status)?;
-    if fleet.age(old.deleted_at()?) < BINDING_DELETION_LIMIT || fleet.age(held.last_transition_time?) < SETTLE_LIMIT {
+    let limit = if foreign_finalizer::is_held_by_others(old) { HELD_BINDING_LIMIT } else { DELETION_LIMIT };
+    if fleet.age(old.deleted_at()?) < limit || fleet.age(held.last_transition_time?) < SETTLE_LIMIT {
         return None;
     }
     let quote = fleet.quote();

@@ -118,6 +118,12 @@ fn a_member_that_leaves_in_order_is_left_alone() {
     let leaving = with(member_cluster("member-1"), "/metadata/deletionTimestamp", "2026-01-08T11:58:50Z");
     assert_eq!(found(&hub(vec![leaving.clone(), member_namespace("member-1")])), [""; 0]);
     assert_eq!(found(&hub(vec![leaving, deleted(member_namespace("member-1"))])), [""; 0]);
+    // Both in the same second, and nothing holds the namespace.
+    let since = |object: Value| with(object, "/metadata/deletionTimestamp", "2026-01-08T11:59:20Z");
+    let both = vec![since(member_cluster("member-1")), since(member_namespace("member-1"))];
+    assert_eq!(found(&hub(both.clone())), [""; 0]);
+    let held = [both, vec![deleted(work("member-1", "base"))]].concat();
+    assert_eq!(found(&hub(held)), ["KF-MC-004 MemberCluster/member-1"]);
 }
 
 #[test]
