@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::code::RuleCode;
 use super::draft::FindingDraft;
-use super::fleet::{FleetView, UpdateRunView};
+use super::fleet::{FleetView, PlacementView, UpdateRunView};
 use super::pattern::pattern_of_any_case;
 use super::preemption::PreemptedCluster;
 use super::superseded::successor;
@@ -229,7 +229,21 @@ fn input_change(
     }
     let draft =
         FindingDraft::new(change.code, run.subject(fleet, None, None), &template_names(fleet, run, failed), evidence);
-    if change.code == RuleCode::KF_UR_032 { follows_placement(fleet, run, draft) } else { draft }
+    match change.code {
+        RuleCode::KF_UR_032 => follows_placement(fleet, run, draft),
+        RuleCode::KF_UR_034 => run.placement(fleet).into_iter().fold(draft, leaves_undecided),
+        _ => draft,
+    }
+}
+
+/// Makes what a placement doesn't decide a consequence of its change to another strategy: on v0.14.0, the hub-agent decides nothing before
+/// the placement's resources change.
+fn leaves_undecided(draft: FindingDraft, placement: PlacementView<'_>) -> FindingDraft {
+    if placement.is_external() {
+        return draft;
+    }
+    let members = placement.clusters().map(|status| placement.part_on(status.member));
+    members.fold(draft.affects(placement.part()), FindingDraft::affects)
 }
 
 /// Returns evidence of the members in the run's stages, and of the labels by which the stages would choose members now.

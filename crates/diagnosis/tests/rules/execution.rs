@@ -252,6 +252,11 @@ fn a_change_shows_in_the_objects_whatever_the_message_says() {
     let mut objects = fleet(&[run], at_rest());
     objects[0] = with(objects[0].clone(), "/spec/strategy/type", "RollingUpdate");
     in_both_scopes(&objects, &["KF-UR-034 {c}StagedUpdateRun/{ns}first"]);
+
+    // What the placement doesn't decide then is a consequence.
+    let undecided = at("2026-01-08T11:50:00Z", condition("RolloutStarted", "Unknown", "RolloutStartedUnknown", ""));
+    objects[0]["status"]["placementStatuses"][0]["conditions"] = json!([undecided]);
+    assert_eq!(found(&hub(objects)), ["KF-UR-034 ClusterStagedUpdateRun/first"]);
 }
 
 #[test]
