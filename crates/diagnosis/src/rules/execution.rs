@@ -231,19 +231,13 @@ fn input_change(
         FindingDraft::new(change.code, run.subject(fleet, None, None), &template_names(fleet, run, failed), evidence);
     match change.code {
         RuleCode::KF_UR_032 => follows_placement(fleet, run, draft),
-        RuleCode::KF_UR_034 => run.placement(fleet).into_iter().fold(draft, leaves_undecided),
+        RuleCode::KF_UR_034 => {
+            // On v0.14.0, the hub-agent decides nothing on the placement before its resources change.
+            let placement = run.placement(fleet).filter(|placement| !placement.is_external());
+            placement.into_iter().flat_map(PlacementView::parts).fold(draft, FindingDraft::affects)
+        }
         _ => draft,
     }
-}
-
-/// Makes what a placement doesn't decide a consequence of its change to another strategy: on v0.14.0, the hub-agent decides nothing before
-/// the placement's resources change.
-fn leaves_undecided(draft: FindingDraft, placement: PlacementView<'_>) -> FindingDraft {
-    if placement.is_external() {
-        return draft;
-    }
-    let members = placement.clusters().map(|status| placement.part_on(status.member));
-    members.fold(draft.affects(placement.part()), FindingDraft::affects)
 }
 
 /// Returns evidence of the members in the run's stages, and of the labels by which the stages would choose members now.

@@ -281,6 +281,11 @@ impl<'a> PlacementView<'a> {
         }
     }
 
+    /// Returns the parts of a placement as a whole: the placement itself, and the placement on each of its members.
+    pub fn parts(self) -> impl Iterator<Item = AffectedPart> {
+        std::iter::once(self.part()).chain(self.clusters().map(move |status| self.part_on(status.member)))
+    }
+
     /// Returns the placement's Works for one member as a part that findings affect.
     pub fn works_on(self, member: &str) -> AffectedPart {
         AffectedPart::WorkOn {

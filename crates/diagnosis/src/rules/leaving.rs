@@ -144,6 +144,5 @@ fn old_binding(
     if held.status != "Unknown" {
         return Some(draft);
     }
-    let draft = draft.affects(placement.part());
-    Some(placement.clusters().fold(draft, |draft, other| draft.affects(placement.part_on(other.member))))
+    Some(placement.parts().fold(draft, FindingDraft::affects))
 }

@@ -205,7 +205,7 @@ fn stopped_rollouts<'a>(
             "selector": selector.to_text(),
         });
         let draft = FindingDraft::new(RuleCode::KF_OV_007, placement.subject(fleet, None), &names, evidence);
-        let draft = placement.clusters().fold(draft, |draft, status| draft.affects(placement.part_on(status.member)));
-        Some(draft.affects(placement.part()).common_cause(invalid.object.path().to_string()))
+        let draft = placement.parts().fold(draft, FindingDraft::affects);
+        Some(draft.common_cause(invalid.object.path().to_string()))
     })
 }
