@@ -136,9 +136,14 @@ pub(super) fn usual_hold_time(
     status: MemberPlacement<'_>,
     condition: &Condition,
 ) -> Option<SignedDuration> {
-    let unavailable: Vec<_> = placement.clusters().filter_map(UnavailableMember::new).collect();
     let is_held = condition.type_ == "RolloutStarted" && condition.status == "False";
-    is_held.then(|| hold_time(placement, status, &unavailable))
+    is_held.then(|| hold_time_of(placement, status))
+}
+
+/// Returns the [`hold_time`] of a member among all members of its placement.
+fn hold_time_of(placement: PlacementView<'_>, status: MemberPlacement<'_>) -> SignedDuration {
+    let unavailable: Vec<_> = placement.clusters().filter_map(UnavailableMember::new).collect();
+    hold_time(placement, status, &unavailable)
 }
 
 /// True if the rollout to a member hasn't started because the rollout to another member is still in progress, or has just
@@ -165,10 +170,9 @@ pub(super) fn may_get_ready(fleet: FleetView<'_>, placement: PlacementView<'_>, 
     if let Some(unavailable) = UnavailableMember::new(status) {
         return unavailable.is_young(fleet);
     }
-    let unavailable: Vec<_> = placement.clusters().filter_map(UnavailableMember::new).collect();
     let held = status.condition("RolloutStarted").filter(|c| c.status != "True");
     let since = held.and_then(|held| held.last_transition_time);
-    since.is_some_and(|since| fleet.age(since) < hold_time(placement, status, &unavailable))
+    since.is_some_and(|since| fleet.age(since) < hold_time_of(placement, status))
 }
 
 /// True if a member counts as available in a rollout.
