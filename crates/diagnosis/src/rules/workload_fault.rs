@@ -157,8 +157,8 @@ fn missing_variable_source(quote: EvidenceSource<'_>, pod: Object<'_>, now: Time
 /// Reference of a Pod to something that doesn't exist in its namespace.
 struct MissingReference<'a> {
     to: ObjectReference<'a>,
-    /// True if the object exists, and lacks the key.
-    lacks_key: bool,
+    /// Key that the object lacks; `None` if there is no such object.
+    key: Option<&'a str>,
 }
 
 impl<'a> MissingReference<'a> {
@@ -170,28 +170,24 @@ impl<'a> MissingReference<'a> {
         references(pod).into_iter().find_map(|to| {
             let (kind, name) = (to.kind, to.name);
             if message.contains(&format!("{} \"{name}\" not found", kind.to_lowercase())) {
-                return Some(Self { to, lacks_key: false });
+                return Some(Self { to, key: None });
             }
-            let lacks = |key: &str| message == format!("couldn't find key {key} in {kind} {namespace}/{name}");
-            to.key.is_some_and(lacks).then_some(Self { to, lacks_key: true })
+            let lacks = |key: &&str| message == format!("couldn't find key {key} in {kind} {namespace}/{name}");
+            let key = to.key.filter(lacks)?;
+            Some(Self { to, key: Some(key) })
         })
-    }
-
-    /// Key that the object lacks.
-    fn key(&self) -> Option<&'a str> {
-        self.to.key.filter(|_| self.lacks_key)
     }
 
     fn in_words(&self) -> String {
         let ObjectReference { kind, name, .. } = self.to;
-        match self.key() {
+        match self.key {
             Some(key) => format!("key {key} of {kind} {name}"),
             None => format!("{kind} {name}"),
         }
     }
 
     fn quoted(&self, quote: EvidenceSource<'_>, pod: Object<'_>) -> Evidence {
-        let (field, value) = self.key().map_or((self.to.field, self.to.name), |key| ("key", key));
+        let (field, value) = self.key.map_or((self.to.field, self.to.name), |key| ("key", key));
         quote.text(pod, &format!("{}.{field}", self.to.path), value.to_owned(), None)
     }
 }
