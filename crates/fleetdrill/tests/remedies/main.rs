@@ -98,8 +98,8 @@ fn the_table_has_valid_steps() -> Result<(), Failed> {
 fn the_table_names_scenarios_with_their_codes() -> Result<(), Failed> {
     let suite = Suite::load(&ScenarioSelection::default())?;
     let has = |code: &str, start: &str| {
-        let named = suite.scenarios().filter(|(_, scenario)| scenario.name.starts_with(start));
-        named.into_iter().any(|(feature, scenario)| codes(feature, scenario).any(|tagged| tagged == code))
+        let mut named = suite.scenarios().filter(|(_, scenario)| scenario.name.starts_with(start));
+        named.any(|(feature, scenario)| codes(feature, scenario).any(|tagged| tagged == code))
     };
     let table = table::table();
     let named = table.iter().flat_map(|(code, row)| {
