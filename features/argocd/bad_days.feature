@@ -236,8 +236,10 @@ Feature: Argo CD's bad days
                 image: registry.example/web:1
       """
     And the application-controller of Argo CD is started again
-    # The controller continues the sync, or ends it in an error if it hasn't read the projects yet.
+    # The controller continues the sync, or ends it in an error if it hasn't read the projects yet. The condition with this
+    # error stays until the next comparison, and until then each sync ends in the same error.
     And the sync of application "web" is terminated, if it still runs
+    And application "web" is refreshed
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
