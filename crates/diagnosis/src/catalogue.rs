@@ -1,4 +1,4 @@
-//! All failure codes with their texts, from `catalogue.yaml`.
+//! All failure codes with their texts, from the files in `catalogue/`.
 //!
 //! The texts are templates that a rule fills in with names. An undefined name is an error, so that no text has a gap.
 
@@ -100,15 +100,17 @@ impl CatalogueEntry {
     }
 }
 
-/// Returns the entries of all codes, in the order of the file.
+/// Files of the catalogue, one after the other. build.rs puts them together.
+const TEXT: &str = include_str!(concat!(env!("OUT_DIR"), "/catalogue.yaml"));
+
+/// Returns the entries of all codes, in the order of the catalogue.
 ///
 /// # Panics
-/// Never in a build that passed its tests: the file is part of the binary.
+/// Never in a build that passed its tests: the catalogue is part of the binary.
 #[must_use]
 pub fn catalogue() -> &'static [CatalogueEntry] {
-    static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
-        serde_saphyr::from_str(include_str!("catalogue.yaml")).expect("catalogue.yaml is well formed")
-    });
+    static CATALOGUE: LazyLock<Vec<CatalogueEntry>> =
+        LazyLock::new(|| serde_saphyr::from_str(TEXT).expect("the catalogue is well formed"));
     &CATALOGUE
 }
 
@@ -280,7 +282,6 @@ mod tests {
 
     #[test]
     fn no_context_is_written_down() {
-        let text = include_str!("catalogue.yaml");
-        assert!(!text.contains("--context") && !text.contains("--kubeconfig"));
+        assert!(!TEXT.contains("--context") && !TEXT.contains("--kubeconfig"));
     }
 }

@@ -1,7 +1,7 @@
 //! Names the cause of a failure from a snapshot of a fleet's objects.
 //!
 //! Data flows one way: a [`Snapshot`] of objects goes in, [`Finding`]s come out. The crate reads no clock, calls no API
-//! server and never waits; rules take the snapshot's time as the present. The texts are in `catalogue.yaml`. The rules
+//! server and never waits; rules take the snapshot's time as the present. The texts are in `catalogue/`. The rules
 //! are code, one file per family, under `rules/`.
 
 mod access;
@@ -39,7 +39,7 @@ pub use object_query::{ObjectQuery, ObjectSelection};
 pub use read_record::ReadRecord;
 pub use record::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity, Subject};
 pub use rules::{
-    ClusterQueries, PATIENCE, WantedLog, WantedMetadata, diagnose, diagnose_with, examine, examine_by_cause,
-    hub_is_destination, unanswered_queries, wanted_logs, wanted_metadata,
+    ClusterQueries, PATIENCE, WantedLog, WantedObjects, WantedPart, WantedResource, diagnose, diagnose_with, examine,
+    examine_by_cause, hub_is_destination, unanswered_queries, wanted_logs, wanted_objects,
 };
 pub use snapshot::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};

@@ -27,8 +27,7 @@ A *failure* makes `fleetdrill diagnose` exit with 1. A *notice* tells of somethi
 \"Provoked by\" names the features that induce the failure on real controllers.
 ";
 
-const END: &str =
-    "\n<!-- Written from crates/diagnosis/src/catalogue.yaml by `make docs`. Change the texts there. -->\n";
+const END: &str = "\n<!-- Written from crates/diagnosis/src/catalogue by `make docs`. Change the texts there. -->\n";
 
 #[test]
 fn docs_failure_modes_md_is_what_the_catalogue_says() {
