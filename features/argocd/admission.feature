@@ -70,12 +70,11 @@ Feature: A sync fails because the cluster's admission refuses an object
       | field   | value                                                                                                        |
       | sync    | OutOfSync                                                                                                    |
       | phase   | Failed                                                                                                       |
-      | message | one or more objects failed to apply, reason:                                                                 |
       | message | ValidatingAdmissionPolicy 'owner-{suffix}' with binding 'owner-{suffix}' denied request: each ConfigMap needs the label owner |
     And the sync of application "web" reports of its resources
       | resource           | status     | phase  | message                                                     |
       | ConfigMap/settings | SyncFailed | Failed | configmaps "settings" is forbidden: ValidatingAdmissionPolicy |
-      | Service/web        | Synced     | Running |                                                            |
+      | Service/web        | Synced     |         |                                                             |
     And "Service/web" is on "member-1"
     And the diagnosis of application "web" is AR-SF-004
       | object                                          | value                                |

@@ -17,9 +17,9 @@ Feature: A sync ends in an error because there is no account to sync as
     When application "web" syncs
     Then the sync of application "web" ends in an error
     And application "web" reports
-      | field   | value                                                    |
-      | phase   | Error                                                    |
-      | message | failed to find a matching service account to impersonate |
+      | field   | value                    |
+      | phase   | Error                    |
+      | message | matching service account |
     And the diagnosis of application "web" is AR-SF-008
     When the setting "application.sync.impersonation.enabled" of Argo CD is "false"
     And application "web" syncs

@@ -212,9 +212,10 @@ impl FleetToolchain {
     ) -> Result<[InstalledComponent; 3], CommandError> {
         let argocd = self.argocd(requested)?;
         let toolchain = &self.toolchain;
+        let of_argocd = |other| toolchain.version_with((ARGOCD, &argocd.version), other);
         // The shorter builds come first.
-        let kustomize = toolchain.ensure(KUSTOMIZE, toolchain.default_version(KUSTOMIZE)?, &[KUSTOMIZE], sink).await?;
-        let helm = toolchain.ensure(HELM, toolchain.default_version(HELM)?, &[HELM], sink).await?;
+        let kustomize = toolchain.ensure(KUSTOMIZE, of_argocd(KUSTOMIZE)?, &[KUSTOMIZE], sink).await?;
+        let helm = toolchain.ensure(HELM, of_argocd(HELM)?, &[HELM], sink).await?;
         Ok([toolchain.ensure(ARGOCD, &argocd.version, &[ARGOCD], sink).await?, kustomize, helm])
     }
 

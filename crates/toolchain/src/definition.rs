@@ -38,6 +38,9 @@ pub struct PinnedVersion {
     /// Folders to copy out of a module.
     #[serde(default)]
     pub assets: Vec<Asset>,
+    /// Versions of other components that this version works with, by component. The default version where there is none.
+    #[serde(default)]
+    pub with: BTreeMap<String, String>,
     /// Disk space that a build from nothing takes, Go's caches included, in MiB.
     pub disk_mib: u64,
     #[serde(skip)]
@@ -101,7 +104,15 @@ impl ComponentDefinitions {
                 pinned.go_sum = text_of(&file, &format!("{name}/{version}/go.sum"))?;
             }
         }
-        Ok(Self { components })
+        let definitions = Self { components };
+        for pinned in definitions.components.values().flat_map(|component| component.versions.values()) {
+            for (name, version) in &pinned.with {
+                if !definitions.component(name)?.versions.contains_key(version) {
+                    return Err(bad_definition("components.yaml", format!("{name} has no version {version}")));
+                }
+            }
+        }
+        Ok(definitions)
     }
 
     /// The components by name.

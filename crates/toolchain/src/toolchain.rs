@@ -76,6 +76,16 @@ impl Toolchain {
         Ok(&self.definitions.component(component)?.default)
     }
 
+    /// Returns the version of another component that a version of a component works with: the default one, unless the definition names
+    /// one.
+    ///
+    /// # Errors
+    /// Returns [`ToolchainError::UnknownComponent`] if there is no such component.
+    pub fn version_with(&self, (component, version): (&str, &str), other: &str) -> Result<&str, ToolchainError> {
+        let pinned = self.definitions.component(component)?.versions.get(version);
+        pinned.and_then(|pinned| pinned.with.get(other)).map_or_else(|| self.default_version(other), |named| Ok(named))
+    }
+
     /// Checks that a version of a component exists: a pinned one, which can be built, or an added one.
     ///
     /// # Errors

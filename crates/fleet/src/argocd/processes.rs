@@ -1,7 +1,8 @@
 //! Argo CD's components as processes: their command lines, environment and files.
 
 use std::ffi::OsString;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use clusters::cluster::Cluster;
@@ -45,6 +46,20 @@ const ROOT: &str = "argocd";
 /// File with the repo-server's port, for processes that are started later.
 const REPO_SERVER_PORT: &str = "repo-server.port";
 
+/// Name of the program that the repo-server calls for each commit since v3.5, also if no signatures are asked for. Argo CD's image has it,
+/// a build from its module hasn't. Without it, each comparison fails with `permission denied`.
+const VERIFY_PROGRAM: &str = "git-verify-wrapper.sh";
+
+/// Prints what git says of a signature. A commit without one isn't an error.
+const VERIFY_SCRIPT: &str = "\
+#!/bin/sh
+if git describe --exact-match \"$1\" >/dev/null 2>&1; then object=tag; else object=commit; fi
+said=$(git verify-$object \"$1\" 2>&1)
+status=$?
+if [ $status -gt 1 ]; then echo \"$said\" >&2; exit $status; fi
+case $said in error:*) ;; *) echo \"$said\" ;; esac
+";
+
 /// Path of the directory with the repo-server's tools, in the fleet's directory.
 pub(crate) fn tools(fleet: &Path) -> PathBuf {
     fleet.join(ROOT).join("bin")
@@ -81,7 +96,14 @@ impl ArgoCdPaths {
         ] {
             write_private(&place.root.join(file), text)?;
         }
-        for (name, program) in [("kustomize", &programs.kustomize), ("helm", &programs.helm), ("git", &programs.git)] {
+        let tools = [
+            ("kustomize", &programs.kustomize),
+            ("helm", &programs.helm),
+            ("git", &programs.git),
+            // git asks Argo CD itself for credentials, by this name.
+            ("argocd", &programs.argocd),
+        ];
+        for (name, program) in tools {
             let link = place.root.join("bin").join(name);
             match symlink(program, &link) {
                 Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
@@ -89,6 +111,11 @@ impl ArgoCdPaths {
                 }
                 _ => {}
             }
+        }
+        let verify = place.root.join("bin").join(VERIFY_PROGRAM);
+        write_private(&verify, VERIFY_SCRIPT)?;
+        if let Err(source) = fs::set_permissions(&verify, Permissions::from_mode(0o700)) {
+            return Err(ClusterError::Io { action: "write", path: verify, source }.into());
         }
         Ok(place)
     }
@@ -126,6 +153,16 @@ impl ArgoCdPaths {
 
     fn kubeconfig(&self) -> PathBuf {
         self.root.join("kubeconfig")
+    }
+
+    /// Variables by which a component verifies the repo-server's certificate. `conf` is the component's directory below `conf/`, which
+    /// holds the CA. The first variable is that of v3.2, deprecated in v3.5 for the second; a version ignores a variable that it doesn't
+    /// know, but not a flag.
+    pub fn trust_in_repo_server(&self, component: &str, conf: &str) -> [(String, String); 2] {
+        [
+            (format!("ARGOCD_{component}_REPO_SERVER_STRICT_TLS"), "true".to_owned()),
+            (format!("ARGOCD_{component}_REPO_SERVER_CA_CERT_PATH"), self.display(&format!("conf/{conf}/tls/ca.crt"))),
+        ]
     }
 
     pub fn env(&self, role: &str) -> Vec<(String, String)> {
@@ -208,15 +245,15 @@ fn controller(place: &ArgoCdPaths, programs: &ArgoCdPrograms, repo_server: u16, 
         format!("--namespace={NAMESPACE}"),
         format!("--redis={}", place.redis.display()),
         format!("--repo-server=127.0.0.1:{repo_server}"),
-        // Without this flag the repo-server's certificate isn't verified.
-        "--repo-server-strict-tls=true".to_owned(),
         format!("--metrics-port={metrics}"),
     ];
+    let mut env = place.env("argocd-application-controller");
+    env.extend(place.trust_in_repo_server("APPLICATION_CONTROLLER", "controller"));
     ProcessSpec {
         name: ArgoCdComponent::Controller.process().into(),
         program: programs.argocd.clone(),
         args: args.to_vec(),
-        env: place.env("argocd-application-controller"),
+        env,
         ..ProcessSpec::default()
     }
 }

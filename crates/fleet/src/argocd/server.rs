@@ -80,14 +80,14 @@ fn process(place: &ArgoCdPaths, programs: &ArgoCdPrograms, port: u16, metrics: u
         format!("--metrics-port={metrics}"),
         format!("--redis={}", place.redis().display()),
         format!("--repo-server=127.0.0.1:{}", place.repo_server_port()?),
-        // Without this flag the repo-server's certificate isn't verified.
-        "--repo-server-strict-tls=true".to_owned(),
     ];
+    let mut env = place.env(PROCESS);
+    env.extend(place.trust_in_repo_server("SERVER", "server"));
     Ok(ProcessSpec {
         name: PROCESS.into(),
         program: programs.argocd.clone(),
         args: args.to_vec(),
-        env: place.env(PROCESS),
+        env,
         ..ProcessSpec::default()
     })
 }

@@ -21,7 +21,10 @@ use crate::{APP_PROJECT, Evidence};
 /// refused.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
 
-static NO_ACCOUNT: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("service ?account to impersonate"));
+/// `failed to find a matching service account to impersonate: ...` (v3.2), `no matching service account found for destination server ...`
+/// (v3.5).
+static NO_ACCOUNT: LazyLock<Regex> =
+    LazyLock::new(|| pattern_of_any_case("service ?account to impersonate|no matching service ?account found"));
 
 /// Creates the finding for resources that couldn't be applied.
 pub(super) fn failed_resources(application: ApplicationView<'_>, results: &[ResourceResult<'_>]) -> FindingDraft {

@@ -47,7 +47,14 @@ fn listing_that_is_forbidden_looks_like_a_failed_generation() {
 
 #[test]
 fn impersonation_needs_an_account() {
-    let text = "failed to find a matching service account to impersonate: no matching service account found for destination server https://10.0.0.7:6443 and namespace web";
+    let v3_5 = "no matching service account found for destination server https://10.0.0.7:6443 and namespace web";
+    let v3_2 = format!("failed to find a matching service account to impersonate: {v3_5}");
+    for text in [v3_5, &v3_2] {
+        lacks_an_account(text);
+    }
+}
+
+fn lacks_an_account(text: &str) {
     let application = operated(application("web"), operation("Error", text, json!([])));
     let project = json!({
         "apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": {"name": "default", "namespace": "argocd"},
