@@ -50,14 +50,14 @@ mod spread;
 mod stuck;
 mod superseded;
 mod waiting;
-mod wanted_metadata;
+mod wanted_objects;
 mod work_recovery;
 mod work_synchronized;
 mod workload_fault;
 
 pub use argocd::{WantedLog, hub_is_destination, wanted_logs};
 pub use availability::PATIENCE;
-pub use wanted_metadata::{WantedMetadata, wanted_metadata};
+pub use wanted_objects::{WantedObjects, WantedPart, WantedResource, wanted_objects};
 
 use draft::{FindingDraft, arrange, arrange_by_cause};
 use fleet::FleetView;

@@ -1,4 +1,5 @@
-//! Objects whose metadata tells what holds a deletion, and that aren't among the kinds which are read anyway.
+//! Objects that rules want to see, and that aren't among the kinds which are read anyway: those whose metadata tells what holds a
+//! deletion, and those that Applications have on their destinations.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -11,21 +12,41 @@ use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
 use crate::{ClusterSnapshot, Object, Snapshot, SnapshotRole};
 
-/// Objects of one resource whose metadata a snapshot should have.
+/// Objects of one resource that a snapshot should have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WantedMetadata {
+pub struct WantedObjects {
     /// Name of the cluster.
     pub cluster: String,
     /// API group; empty for the core group.
     pub group: String,
     /// Version of the group; `None` for the one that the API server prefers.
     pub version: Option<String>,
-    /// Plural name of the resource, as in URLs.
-    pub resource: String,
+    /// Name of the resource or of its kind.
+    pub resource: WantedResource,
     /// Namespace; `None` for objects that are in none.
     pub namespace: Option<String>,
     /// Name; `None` for all objects of the resource in the namespace.
     pub name: Option<String>,
+    /// Part of each object.
+    pub part: WantedPart,
+}
+
+/// Name of a resource, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WantedResource {
+    /// Plural name, as in URLs.
+    Plural(String),
+    /// Kind.
+    Kind(String),
+}
+
+/// Part of wanted objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WantedPart {
+    /// Metadata alone.
+    Metadata,
+    /// Whole object.
+    Whole,
 }
 
 /// Part of the message of `NamespaceContentRemaining`: `configmaps. has 1 resource instances` or
@@ -33,10 +54,11 @@ pub struct WantedMetadata {
 static RESOURCES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"([a-z0-9-]+)\.([a-z0-9.-]*) has \d+ resource instances").expect("a valid pattern"));
 
-/// Returns the objects whose metadata the rules want besides what the snapshot has: those that a Work has placed while
-/// the Work is being deleted, and the contents of namespaces that are being deleted.
+/// Returns the objects that the rules want besides what the snapshot has: the metadata of those that a Work has placed while
+/// the Work is being deleted, and of the contents of namespaces that are being deleted; and whole objects of Applications that aren't
+/// in sync, not healthy, or being deleted.
 #[must_use]
-pub fn wanted_metadata(snapshot: &Snapshot) -> Vec<WantedMetadata> {
+pub fn wanted_objects(snapshot: &Snapshot) -> Vec<WantedObjects> {
     let Some(hub) = snapshot.hub() else { return Vec::new() };
     let mut wanted = BTreeSet::new();
     for cluster in snapshot.clusters.iter().filter(|cluster| cluster.unreachable.is_none()) {
@@ -47,27 +69,29 @@ pub fn wanted_metadata(snapshot: &Snapshot) -> Vec<WantedMetadata> {
             wanted.extend(placed(hub, cluster));
         }
     }
+    wanted.extend(super::argocd::wanted_live_objects(snapshot));
     wanted.into_iter().collect()
 }
 
 /// Returns what a namespace's conditions say that it still has.
-fn contents(cluster: &ClusterSnapshot, namespace: Object<'_>) -> Vec<WantedMetadata> {
+fn contents(cluster: &ClusterSnapshot, namespace: Object<'_>) -> Vec<WantedObjects> {
     let Some(remaining) = namespace.condition(CONTENT_REMAINING).filter(|condition| condition.status == "True") else {
         return Vec::new();
     };
-    let of_resource = |captures: regex::Captures<'_>| WantedMetadata {
+    let of_resource = |captures: regex::Captures<'_>| WantedObjects {
         cluster: cluster.name.clone(),
         group: captures[2].to_owned(),
         version: None,
-        resource: captures[1].to_owned(),
+        resource: WantedResource::Plural(captures[1].to_owned()),
         namespace: Some(namespace.name().to_owned()),
         name: None,
+        part: WantedPart::Metadata,
     };
     RESOURCES.captures_iter(&remaining.message).map(of_resource).collect()
 }
 
 /// Returns the objects of a member that Works have placed which are being deleted, or were deleted on the hub alone.
-fn placed(hub: &ClusterSnapshot, member: &ClusterSnapshot) -> Vec<WantedMetadata> {
+fn placed(hub: &ClusterSnapshot, member: &ClusterSnapshot) -> Vec<WantedObjects> {
     let works = hub.objects.of_kind(PLACEMENT_GROUP, "Work").filter(|work| {
         let of_member = work.namespace().and_then(|namespace| namespace.strip_prefix(MEMBER_NAMESPACE_PREFIX));
         work.deleted_at().is_some() && of_member == Some(member.name.as_str())
@@ -81,13 +105,14 @@ fn placed(hub: &ClusterSnapshot, member: &ClusterSnapshot) -> Vec<WantedMetadata
                 ["group", "version", "kind", "resource", "namespace", "name"].map(|field| text_field(placed, field));
             let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
             let is_read = member.objects.find(group, kind, namespace, name).is_some();
-            (!is_read && !resource.is_empty() && !name.is_empty()).then(|| WantedMetadata {
+            (!is_read && !resource.is_empty() && !name.is_empty()).then(|| WantedObjects {
                 cluster: member.name.clone(),
                 group: group.to_owned(),
                 version: Some(version.to_owned()),
-                resource: resource.to_owned(),
+                resource: WantedResource::Plural(resource.to_owned()),
                 namespace: namespace.map(str::to_owned),
                 name: Some(name.to_owned()),
+                part: WantedPart::Metadata,
             })
         })
         .collect()

@@ -1,4 +1,4 @@
-use diagnosis::{KubectlAccess, Snapshot, WantedMetadata, examine, wanted_metadata};
+use diagnosis::{KubectlAccess, Snapshot, WantedObjects, WantedPart, WantedResource, examine, wanted_objects};
 use serde_json::{Value, json};
 
 use crate::shapes::{
@@ -121,13 +121,14 @@ fn a_new_work_waits_for_the_old_one() {
 #[test]
 fn the_metadata_of_what_may_hold_a_deletion_is_wanted() {
     let wanted = |cluster: &str, group: &str, version: Option<&str>, resource: &str, namespace: Option<&str>, name| {
-        WantedMetadata {
+        WantedObjects {
             cluster: cluster.to_owned(),
             group: group.to_owned(),
             version: version.map(str::to_owned),
-            resource: resource.to_owned(),
+            resource: WantedResource::Plural(resource.to_owned()),
             namespace: namespace.map(str::to_owned),
             name: Option::<&str>::map(name, str::to_owned),
+            part: WantedPart::Metadata,
         }
     };
     let snapshot = fleet(going(), vec![applied_work(), namespace(remaining())]);
@@ -136,8 +137,8 @@ fn the_metadata_of_what_may_hold_a_deletion_is_wanted() {
         wanted("member-1", "", Some("v1"), "configmaps", Some("web-app"), Some("settings")),
         wanted("member-1", "placement.kubernetes-fleet.io", None, "works", Some("web-app"), None),
     ];
-    assert_eq!(wanted_metadata(&snapshot), expected);
-    assert_eq!(wanted_metadata(&fleet(work("member-1", "web"), vec![applied_work()])), []);
+    assert_eq!(wanted_objects(&snapshot), expected);
+    assert_eq!(wanted_objects(&fleet(work("member-1", "web"), vec![applied_work()])), []);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use diagnosis::{
     ClusterSnapshot, FIRST_HUB_KINDS, GroupKind, KubectlAccess, Object, ObjectList, ObjectQuery, ObjectSelection,
-    ReadRecord, Snapshot, SnapshotRole, UnreadKind, UnreadReason,
+    ReadRecord, Snapshot, SnapshotRole, UnreadKind, UnreadReason, WantedResource,
 };
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn read_as_needed(everything: &Snapshot) -> (Snapshot, Vec<ObjectQuery>) {
     for _ in 0..20 {
         let queries = diagnosis::unanswered_queries(&read);
         if queries.is_empty() {
-            add_metadata(&mut read, everything);
+            add_wanted(&mut read, everything);
             return (read, asked);
         }
         for (name, queries) in queries {
@@ -62,13 +62,16 @@ fn read_as_needed(everything: &Snapshot) -> (Snapshot, Vec<ObjectQuery>) {
     panic!("the rules ask for more in each round: {:?}", diagnosis::unanswered_queries(&read));
 }
 
-/// Adds the objects whose metadata the rules want.
-fn add_metadata(read: &mut Snapshot, everything: &Snapshot) {
-    for wanted in diagnosis::wanted_metadata(read) {
+/// Adds the objects that the rules want besides the kinds which are read anyway.
+fn add_wanted(read: &mut Snapshot, everything: &Snapshot) {
+    for wanted in diagnosis::wanted_objects(read) {
         let all = everything.clusters.iter().find(|cluster| cluster.name == wanted.cluster).expect("a cluster");
         let is_wanted = |object: &Object<'_>| {
             let is_named = wanted.name.as_deref().is_none_or(|name| name == object.name());
-            let is_of_kind = format!("{}s", object.kind().to_lowercase()) == wanted.resource;
+            let is_of_kind = match &wanted.resource {
+                WantedResource::Plural(plural) => format!("{}s", object.kind().to_lowercase()) == *plural,
+                WantedResource::Kind(kind) => object.kind() == kind,
+            };
             is_named
                 && is_of_kind
                 && object.group() == wanted.group

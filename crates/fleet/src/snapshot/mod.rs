@@ -9,9 +9,9 @@ mod as_needed;
 pub(crate) mod clock;
 mod lists;
 pub(crate) mod logs;
-pub(crate) mod metadata;
 mod shared;
 mod take;
+pub(crate) mod wanted_objects;
 
 pub(crate) use applications::kinds_of_destination;
 pub use as_needed::{DEFAULT_LIMIT, Focus, ReadCounter, ReadOptions, take_as_needed};

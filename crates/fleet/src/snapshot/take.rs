@@ -9,7 +9,7 @@ use futures::{StreamExt as _, stream};
 
 use super::as_needed::CLUSTERS_AT_ONCE;
 use super::lists::{ClusterAccess, ListResults, addressed, lists};
-use super::{applications, clock, metadata};
+use super::{applications, clock, wanted_objects};
 use crate::error::{FleetError, in_full};
 use crate::kinds::{
     APPLICATION, CLUSTER_ROLE_BINDING, INTERNAL_MEMBER_CLUSTER, LEASE, ROLE, ROLE_BINDING, ResourceKind,
@@ -71,7 +71,7 @@ pub async fn take_what_can_be_had(
     let clusters = std::iter::once(on_hub).chain(on_members).collect();
     let mut snapshot = Snapshot { taken_at: jiff::Timestamp::now(), clusters };
     applications::add(&mut snapshot, hub, members, redactor).await;
-    metadata::add(&mut snapshot, hub, members, redactor).await;
+    wanted_objects::add(&mut snapshot, hub, members, redactor).await;
     add_times(&mut snapshot, hub, members).await;
     snapshot.taken_at = jiff::Timestamp::now();
     remove_from_errors(&mut snapshot, redactor);

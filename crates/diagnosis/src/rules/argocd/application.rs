@@ -12,7 +12,7 @@ use crate::rules::fleet::{FleetView, full_name};
 use crate::rules::kubectl;
 use crate::{APPLICATION, ClusterSnapshot, Evidence, JsonRef, Object, Subject};
 
-/// Application that isn't being deleted.
+/// Application.
 #[derive(Clone, Copy)]
 pub(super) struct ApplicationView<'a> {
     pub fleet: FleetView<'a>,
@@ -54,10 +54,14 @@ fn is_unwell(application: Object<'_>) -> bool {
 }
 
 impl<'a> ApplicationView<'a> {
-    /// Returns all Applications on the hub.
+    /// Returns the Applications on the hub that aren't being deleted.
     pub fn all(fleet: FleetView<'a>) -> impl Iterator<Item = Self> {
-        let objects: Vec<_> =
-            fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).filter(|o| o.deleted_at().is_none()).collect();
+        Self::all_with_deleted(fleet).filter(|application| application.object.deleted_at().is_none())
+    }
+
+    /// Returns all Applications on the hub.
+    pub fn all_with_deleted(fleet: FleetView<'a>) -> impl Iterator<Item = Self> {
+        let objects: Vec<_> = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).collect();
         // Reading the owners of all objects isn't needed for a hub without Applications.
         let clusters = (!objects.is_empty()).then(|| ApplicationClusters::read(fleet));
         objects.iter().filter(|object| is_unwell(**object)).for_each(|object| destination::ask(fleet, *object));

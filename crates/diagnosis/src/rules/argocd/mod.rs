@@ -7,6 +7,7 @@ mod destination;
 mod generation;
 mod hook;
 mod immutable;
+mod live_objects;
 mod logs;
 mod missing_crd;
 mod names;
@@ -19,6 +20,7 @@ mod unrecognized;
 mod wave;
 
 pub use destination::hub_is_destination;
+pub(super) use live_objects::wanted_live_objects;
 pub use logs::{WantedLog, wanted_logs};
 
 use application::ApplicationView;

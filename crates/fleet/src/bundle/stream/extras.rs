@@ -1,10 +1,9 @@
 //! The rest of one cluster's part of a bundle: metadata of what holds deletions, events, logs, and the cluster's time.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::Ordering;
 
-use diagnosis::{PodLog, WantedLog, WantedMetadata};
+use diagnosis::{PodLog, WantedLog, WantedObjects, WantedResource};
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -18,7 +17,7 @@ use crate::error::in_full;
 use crate::kinds::EVENT;
 use crate::pages::{self, ListQuery, cleaned};
 use crate::redact::Redactor;
-use crate::snapshot::{clock, logs as snapshot_logs, metadata};
+use crate::snapshot::{clock, logs as snapshot_logs, wanted_objects};
 
 impl ClusterParts<'_> {
     /// Reads the rest, and ends the list of objects. `pods` is true if KubeFleet's agents run as pods.
@@ -28,7 +27,7 @@ impl ClusterParts<'_> {
     pub(super) async fn read_extras(
         &mut self,
         context: &StreamContext<'_>,
-        metadata: &[WantedMetadata],
+        wanted: &[WantedObjects],
         logs: &[WantedLog],
         end: Instant,
         pods: bool,
@@ -36,7 +35,7 @@ impl ClusterParts<'_> {
         if self.unreachable.is_some() {
             return self.objects.end(&context.files);
         }
-        let objects = timeout_at(end, self.metadata(metadata, &context.redactor)).await.unwrap_or_default();
+        let objects = timeout_at(end, self.wanted(wanted, &context.redactor)).await.unwrap_or_default();
         if !objects.is_empty() {
             let mut writer = context.files.list(&self.objects)?;
             objects.iter().try_for_each(|object| writer.add(&mut self.objects, object))?;
@@ -55,13 +54,19 @@ impl ClusterParts<'_> {
         Ok(())
     }
 
-    /// Reads the metadata of wanted objects, except of kinds that were listed anyway.
-    async fn metadata(&self, wanted: &[WantedMetadata], redactor: &Redactor) -> Vec<Value> {
-        let listed: BTreeSet<(&str, &str)> = self.asked.iter().map(|kind| (kind.group, kind.plural)).collect();
+    /// Reads wanted objects, except of kinds that were listed anyway.
+    async fn wanted(&self, wanted: &[WantedObjects], redactor: &Redactor) -> Vec<Value> {
+        let is_listed = |wanted: &WantedObjects| {
+            let mut of_group = self.asked.iter().filter(|kind| kind.group == wanted.group);
+            match &wanted.resource {
+                WantedResource::Plural(plural) => of_group.any(|kind| kind.plural == plural),
+                WantedResource::Kind(name) => of_group.any(|kind| kind.kind == name),
+            }
+        };
         let mut objects = Vec::new();
         for wanted in wanted.iter().filter(|wanted| wanted.cluster == self.name) {
-            if !listed.contains(&(wanted.group.as_str(), wanted.resource.as_str())) {
-                objects.extend(metadata::read(&self.access.client, wanted, redactor).await.unwrap_or_default());
+            if !is_listed(wanted) {
+                objects.extend(wanted_objects::read(&self.access.client, wanted, redactor).await.unwrap_or_default());
             }
         }
         objects.retain(|object| !is_secret(diagnosis::Object::new(object)));

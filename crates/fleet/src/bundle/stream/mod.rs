@@ -173,14 +173,14 @@ impl BundleStream {
         let taken_at = Timestamp::now();
         let mut snapshot =
             Snapshot { taken_at, clusters: clusters.iter_mut().map(ClusterParts::take_snapshot).collect() };
-        let (wanted_logs, wanted_metadata) = (diagnosis::wanted_logs(&snapshot), diagnosis::wanted_metadata(&snapshot));
+        let (wanted_logs, wanted_objects) = (diagnosis::wanted_logs(&snapshot), diagnosis::wanted_objects(&snapshot));
         let end = Instant::now() + limits.time;
         let extras = clusters.into_iter().map(|mut cluster| {
-            let (context, wanted_logs, wanted_metadata) = (&context, &wanted_logs, &wanted_metadata);
+            let (context, wanted_logs, wanted_objects) = (&context, &wanted_logs, &wanted_objects);
             async move {
                 let member_end = Instant::now() + limits.member_time;
                 let end = if cluster.role == SnapshotRole::Hub { end } else { end.min(member_end) };
-                cluster.read_extras(context, wanted_metadata, wanted_logs, end, !source.processes).await?;
+                cluster.read_extras(context, wanted_objects, wanted_logs, end, !source.processes).await?;
                 Ok(cluster)
             }
         });

@@ -21,7 +21,7 @@ use self::cluster_reader::{ClusterReader, Failures};
 use super::applications::add_logs;
 use super::lists::ClusterAccess;
 use super::take::{add_times, remove_from_errors};
-use super::{clock, metadata};
+use super::{clock, wanted_objects};
 use crate::error::{FleetError, in_full};
 use crate::redact::Redactor;
 
@@ -87,7 +87,7 @@ pub async fn take_as_needed(
     reading.read_first().await?;
     reading.answer_rules().await;
     // These objects are known to the API servers alone, so that rules can't ask for them.
-    metadata::add(&mut reading.snapshot, hub, members, options.redactor).await;
+    wanted_objects::add(&mut reading.snapshot, hub, members, options.redactor).await;
     add_logs(&mut reading.snapshot, hub, members, options.redactor).await;
     reading.answer_rules().await;
     add_times(&mut reading.snapshot, hub, members).await;

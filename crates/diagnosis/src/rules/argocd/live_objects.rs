@@ -1,0 +1,104 @@
+//! Live objects of Applications, which the status of an Application doesn't describe: field differences, health, and what holds a
+//! deletion.
+
+use super::application::ApplicationView;
+use crate::object::text_field;
+use crate::rules::fleet::FleetView;
+use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
+use crate::{JsonRef, Object, Snapshot};
+
+/// Number of live objects of each Application that a snapshot should have.
+const MOST_OF_APPLICATION: usize = 10;
+
+/// Number of live objects of all Applications together.
+const MOST: usize = 500;
+
+/// Resource of an Application, as `status.resources` lists it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ManagedResource<'a>(JsonRef<'a>);
+
+impl<'a> ManagedResource<'a> {
+    /// Returns all resources in an Application's status.
+    pub fn all(application: Object<'a>) -> impl Iterator<Item = Self> {
+        application.list("/status/resources").iter().map(Self)
+    }
+
+    pub fn text(self, field: &str) -> &'a str {
+        text_field(self.0, field)
+    }
+
+    pub fn namespace(self) -> Option<&'a str> {
+        Some(self.text("namespace")).filter(|namespace| !namespace.is_empty())
+    }
+
+    pub fn is_out_of_sync(self) -> bool {
+        self.text("status") == "OutOfSync"
+    }
+
+    /// True if git doesn't have the resource any more.
+    pub fn requires_pruning(self) -> bool {
+        self.0.get("requiresPruning").and_then(JsonRef::as_bool) == Some(true)
+    }
+
+    pub fn is_hook(self) -> bool {
+        self.0.get("hook").and_then(JsonRef::as_bool) == Some(true)
+    }
+
+    /// Returns `Kind name` or `Kind namespace/name`.
+    pub fn object(self) -> String {
+        format!("{} {}", self.text("kind"), crate::rules::fleet::full_name(self.namespace(), self.text("name")))
+    }
+
+    /// Returns the words by which kubectl finds the object.
+    pub fn reference(self) -> Vec<String> {
+        let [group, kind, name] = ["group", "kind", "name"].map(|field| self.text(field));
+        crate::rules::kubectl::reference_by_name(group, kind, self.namespace(), name)
+    }
+
+    /// Returns the object on the Application's destination, if it was read.
+    pub fn live(self, application: ApplicationView<'a>) -> Option<Object<'a>> {
+        let [group, kind, name] = ["group", "kind", "name"].map(|field| self.text(field));
+        application.destination().object(group, kind, self.namespace(), name)
+    }
+}
+
+/// Returns the live objects that rules quote, besides those which the snapshot has. Secrets aren't read.
+pub fn wanted_live_objects(snapshot: &Snapshot) -> Vec<WantedObjects> {
+    FleetView::with(snapshot, |fleet| {
+        let all = ApplicationView::all_with_deleted(fleet).filter(|application| is_worth_a_look(application.object));
+        all.flat_map(wanted_of).take(MOST).collect()
+    })
+}
+
+/// True if the state of an Application makes its objects worth a look.
+fn is_worth_a_look(application: Object<'_>) -> bool {
+    let is = |pointer: &str, value: &str| application.str(pointer) == Some(value);
+    application.deleted_at().is_some()
+        || is("/status/sync/status", "OutOfSync")
+        || !is("/status/health/status", "Healthy")
+}
+
+fn wanted_of(application: ApplicationView<'_>) -> Vec<WantedObjects> {
+    let destination = application.destination();
+    let Some(cluster) = destination.cluster.filter(|cluster| cluster.unreachable.is_none()) else { return Vec::new() };
+    let is_deleted = application.object.deleted_at().is_some();
+    let is_ill = application.object.str("/status/health/status") != Some("Healthy");
+    ManagedResource::all(application.object)
+        .filter(|resource| is_deleted || is_ill || resource.is_out_of_sync())
+        .filter(|resource| (resource.text("group"), resource.text("kind")) != ("", "Secret"))
+        .filter(|resource| {
+            let [group, kind, name] = ["group", "kind", "name"].map(|field| resource.text(field));
+            cluster.objects.find(group, kind, resource.namespace(), name).is_none()
+        })
+        .take(MOST_OF_APPLICATION)
+        .map(|resource| WantedObjects {
+            cluster: cluster.name.clone(),
+            group: resource.text("group").to_owned(),
+            version: Some(resource.text("version").to_owned()),
+            resource: WantedResource::Kind(resource.text("kind").to_owned()),
+            namespace: resource.namespace().map(str::to_owned),
+            name: Some(resource.text("name").to_owned()),
+            part: WantedPart::Whole,
+        })
+        .collect()
+}
