@@ -12,7 +12,7 @@ Feature: A sync fails because of where it should go
         name: settings
       """
 
-  @AR-SF-012
+  @AR-CL-004
   Scenario: Argo CD knows no cluster of that name
     Given an application "web" of repository "web" for "member-1" with '{"destination": {"name": "nowhere"}}'
     When application "web" syncs
@@ -22,10 +22,29 @@ Feature: A sync fails because of where it should go
       | sync             | Unknown                                       |
       | phase            | Error                                         |
       | InvalidSpecError | there are no clusters with this name: nowhere |
-    And the diagnosis of application "web" is AR-SF-012
+    And the diagnosis of application "web" is AR-CL-004
       | object                   | value                                         |
       | Application/argocd/{web} | there are no clusters with this name: nowhere |
     When application "web" gets '{"destination": {"name": "member-1"}}'
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+  @AR-SF-012
+  Scenario: The destination has a name and an address
+    Given an application "web" of repository "web" for "member-1" with '{"destination": {"server": "https://kubernetes.default.svc"}}'
+    When application "web" syncs
+    Then the sync of application "web" ends in an error
+    And application "web" reports
+      | field            | value                                                      |
+      | sync             | Unknown                                                    |
+      | phase            | Error                                                      |
+      | InvalidSpecError | application destination can't have both name and server defined |
+    And the diagnosis of application "web" is AR-SF-012
+      | object                   | value                                                      |
+      | Application/argocd/{web} | application destination can't have both name and server defined |
+    When application "web" gets '{"destination": {"server": null}}'
     And application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy

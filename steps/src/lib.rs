@@ -55,6 +55,7 @@ mod placement_objects;
 pub mod policy;
 pub mod reconcile_schedule;
 mod recorder;
+pub mod registration;
 pub mod repository;
 pub mod resource_results;
 mod selected_members;

@@ -699,6 +699,40 @@ pub struct Rights {
 
 impl_from_str!(Rights, |text| Self { all: text == "all rights" });
 
+/// `has a revoked token`, `has another CA`, `is gone`, `is there twice`, or `is as it was`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "has a revoked token|has another CA|is gone|is there twice|is as it was", name = "registration change")]
+pub enum RegistrationChange {
+    /// The member no longer accepts the token.
+    TokenRevoked,
+    /// The Secret has another CA than the member's.
+    OtherCa,
+    /// There is no Secret.
+    Gone,
+    /// There are two Secrets.
+    Twice,
+    /// The faults are undone.
+    Restored,
+}
+
+impl_from_str!(RegistrationChange, |text| match text {
+    "has a revoked token" => Self::TokenRevoked,
+    "has another CA" => Self::OtherCa,
+    "is gone" => Self::Gone,
+    "is there twice" => Self::Twice,
+    _ => Self::Restored,
+});
+
+/// `stops`, or `starts again`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "stops|starts again", name = "stops or starts again")]
+pub struct ApiServerChange {
+    /// True if it stops.
+    pub stops: bool,
+}
+
+impl_from_str!(ApiServerChange, |text| Self { stops: text == "stops" });
+
 /// `called`, or `another than`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "called|another than", name = "called or another than")]

@@ -32,7 +32,7 @@ const CHAPTERS: [(&str, &[&str]); 13] = [
         "Applications of Argo CD",
         &["application", "hub_application", "resource_results", "syncing", "operation_attempts", "settings"],
     ),
-    ("Clusters that Applications deploy to", &["destination", "member_object", "webhook"]),
+    ("Clusters that Applications deploy to", &["destination", "registration", "member_object", "webhook"]),
 ];
 
 /// cucumber's own parameters that steps here use.

@@ -23,6 +23,8 @@ pub enum ProviderAbility {
     PlayMembers,
     /// Give a cluster's API server only a part of its processor time.
     ThrottleApiServers,
+    /// Stop a member's API server, and start it again.
+    StopApiServers,
     /// Let the hub-agent hang.
     HangAgents,
     /// Start the hub-agent again with other flags.
@@ -50,6 +52,7 @@ impl fmt::Display for ProviderAbility {
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
             Self::PlayMembers => "have hollow members",
             Self::ThrottleApiServers => "slow API servers down",
+            Self::StopApiServers => "stop API servers and start them again",
             Self::HangAgents => "let the hub-agent hang",
             Self::SetHubAgentFlags => "start the hub-agent with other flags",
             Self::LimitHubAgent => "take the hub-agent's rights away",

@@ -100,6 +100,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::LeavePodsOut,
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
+        ProviderAbility::StopApiServers,
         ProviderAbility::HangAgents,
         ProviderAbility::SetHubAgentFlags,
         ProviderAbility::ServeWebhooks,

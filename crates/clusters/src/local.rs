@@ -178,6 +178,16 @@ impl Provider for LocalProvider {
         self.home.supervisor().throttle(&control_plane::process(cluster, "kube-apiserver"), percent).await
     }
 
+    async fn run_api_server(&self, cluster: &str, running: bool) -> Result<(), ClusterError> {
+        let process = control_plane::process(cluster, "kube-apiserver");
+        if !running {
+            return self.home.supervisor().stop(&process).await;
+        }
+        self.home.supervisor().start_again(&process).await?;
+        let client = self.cluster(cluster).await?.client;
+        control_plane::ready(&self.home, cluster, &[&process], &client).await
+    }
+
     async fn start_pods(&self, cluster: &Cluster, programs: Option<&PodPrograms>) -> Result<(), ClusterError> {
         self.simulate_pods(cluster, programs.ok_or(ClusterError::NoPodPrograms)?).await
     }

@@ -56,6 +56,15 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ThrottleApiServers })
     }
 
+    /// Stops a cluster's API server, or starts it again and waits until it is ready.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::StopApiServers`]), there is no such cluster, or its API server
+    /// doesn't get ready.
+    async fn run_api_server(&self, _cluster: &str, _running: bool) -> Result<(), ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::StopApiServers })
+    }
+
     /// Lets an agent hang: it runs, and does nothing, until the returned value is dropped.
     ///
     /// # Errors

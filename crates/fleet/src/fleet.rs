@@ -578,6 +578,14 @@ impl Fleet {
         Ok(self.0.provider.throttle_api_server(&self.hub().name, percent).await?)
     }
 
+    /// Stops a member's API server, or starts it again and waits until it is ready.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't stop API servers, or the API server doesn't get ready.
+    pub async fn run_api_server(&self, member: &str, running: bool) -> Result<(), FleetError> {
+        Ok(self.0.provider.run_api_server(member, running).await?)
+    }
+
     /// Log of the hub-agent since its last start.
     ///
     /// # Errors

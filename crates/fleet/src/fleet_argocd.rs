@@ -4,9 +4,10 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
+use clusters::cluster::Cluster;
 use clusters::error::ClusterError;
 
-use crate::argocd::{self, ArgoCdCli, ArgoCdComponent, ArgoCdPaths, ArgoCdPrograms, Repository};
+use crate::argocd::{self, ArgoCdCli, ArgoCdComponent, ArgoCdPaths, ArgoCdPrograms, DestinationFault, Repository};
 use crate::error::FleetError;
 use crate::fleet::Fleet;
 use crate::port::listens;
@@ -61,6 +62,24 @@ impl Fleet {
     pub async fn restart_argocd_with(&self, component: ArgoCdComponent, flags: &[String]) -> Result<(), FleetError> {
         self.stop_argocd(component).await?;
         Ok(self.supervisor().start_again_with(component.process(), flags).await?)
+    }
+
+    /// Brings a fault upon what Argo CD knows of a member.
+    ///
+    /// # Errors
+    /// Returns an error if the member or the hub refuses the request.
+    pub async fn break_destination(&self, member: &Cluster, fault: DestinationFault) -> Result<(), FleetError> {
+        // The certificate of a server isn't a CA.
+        let other = self.0.home.serving_certificate("argocd-repo-server")?.certificate;
+        argocd::break_destination(self.hub(), member, fault, &other).await
+    }
+
+    /// Undoes all faults of [`Fleet::break_destination`].
+    ///
+    /// # Errors
+    /// Returns an error if the member or the hub refuses the request.
+    pub async fn restore_destination(&self, member: &Cluster) -> Result<(), FleetError> {
+        argocd::restore_destination(self.hub(), member).await
     }
 
     /// Creates an empty git repository of this name in the fleet's directory.

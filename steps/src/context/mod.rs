@@ -427,6 +427,18 @@ impl ScenarioContext {
         self.ledger.own_members.iter().any(|own| own == member)
     }
 
+    /// Returns the real name of a member that nobody else uses: one that was joined for this scenario, or one of the scenario's own fleet.
+    ///
+    /// # Errors
+    /// Returns an error if the member is everybody's.
+    pub(crate) fn own_member(&self, member: &str) -> Result<String, StepError> {
+        let real = self.ledger.names.get(member)?;
+        if self.owns_fleet || self.is_own(&real) {
+            return Ok(real);
+        }
+        Err(StepError::Feature(format!("{member} is everybody's: take a member of its own")))
+    }
+
     /// Remembers a member that was joined for this scenario.
     pub(crate) fn own(&mut self, member: String) {
         self.ledger.own_members.push(member);

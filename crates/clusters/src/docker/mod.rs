@@ -101,6 +101,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::RunArgoCd,
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
+        ProviderAbility::StopApiServers,
         ProviderAbility::HangAgents,
         ProviderAbility::SetHubAgentFlags,
         ProviderAbility::LimitHubAgent,

@@ -20,7 +20,8 @@ use clusters::cluster::Cluster;
 use clusters::home::FleetHome;
 use futures::future::{try_join, try_join_all};
 
-pub use self::destinations::{limit_rights, restore_rights};
+pub use self::destinations::{DestinationFault, limit_rights, restore_rights};
+pub(crate) use self::destinations::{break_destination, restore_destination};
 pub use self::install::NAMESPACE;
 pub use self::processes::ArgoCdComponent;
 pub(crate) use self::processes::{ArgoCdPaths, tools};

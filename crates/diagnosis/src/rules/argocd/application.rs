@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::destination::{self, ApplicationClusters, Destination};
+use super::registration;
 use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
@@ -64,7 +65,9 @@ impl<'a> ApplicationView<'a> {
         let objects: Vec<_> = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).collect();
         // Reading the owners of all objects isn't needed for a hub without Applications.
         let clusters = (!objects.is_empty()).then(|| ApplicationClusters::read(fleet));
-        objects.iter().filter(|object| is_unwell(**object)).for_each(|object| destination::ask(fleet, *object));
+        for object in &objects {
+            if is_unwell(*object) { destination::ask(fleet, *object) } else { registration::ask(fleet, *object) }
+        }
         objects.into_iter().map(move |object| {
             let cluster = clusters.as_ref().and_then(|clusters| clusters.cluster(fleet, object));
             Self { fleet, object, cluster }
@@ -117,12 +120,16 @@ impl<'a> ApplicationView<'a> {
 
     /// Returns the conditions of a type.
     pub fn conditions(self, type_: &str) -> impl Iterator<Item = ApplicationCondition<'a>> {
-        let all = self.object.list("/status/conditions").iter().map(|value| ApplicationCondition {
+        self.all_conditions().filter(move |condition| condition.type_ == type_)
+    }
+
+    /// Returns all conditions.
+    pub fn all_conditions(self) -> impl Iterator<Item = ApplicationCondition<'a>> {
+        self.object.list("/status/conditions").iter().map(|value| ApplicationCondition {
             type_: text_field(value, "type"),
             message: text_field(value, "message"),
             at: text_field(value, "lastTransitionTime").parse().ok(),
-        });
-        all.filter(move |condition| condition.type_ == type_)
+        })
     }
 
     /// True if the last operation had a sync option, e.g. `FailOnSharedResource=true`.

@@ -111,7 +111,7 @@ pub(super) fn ask(fleet: FleetView<'_>, application: Object<'_>) {
 }
 
 /// Returns the cluster that an Application names in its spec.
-fn named_cluster<'a>(fleet: FleetView<'a>, application: Object<'_>) -> Option<&'a ClusterSnapshot> {
+pub(super) fn named_cluster<'a>(fleet: FleetView<'a>, application: Object<'_>) -> Option<&'a ClusterSnapshot> {
     if deploys_to_hub(application, fleet.hub) {
         return Some(fleet.hub);
     }

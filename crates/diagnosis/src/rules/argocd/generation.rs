@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::{rbac, unrecognized};
+use super::{rbac, registration, unrecognized};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::message::for_sentence;
@@ -75,8 +75,10 @@ pub(super) fn names_existing_project(application: ApplicationView<'_>, message: 
 }
 
 fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: Vec<Evidence>) -> FindingDraft {
-    if !GENERATION.is_match(message) {
+    // Argo CD asks the destination for its version before it asks the repo-server for manifests, and names both for the "target state".
+    if registration::is_about_destination(message) || !GENERATION.is_match(message) {
         return rbac::failed_comparison(application, message, &evidence)
+            .or_else(|| registration::failed_comparison(application, message, evidence.clone()))
             .unwrap_or_else(|| unrecognized::failed_comparison(application, message, evidence));
     }
     let cached = CACHED.is_match(message);

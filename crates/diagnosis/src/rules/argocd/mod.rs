@@ -14,6 +14,7 @@ mod names;
 mod operation;
 mod placement;
 mod rbac;
+mod registration;
 mod retrying;
 mod shared_resource;
 mod unrecognized;
@@ -41,6 +42,9 @@ fn application_findings(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     let mut drafts: Vec<FindingDraft> = generation::rule(application).into_iter().collect();
     if drafts.is_empty() {
         drafts = operation::rule(application);
+    }
+    if drafts.is_empty() {
+        drafts.extend(registration::old_picture(application));
     }
     drafts.extend(retrying::rule(application));
     drafts.extend(shared_resource::warning(application));

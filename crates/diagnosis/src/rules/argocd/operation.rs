@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::{admission, hook, immutable, missing_crd, rbac, shared_resource, unrecognized, wave};
+use super::{admission, hook, immutable, missing_crd, rbac, registration, shared_resource, unrecognized, wave};
 use crate::rules::apply_error::{is_immutable_field, read_denial, read_refusal};
 use crate::rules::draft::FindingDraft;
 
@@ -11,6 +11,7 @@ use crate::rules::draft::FindingDraft;
 /// contain any words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FailureCause {
+    Destination,
     MissingCrd,
     Admission,
     Rbac,
@@ -47,6 +48,8 @@ fn failed(application: ApplicationView<'_>) -> Vec<FindingDraft> {
 
 fn draft(application: ApplicationView<'_>, cause: FailureCause, results: &[ResourceResult<'_>]) -> FindingDraft {
     match cause {
+        FailureCause::Destination => registration::failed_operation(application)
+            .unwrap_or_else(|| unrecognized::failed_resources(application, results)),
         FailureCause::MissingCrd => missing_crd::draft(application, results),
         FailureCause::Admission => admission::draft(application, results),
         FailureCause::Rbac => rbac::failed_resources(application, results),
@@ -64,6 +67,7 @@ fn draft(application: ApplicationView<'_>, cause: FailureCause, results: &[Resou
 fn cause(result: ResourceResult<'_>) -> FailureCause {
     let message = result.message();
     match (result.is_refused(), result.is_hook()) {
+        (true, _) if registration::read_failure(message).is_some() => FailureCause::Destination,
         (true, _) if missing_crd::is_missing_kind(message) => FailureCause::MissingCrd,
         (true, _) if read_denial(message).is_some() => FailureCause::Admission,
         (true, _) if read_refusal(message).is_some() => FailureCause::Rbac,
@@ -78,6 +82,7 @@ fn cause(result: ResourceResult<'_>) -> FailureCause {
 /// Creates the finding for an operation that ended before it touched any resource.
 fn without_result(application: ApplicationView<'_>) -> FindingDraft {
     shared_resource::failed(application)
+        .or_else(|| registration::failed_operation(application))
         .or_else(|| rbac::failed_operation(application))
         .unwrap_or_else(|| unrecognized::failed_operation(application))
 }

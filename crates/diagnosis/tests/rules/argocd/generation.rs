@@ -114,7 +114,7 @@ fn a_project_that_argo_cd_does_not_know_yet_has_a_minute() {
 
 #[test]
 fn a_comparison_that_fails_otherwise_is_quoted() {
-    let text = "application destination spec for web is invalid: there are no clusters with this name: member-9";
+    let text = "application destination can't have both name and server defined: member-1 https://10.0.0.7:6443";
     for type_ in ["InvalidSpecError", "ComparisonError", "UnknownError"] {
         let snapshot = alone(saying(application("web"), type_, text));
         assert_eq!(found(&snapshot), ["AR-SF-012 Application/argocd/web"]);

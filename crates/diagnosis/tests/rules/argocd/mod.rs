@@ -8,6 +8,7 @@ mod operation;
 mod output;
 mod placement;
 mod rbac;
+mod registration;
 mod retrying;
 pub mod shapes;
 mod shared_resource;
@@ -19,6 +20,7 @@ pub fn troubled() -> Vec<serde_json::Value> {
     all.extend(admission::troubled());
     all.extend(hook::troubled());
     all.extend(rbac::troubled());
+    all.extend(registration::troubled());
     all.extend(retrying::troubled());
     all.extend(shared_resource::troubled());
     all.extend(wave::troubled());
