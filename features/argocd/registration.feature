@@ -38,11 +38,11 @@ Feature: Argo CD can't work with a destination
       | sync  | OutOfSync |
       | phase | Failed    |
     And the sync of application "web" reports of its resources
-      | resource           | status     | phase  | message                                            |
-      | ConfigMap/settings | SyncFailed | Failed | has asked for the client to provide credentials |
+      | resource           | status     | phase | message                                                                   |
+      | ConfigMap/settings | SyncFailed |       | failed to discover server resources for group version v1: Unauthorized |
     And the diagnosis of application "web" is AR-CL-002
-      | object                   | value                                           |
-      | Application/argocd/{web} | has asked for the client to provide credentials |
+      | object                   | value        |
+      | Application/argocd/{web} | Unauthorized |
     When Argo CD's registration of member "east" is as it was
     And application "web" syncs
     Then the sync of application "web" succeeds

@@ -53,6 +53,7 @@ pub mod phrases;
 pub mod placement;
 mod placement_objects;
 pub mod policy;
+pub mod project;
 pub mod reconcile_schedule;
 mod recorder;
 pub mod registration;

@@ -156,6 +156,9 @@ impl ScenarioContext {
             ObjectRef::Application(name) => {
                 ObjectLookup::by_name(kinds::APPLICATION, Some(argocd::NAMESPACE), &self.application(name)?.name, "")
             }
+            ObjectRef::Project(name) => {
+                ObjectLookup::by_name(kinds::APP_PROJECT, Some(argocd::NAMESPACE), &self.ledger.names.get(name)?, "")
+            }
             ObjectRef::Member(member) => {
                 ObjectLookup::by_name(kinds::MEMBER_CLUSTER, None, &self.ledger.names.get(member)?, "")
             }

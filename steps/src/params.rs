@@ -26,10 +26,10 @@ impl FromStr for Members {
 /// `the approval request of update run "r" before|after stage "s"`, `member "m"`, `the hub's namespace of member "m"`,
 /// `the RoleBinding of member "m" on the hub`, `the ServiceAccount of member "m" on the hub`,
 /// `the policy on the hub that refuses the Works of placement "p"`, `eviction "e"`, `the disruption budget of placement "p"`,
-/// `the hub-agent`, `application "a"`; or any other by its path: `object "Kind/namespace/name" of "m"`, `object "Kind/name" of the hub`.
+/// `the hub-agent`, `application "a"`, `project "p"`; or any other by its path: `object "Kind/namespace/name" of "m"`, `object "Kind/name" of the hub`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|eviction "[^"]+"|the disruption budget of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application "[^"]+"|object "[^"]+" of (?:the hub|"[^"]+")"#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|eviction "[^"]+"|the disruption budget of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application "[^"]+"|project "[^"]+"|object "[^"]+" of (?:the hub|"[^"]+")"#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -72,6 +72,8 @@ pub enum ObjectRef {
     Eviction(String),
     /// Disruption budget of a placement.
     DisruptionBudget(String),
+    /// A project of Argo CD.
+    Project(String),
     /// A stage's approval request.
     ApprovalRequest {
         /// The run.
@@ -136,6 +138,8 @@ impl FromStr for ObjectRef {
             Self::MemberNamespace(name()?)
         } else if text.starts_with("application") {
             Self::Application(name()?)
+        } else if text.starts_with("project") {
+            Self::Project(name()?)
         } else if text.starts_with("object") {
             Self::Named { path: name()?, member: names.next() }
         } else if text.starts_with("member") {

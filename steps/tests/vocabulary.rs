@@ -30,7 +30,7 @@ const CHAPTERS: [(&str, &[&str]); 13] = [
     ("Git repositories", &["repository"]),
     (
         "Applications of Argo CD",
-        &["application", "hub_application", "resource_results", "syncing", "operation_attempts", "settings"],
+        &["application", "project", "hub_application", "resource_results", "syncing", "operation_attempts", "settings"],
     ),
     ("Clusters that Applications deploy to", &["destination", "registration", "member_object", "webhook"]),
 ];

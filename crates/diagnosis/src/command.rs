@@ -89,6 +89,8 @@ pub enum KubectlVerb {
 pub enum ArgocdVerb {
     /// `argocd app get`, with `--hard-refresh` in the remedies.
     AppGet,
+    /// `argocd app resources`
+    AppResources,
     /// `argocd app sync`
     AppSync,
     /// `argocd app sync --replace --force`, which deletes objects and creates them again.
@@ -148,6 +150,7 @@ impl ArgocdVerb {
     fn name(self) -> &'static str {
         match self {
             Self::AppGet => "app get",
+            Self::AppResources => "app resources",
             Self::AppSync => "app sync",
             Self::AppReplace => "app sync --replace --force",
             Self::AppTerminateOp => "app terminate-op",
@@ -159,7 +162,7 @@ impl ArgocdVerb {
     #[cfg(test)]
     pub fn effect(self) -> CommandEffect {
         match self {
-            Self::ClusterList => CommandEffect::Reads,
+            Self::AppResources | Self::ClusterList => CommandEffect::Reads,
             Self::AppGet | Self::AppSync | Self::AppTerminateOp => CommandEffect::Writes,
             Self::AppReplace => CommandEffect::Destroys,
         }

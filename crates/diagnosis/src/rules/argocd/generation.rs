@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::{rbac, registration, unrecognized};
+use super::{project, rbac, registration, unrecognized};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::message::for_sentence;
@@ -79,6 +79,7 @@ fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: 
     if registration::is_about_destination(message) || !GENERATION.is_match(message) {
         return rbac::failed_comparison(application, message, &evidence)
             .or_else(|| registration::failed_comparison(application, message, evidence.clone()))
+            .or_else(|| project::failed_comparison(application, message, evidence.clone()))
             .unwrap_or_else(|| unrecognized::failed_comparison(application, message, evidence));
     }
     let cached = CACHED.is_match(message);

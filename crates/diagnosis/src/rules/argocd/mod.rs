@@ -13,10 +13,12 @@ mod missing_crd;
 mod names;
 mod operation;
 mod placement;
+mod project;
 mod rbac;
 mod registration;
 mod retrying;
 mod shared_resource;
+mod sync_window;
 mod unrecognized;
 mod wave;
 
@@ -48,6 +50,8 @@ fn application_findings(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     }
     drafts.extend(retrying::rule(application));
     drafts.extend(shared_resource::warning(application));
+    drafts.extend(project::orphans(application));
+    drafts.extend(sync_window::rule(application));
     drafts.extend(placement::rule(application));
     drafts
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::{admission, hook, immutable, missing_crd, rbac, registration, shared_resource, unrecognized, wave};
+use super::{
+    admission, hook, immutable, missing_crd, project, rbac, registration, shared_resource, unrecognized, wave,
+};
 use crate::rules::apply_error::{is_immutable_field, read_denial, read_refusal};
 use crate::rules::draft::FindingDraft;
 
@@ -12,6 +14,7 @@ use crate::rules::draft::FindingDraft;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FailureCause {
     Destination,
+    Project,
     MissingCrd,
     Admission,
     Rbac,
@@ -50,6 +53,7 @@ fn draft(application: ApplicationView<'_>, cause: FailureCause, results: &[Resou
     match cause {
         FailureCause::Destination => registration::failed_operation(application)
             .unwrap_or_else(|| unrecognized::failed_resources(application, results)),
+        FailureCause::Project => project::failed_resources(application, results),
         FailureCause::MissingCrd => missing_crd::draft(application, results),
         FailureCause::Admission => admission::draft(application, results),
         FailureCause::Rbac => rbac::failed_resources(application, results),
@@ -68,6 +72,7 @@ fn cause(result: ResourceResult<'_>) -> FailureCause {
     let message = result.message();
     match (result.is_refused(), result.is_hook()) {
         (true, _) if registration::read_failure(message).is_some() => FailureCause::Destination,
+        (true, _) if project::is_forbidden(result) => FailureCause::Project,
         (true, _) if missing_crd::is_missing_kind(message) => FailureCause::MissingCrd,
         (true, _) if read_denial(message).is_some() => FailureCause::Admission,
         (true, _) if read_refusal(message).is_some() => FailureCause::Rbac,

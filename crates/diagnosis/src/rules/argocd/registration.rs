@@ -100,8 +100,8 @@ pub(super) fn failed_comparison(
 /// Creates the finding for an operation that failed at the destination. An operation fails there although the comparison is fine: what Argo
 /// CD compares with is its own cache of the cluster.
 pub(super) fn failed_operation(application: ApplicationView<'_>) -> Option<FindingDraft> {
-    let messages = std::iter::once(application.operation_field("message"));
-    let mut messages = messages.chain(application.results().filter(|r| r.is_refused()).map(|r| r.message()));
+    let of_results = application.results().filter(|r| r.is_refused()).map(|r| r.message());
+    let mut messages = of_results.chain(std::iter::once(application.operation_field("message")));
     let (message, failure) = messages.find_map(|message| Some((message, read_failure(message)?)))?;
     let mut evidence = vec![application.quote_operation()];
     evidence.extend(application.results().filter(|r| r.is_refused()).take(1).map(|r| application.quote_result(r)));

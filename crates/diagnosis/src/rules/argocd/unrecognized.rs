@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::application::{ApplicationView, ResourceResult};
-use super::generation::names_existing_project;
 use super::names::object_names;
+use super::project::project_name;
 use crate::Evidence;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
@@ -16,10 +16,7 @@ pub(super) fn failed_comparison(
     message: &str,
     evidence: Vec<Evidence>,
 ) -> FindingDraft {
-    let names = json!({
-        "message": for_sentence(message), "project": project(application),
-        "project_exists": names_existing_project(application, message),
-    });
+    let names = json!({"message": for_sentence(message), "project": project_name(application)});
     application.draft(RuleCode::AR_SF_012, &names, evidence)
 }
 
@@ -29,7 +26,7 @@ pub(super) fn failed_resources(application: ApplicationView<'_>, results: &[Reso
     evidence.extend(results.iter().map(|r| application.quote_result(*r)));
     let message = for_sentence(results.first().map_or("", |r| r.message()));
     let names = json!({
-        "objects": object_names(results), "message": message, "project": project(application), "terminated": false,
+        "objects": object_names(results), "message": message, "project": project_name(application), "terminated": false,
         "applied": true,
     });
     application.draft(RuleCode::AR_SF_013, &names, evidence)
@@ -40,7 +37,7 @@ pub(super) fn failed_resources(application: ApplicationView<'_>, results: &[Reso
 pub(super) fn failed_operation(application: ApplicationView<'_>) -> FindingDraft {
     let terminated = is_terminated(application);
     let names = json!({
-        "objects": "", "message": for_sentence(application.operation_field("message")), "project": project(application),
+        "objects": "", "message": for_sentence(application.operation_field("message")), "project": project_name(application),
         "terminated": terminated, "applied": application.results().next().is_some(),
     });
     let draft = application.draft(RuleCode::AR_SF_013, &names, vec![application.quote_operation()]);
@@ -50,8 +47,4 @@ pub(super) fn failed_operation(application: ApplicationView<'_>) -> FindingDraft
 /// True if somebody terminated the operation. Only the operation's message shows it.
 pub(super) fn is_terminated(application: ApplicationView<'_>) -> bool {
     application.operation_field("message").starts_with("Operation terminated")
-}
-
-fn project(application: ApplicationView<'_>) -> &str {
-    application.object.str("/spec/project").filter(|p| !p.is_empty()).unwrap_or("default")
 }

@@ -105,9 +105,9 @@ fn a_project_that_argo_cd_does_not_know_yet_has_a_minute() {
     };
     let young = "2026-01-08T11:59:55Z";
     assert_eq!(found_with(web(young), Some(&project)).0, [""; 0]);
-    assert_eq!(found_with(web(young), None).0, ["AR-SF-012 Application/argocd/web"], "nobody has made it");
+    assert_eq!(found_with(web(young), None).0, ["AR-PJ-003 Application/argocd/web"], "nobody has made it");
     let (old, snapshot) = found_with(web(BEFORE), Some(&project));
-    assert_eq!(old, ["AR-SF-012 Application/argocd/web"]);
+    assert_eq!(old, ["AR-PJ-003 Application/argocd/web"]);
     assert!(cause(&snapshot).ends_with("That project exists by now."), "{}", cause(&snapshot));
     assert!(commands(&snapshot)[0].contains("argocd.argoproj.io/refresh=hard"), "{:?}", commands(&snapshot));
 }
@@ -125,7 +125,8 @@ fn a_comparison_that_fails_otherwise_is_quoted() {
 #[test]
 fn the_healthy_twin_is_silent() {
     assert_eq!(found(&alone(application("web"))), [""; 0]);
-    let warned = saying(application("web"), "OrphanedResourceWarning", "Application has 1 orphaned resources");
+    let warned =
+        saying(application("web"), "ExcludedResourceWarning", "Resource /Event web is excluded in the settings");
     assert_eq!(found(&alone(warned)), [""; 0]);
     let deleted = crate::shapes::deleted(broken(KUSTOMIZE));
     assert_eq!(found(&alone(deleted)), [""; 0]);

@@ -7,6 +7,7 @@ mod hook;
 mod operation;
 mod output;
 mod placement;
+mod project;
 mod rbac;
 mod registration;
 mod retrying;
@@ -19,6 +20,7 @@ pub fn troubled() -> Vec<serde_json::Value> {
     let mut all = generation::troubled();
     all.extend(admission::troubled());
     all.extend(hook::troubled());
+    all.extend(project::troubled());
     all.extend(rbac::troubled());
     all.extend(registration::troubled());
     all.extend(retrying::troubled());
