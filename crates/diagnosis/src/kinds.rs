@@ -51,6 +51,8 @@ kinds! {
     DISRUPTION_BUDGET = PLACEMENT_GROUP, "ClusterResourcePlacementDisruptionBudget";
     // What else is read where there is one: `DESTINATION_KINDS`.
     APPLICATION = ARGO_CD, "Application";
+    // Makes applications.
+    APPLICATION_SET = ARGO_CD, "ApplicationSet";
     // Says what applications may do and as whom. Read from the hub where there is an `APPLICATION`.
     APP_PROJECT = ARGO_CD, "AppProject";
     NAMESPACE = "", "Namespace";
@@ -119,6 +121,7 @@ pub const HUB_KINDS: &[GroupKind] = &[
     WEBHOOK_CONFIGURATION,
     LEASE,
     APPLICATION,
+    APPLICATION_SET,
 ];
 
 /// Kinds of the hub whose objects say if a placement, a run, an eviction, an override, a member or an application isn't well. A live hub is
@@ -137,6 +140,7 @@ pub const FIRST_HUB_KINDS: &[GroupKind] = &[
     INTERNAL_MEMBER_CLUSTER,
     NAMESPACE,
     APPLICATION,
+    APPLICATION_SET,
 ];
 
 /// Kinds to read from a member, in all namespaces.

@@ -31,7 +31,9 @@ pub use code::is_meant_as_code;
 pub use hidden::codes_that_need;
 pub use in_progress::{Diagnosis, InProgress};
 pub use json::{JsonElements, JsonFields, JsonList, JsonRef, ValueLimit};
-pub use kinds::{APP_PROJECT, APPLICATION, DESTINATION_KINDS, FIRST_HUB_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS};
+pub use kinds::{
+    APP_PROJECT, APPLICATION, APPLICATION_SET, DESTINATION_KINDS, FIRST_HUB_KINDS, GroupKind, HUB_KINDS, MEMBER_KINDS,
+};
 pub use object::{Condition, Object, conditions};
 pub use object_list::ObjectList;
 pub use object_list_reader::{ObjectListReader, RECORD_SEPARATOR, ReadObjectsError};

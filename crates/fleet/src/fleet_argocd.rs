@@ -25,6 +25,17 @@ impl Fleet {
         argocd::start_server(&self.0.home, self.hub(), programs).await
     }
 
+    /// Starts Argo CD's ApplicationSet controller unless it was started before.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, or the controller doesn't start.
+    pub async fn start_applicationset_controller(&self) -> Result<(), FleetError> {
+        // The lock keeps two callers from starting a controller each.
+        let running = self.0.argocd.write().await;
+        let programs = running.as_ref().ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))?;
+        argocd::start_applicationset_controller(&self.0.home, self.hub(), programs).await
+    }
+
     /// Version of Argo CD; `None` on a fleet without Argo CD.
     pub async fn argocd_version(&self) -> Option<String> {
         self.0.argocd.read().await.as_ref().map(|programs| programs.version.clone())

@@ -67,6 +67,7 @@ kinds! {
     CLUSTER_OVERRIDE_SNAPSHOT = "v1beta1", "clusterresourceoverridesnapshots", false;
     DISRUPTION_BUDGET = "v1beta1", "clusterresourceplacementdisruptionbudgets", false;
     APPLICATION = "v1alpha1", "applications", true;
+    APPLICATION_SET = "v1alpha1", "applicationsets", true;
     APP_PROJECT = "v1alpha1", "appprojects", true;
     NAMESPACE = "v1", "namespaces", false;
     CONFIG_MAP = "v1", "configmaps", true;

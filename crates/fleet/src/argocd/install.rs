@@ -34,8 +34,8 @@ const CONFIG_MAPS: [&str; 6] = [
     "argocd-gpg-keys-cm",
 ];
 
-/// CRDs without which the controller doesn't start. ApplicationSets belong to another controller.
-const CRDS: [&str; 2] = ["applications.argoproj.io", "appprojects.argoproj.io"];
+/// Argo CD's CRDs.
+const CRDS: [&str; 3] = ["applications.argoproj.io", "applicationsets.argoproj.io", "appprojects.argoproj.io"];
 
 /// Creates the namespace. An existing namespace must be fleetdrill's own: the Argo CD of somebody else isn't touched.
 pub(super) async fn namespace(hub: &Cluster) -> Result<(), FleetError> {

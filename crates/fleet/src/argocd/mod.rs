@@ -2,12 +2,13 @@
 //! the syncs and refreshes that users request for an Application.
 //!
 //! Argo CD runs in core mode: redis, repo-server and application-controller, with the namespace [`NAMESPACE`] of the
-//! hub. The API server is only started for users of the `argocd` command. All facts about Argo CD in this module were
-//! measured with v3.2.
+//! hub. The API server is only started for users of the `argocd` command, and the ApplicationSet controller where somebody
+//! asks for it. All facts about Argo CD in this module were measured with v3.2.
 //!
 //! Nothing here imports [`crate::Fleet`], which imports this module. The methods of the fleet for Argo CD are in
 //! `fleet_argocd.rs`; only [`crate::Fleet::start_argocd`] is in `fleet.rs`.
 
+mod applicationset;
 mod destinations;
 mod install;
 mod processes;
@@ -22,6 +23,7 @@ use futures::future::{try_join, try_join_all};
 
 pub use self::destinations::{DestinationFault, limit_rights, restore_rights};
 pub(crate) use self::destinations::{break_destination, restore_destination};
+pub(crate) use self::applicationset::start as start_applicationset_controller;
 pub use self::install::NAMESPACE;
 pub use self::processes::ArgoCdComponent;
 pub(crate) use self::processes::{ArgoCdPaths, tools};
@@ -48,7 +50,7 @@ pub(crate) async fn start(
     let installed = async {
         install::install(hub, programs).await?;
         let token = install::token(hub).await?;
-        place.write_kubeconfig(hub, &token)?;
+        place.write_kubeconfig(processes::KUBECONFIG, hub, &token)?;
         Ok::<_, FleetError>(())
     };
     let destinations = try_join_all(members.into_iter().map(|member| add_destination(hub, member)));

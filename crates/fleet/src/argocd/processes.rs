@@ -17,7 +17,7 @@ use super::{ArgoCdPrograms, NAMESPACE};
 use crate::error::FleetError;
 use crate::port::{self, listens};
 
-/// A component of Argo CD that always runs, unlike the API server.
+/// A component of Argo CD, without the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgoCdComponent {
     /// Redis, the cache that the other components share.
@@ -26,6 +26,8 @@ pub enum ArgoCdComponent {
     RepoServer,
     /// The application-controller, which compares and syncs Applications.
     Controller,
+    /// The ApplicationSet controller, which makes Applications. It runs where a scenario or a user asks for it.
+    ApplicationSetController,
 }
 
 impl ArgoCdComponent {
@@ -36,12 +38,16 @@ impl ArgoCdComponent {
             Self::Redis => "argocd-redis",
             Self::RepoServer => "argocd-repo-server",
             Self::Controller => "argocd-application-controller",
+            Self::ApplicationSetController => "argocd-applicationset-controller",
         }
     }
 }
 
 /// Name of Argo CD's directory in the fleet's directory.
 const ROOT: &str = "argocd";
+
+/// File with the kubeconfig of the components that always run.
+pub(super) const KUBECONFIG: &str = "kubeconfig";
 
 /// File with the repo-server's port, for processes that are started later.
 const REPO_SERVER_PORT: &str = "repo-server.port";
@@ -120,8 +126,8 @@ impl ArgoCdPaths {
         Ok(place)
     }
 
-    /// Writes the kubeconfig by which the components reach the hub.
-    pub fn write_kubeconfig(&self, hub: &Cluster, token: &str) -> Result<(), FleetError> {
+    /// Writes a kubeconfig by which a component reaches the hub.
+    pub fn write_kubeconfig(&self, file: &str, hub: &Cluster, token: &str) -> Result<(), FleetError> {
         let ca = clusters::kubeconfig::base64(&hub.ca);
         let config = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "hub",
@@ -129,7 +135,7 @@ impl ArgoCdPaths {
             "users": [{"name": "argocd", "user": {"token": token}}],
             "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "argocd", "namespace": NAMESPACE}}],
         });
-        Ok(write_private(&self.kubeconfig(), &config.to_string())?)
+        Ok(write_private(&self.dir(file), &config.to_string())?)
     }
 
     /// Path of a file or directory in Argo CD's directory.
@@ -152,7 +158,7 @@ impl ArgoCdPaths {
     }
 
     fn kubeconfig(&self) -> PathBuf {
-        self.root.join("kubeconfig")
+        self.root.join(KUBECONFIG)
     }
 
     /// Variables by which a component verifies the repo-server's certificate. `conf` is the component's directory below `conf/`, which
