@@ -160,7 +160,7 @@ async fn create_for(
 }
 
 /// Adds what isn't there; what is there stays.
-fn fill(there: &mut Value, more: Value) {
+pub(crate) fn fill(there: &mut Value, more: Value) {
     match (there, more) {
         (Value::Object(there), Value::Object(more)) => {
             for (key, value) in more {

@@ -63,11 +63,13 @@ impl AssertedDiagnosis {
             ObjectRef::UpdateRun(name) => context.run(name)?.name,
             ObjectRef::Member(member) => context.ledger.names.get(member)?,
             ObjectRef::Application(name) => context.application(name)?.name,
-            ObjectRef::Eviction(_) | ObjectRef::Named { .. } => found.name().unwrap_or_default().to_owned(),
+            ObjectRef::ApplicationSet(_) | ObjectRef::Eviction(_) | ObjectRef::Named { .. } => {
+                found.name().unwrap_or_default().to_owned()
+            }
             ObjectRef::HubAgent => clusters::agents::HUB_AGENT.to_owned(),
             ObjectRef::Work { placement, enveloped: false, .. } => work_name(&context.placement(placement)?),
             _ => {
-                let text = "findings are about placements and their Works, update runs, evictions, members, applications, the hub-agent \
+                let text = "findings are about placements and their Works, update runs, evictions, members, applications and their sets, the hub-agent \
                             and objects that are given by their paths";
                 return Err(StepError::Feature(text.into()));
             }

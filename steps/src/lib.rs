@@ -7,6 +7,7 @@
 
 pub mod admission;
 pub mod application;
+pub mod application_set;
 mod application_waits;
 pub mod applying;
 pub mod approval;

@@ -115,6 +115,10 @@ impl ScenarioContext {
                 &fleet::member_namespace(&self.ledger.names.get(member)?),
                 "",
             ),
+            ObjectRef::ApplicationSet(name) => {
+                let real = self.ledger.names.get(name)?;
+                ObjectLookup::by_name(kinds::APPLICATION_SET, Some(argocd::NAMESPACE), &real, "")
+            }
             ObjectRef::HubAgent => {
                 ObjectLookup::by_name(kinds::DEPLOYMENT, Some(fleet::SYSTEM), clusters::agents::HUB_AGENT, "")
             }

@@ -26,10 +26,10 @@ impl FromStr for Members {
 /// `the approval request of update run "r" before|after stage "s"`, `member "m"`, `the hub's namespace of member "m"`,
 /// `the RoleBinding of member "m" on the hub`, `the ServiceAccount of member "m" on the hub`,
 /// `the policy on the hub that refuses the Works of placement "p"`, `eviction "e"`, `the disruption budget of placement "p"`,
-/// `the hub-agent`, `application "a"`, `project "p"`; or any other by its path: `object "Kind/namespace/name" of "m"`, `object "Kind/name" of the hub`.
+/// `the hub-agent`, `application "a"`, `application set "s"`, `project "p"`; or any other by its path: `object "Kind/namespace/name" of "m"`, `object "Kind/name" of the hub`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|eviction "[^"]+"|the disruption budget of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application "[^"]+"|project "[^"]+"|object "[^"]+" of (?:the hub|"[^"]+")"#,
+    regex = r#"placement "[^"]+"|update run "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the Work of (?:the envelope of )?placement "[^"]+" for "[^"]+"|the approval request of update run "[^"]+" (?:before|after) stage "[^"]+"|the second Work of the envelope of placement "[^"]+" for "[^"]+"|the policy snapshots of placement "[^"]+"|the (?:RoleBinding|ServiceAccount) of member "[^"]+" on the hub|the policy on the hub that refuses the Works of placement "[^"]+"|eviction "[^"]+"|the disruption budget of placement "[^"]+"|the hub's namespace of member "[^"]+"|the hub-agent|member "[^"]+"|application (?:set )?"[^"]+"|project "[^"]+"|object "[^"]+" of (?:the hub|"[^"]+")"#,
     name = "object"
 )]
 pub enum ObjectRef {
@@ -91,6 +91,8 @@ pub enum ObjectRef {
     Member(String),
     /// An Application of Argo CD.
     Application(String),
+    /// An ApplicationSet of Argo CD.
+    ApplicationSet(String),
     /// Any object, by its path.
     Named {
         /// `Kind/namespace/name`, or `Kind/name` for a kind without namespaces.
@@ -136,6 +138,8 @@ impl FromStr for ObjectRef {
             Self::HubAgent
         } else if text.starts_with("the hub's") {
             Self::MemberNamespace(name()?)
+        } else if text.starts_with("application set") {
+            Self::ApplicationSet(name()?)
         } else if text.starts_with("application") {
             Self::Application(name()?)
         } else if text.starts_with("project") {
@@ -195,9 +199,9 @@ fn is_upper(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_uppercase())
 }
 
-/// A component of Argo CD: `redis`, `repo-server` or `application-controller`.
+/// A component of Argo CD: `redis`, `repo-server`, `application-controller` or `applicationset-controller`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
-#[param(regex = "redis|repo-server|application-controller", name = "component")]
+#[param(regex = "redis|repo-server|application-controller|applicationset-controller", name = "component")]
 pub struct ComponentParam(pub ArgoCdComponent);
 
 impl FromStr for ComponentParam {
@@ -207,6 +211,7 @@ impl FromStr for ComponentParam {
         Ok(Self(match text {
             "redis" => ArgoCdComponent::Redis,
             "repo-server" => ArgoCdComponent::RepoServer,
+            "applicationset-controller" => ArgoCdComponent::ApplicationSetController,
             _ => ArgoCdComponent::Controller,
         }))
     }

@@ -580,6 +580,16 @@ pub struct RepositoryMove {
 
 impl_from_str!(RepositoryMove, |text| Self { vanishes: text == "vanishes" });
 
+/// `no application`, `application "a"`, or `applications "a" and "b"`.
+#[derive(Clone, Debug, Parameter)]
+#[param(
+    regex = r#"no application|application "[^"]+"|applications "[^"]+"(?:, "[^"]+")* and "[^"]+""#,
+    name = "generated applications"
+)]
+pub struct GeneratedApplications(pub Vec<String>);
+
+impl_from_str!(GeneratedApplications, |text| Self(quoted(text)));
+
 /// `"member-1"`, or `the hub`.
 #[derive(Clone, Debug, Parameter)]
 #[param(regex = r#""[^"]+"|the hub"#, name = "destination")]
@@ -753,11 +763,11 @@ pub struct ToolChange {
 
 impl_from_str!(ToolChange, |text| Self { installed: text == "gets" });
 
-/// `the hub-agent`, `the agent of member "m"`; or `the redis of Argo CD`, `the repo-server of Argo CD` or `the application-controller of
-/// Argo CD`.
+/// `the hub-agent`, `the agent of member "m"`; or `the redis of Argo CD`, `the repo-server of Argo CD`, `the application-controller of
+/// Argo CD` or `the applicationset-controller of Argo CD`.
 #[derive(Clone, Debug, Parameter)]
 #[param(
-    regex = r#"the hub-agent|the agent of member "[^"]+"|the (?:redis|repo-server|application-controller) of Argo CD"#,
+    regex = r#"the hub-agent|the agent of member "[^"]+"|the (?:redis|repo-server|application-controller|applicationset-controller) of Argo CD"#,
     name = "process"
 )]
 pub enum LogOwner {

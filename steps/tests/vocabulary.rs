@@ -13,7 +13,7 @@ use steps::vocabulary::StepShape;
 use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// Chapters of docs/steps.md, in the order in which a reader needs them, each with the files of its steps.
-const CHAPTERS: [(&str, &[&str]); 13] = [
+const CHAPTERS: [(&str, &[&str]); 14] = [
     ("Fleets and members", &["member"]),
     ("Hundreds of members", &["hollow"]),
     ("Placements", &["placement", "included_objects", "policy", "applying", "overrides", "eviction"]),
@@ -33,6 +33,7 @@ const CHAPTERS: [(&str, &[&str]); 13] = [
         &["application", "project", "hub_application", "resource_results", "syncing", "operation_attempts", "settings"],
     ),
     ("Clusters that Applications deploy to", &["destination", "registration", "member_object", "webhook"]),
+    ("ApplicationSets of Argo CD", &["application_set"]),
 ];
 
 /// cucumber's own parameters that steps here use.

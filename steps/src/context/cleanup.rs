@@ -6,6 +6,7 @@ use fleet::FleetError;
 use fleet::argocd;
 use fleet::kinds;
 use fleet::objects;
+use kube::api::ListParams;
 use serde_json::Value;
 
 use super::{ObjectHandle, ScenarioContext};
@@ -106,12 +107,22 @@ impl ScenarioContext {
         }
     }
 
-    /// Takes back what the scenario made in Argo CD: its settings, its Applications with what they made outside of the
+    /// Takes back what the scenario made in Argo CD: its settings, its ApplicationSets, its Applications with what they made outside of the
     /// scenario's own namespaces, and its repositories. What can't be is logged and left. Gives the CRDs.
     async fn cleanup_argocd(&self) -> Vec<ObjectHandle> {
         let mut definitions = Vec::new();
         if let Err(error) = argocd_settings::take_back(&self.hub(), &self.ledger.settings).await {
             tracing::warn!(%error, "failed to take settings of Argo CD back");
+        }
+        // A set that is still there would make its Applications again.
+        let generated = self.cleanup_application_sets().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "failed to delete ApplicationSets");
+            Vec::new()
+        });
+        for name in generated {
+            if let Err(error) = self.cleanup_application(&name, None).await {
+                tracing::warn!(%error, name, "failed to clean up an Application");
+            }
         }
         for application in self.ledger.applications.values() {
             match self.cleanup_application(&application.name, application.member.as_deref()).await {
@@ -125,6 +136,29 @@ impl ScenarioContext {
             }
         }
         definitions
+    }
+
+    /// Deletes the ApplicationSets, and returns the names of the Applications that they own and no step has named.
+    async fn cleanup_application_sets(&self) -> Result<Vec<String>, StepError> {
+        let sets: Vec<&String> = self.ledger.application_sets.values().collect();
+        if sets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let hub = self.hub();
+        for set in &sets {
+            objects::delete(&hub, kinds::APPLICATION_SET, Some(argocd::NAMESPACE), set).await?;
+        }
+        let api = kinds::APPLICATION.api(&hub.client, Some(argocd::NAMESPACE));
+        let all = api.list(&ListParams::default()).await.map_err(FleetError::api("hub", "list Applications"))?;
+        let owned = all.items.into_iter().filter(|application| {
+            let owners = application.metadata.owner_references.iter().flatten();
+            owners
+                .into_iter()
+                .any(|owner| owner.kind == kinds::APPLICATION_SET.kind && sets.iter().any(|set| **set == owner.name))
+        });
+        let names = owned.filter_map(|application| application.metadata.name);
+        let named = |name: &String| self.ledger.applications.values().any(|application| application.name == *name);
+        Ok(names.filter(|name| !named(name)).collect())
     }
 
     /// Deletes an Application and what it made that lies in no namespace; the rest goes with the scenario's namespaces. Gives the

@@ -18,6 +18,9 @@ pub(crate) struct Ledger {
     pub runs: BTreeMap<String, UpdateRun>,
     pub repositories: BTreeMap<String, Repository>,
     pub applications: BTreeMap<String, Application>,
+    /// Real names of the ApplicationSets.
+    #[serde(default)]
+    pub application_sets: BTreeMap<String, String>,
     /// Rules of the scenario's admission webhooks.
     pub webhooks: BTreeMap<String, RequiredLabelRule>,
     /// Keys of Argo CD's settings that the scenario has set.
@@ -44,6 +47,7 @@ impl Ledger {
             runs: BTreeMap::new(),
             repositories: BTreeMap::new(),
             applications: BTreeMap::new(),
+            application_sets: BTreeMap::new(),
             webhooks: BTreeMap::new(),
             settings: Vec::new(),
             made: Vec::new(),
@@ -52,6 +56,15 @@ impl Ledger {
             own_members: Vec::new(),
             without_twins: BTreeSet::new(),
         }
+    }
+
+    /// Text with `{name}` replaced by the real name of what the scenario calls so, and `{repository:name}` by the directory of its
+    /// git repository.
+    pub fn fill(&self, text: &str) -> String {
+        let with_directories = self.repositories.iter().fold(text.to_owned(), |text, (name, repository)| {
+            text.replace(&format!("{{repository:{name}}}"), &repository.dir().display().to_string())
+        });
+        self.names.fill(&with_directories)
     }
 }
 

@@ -32,10 +32,7 @@ impl SavedScenario {
     /// git repository.
     #[must_use]
     pub fn fill(&self, text: &str) -> String {
-        let with_directories = self.ledger.repositories.iter().fold(text.to_owned(), |text, (name, repository)| {
-            text.replace(&format!("{{repository:{name}}}"), &repository.dir().display().to_string())
-        });
-        self.ledger.names.fill(&with_directories)
+        self.ledger.fill(text)
     }
 
     /// The directories of its git repositories.
