@@ -75,7 +75,8 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("daemonsets.apps", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),
     ("pods", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),
     ("jobs.batch", &["KF-AV-011", "KF-AV-012"]),
-    ("applications.argoproj.io", &["AR-SF-001 to AR-SF-015"]),
+    ("applications.argoproj.io", &["AR-SF-001 to AR-SF-015", "AR-AS-002", "AR-AS-006"]),
+    ("applicationsets.argoproj.io", &["AR-AS-001 to AR-AS-008"]),
 ];
 
 /// Returns the codes, or ranges of codes, that a diagnosis can't find without the objects of a resource, which is given by its

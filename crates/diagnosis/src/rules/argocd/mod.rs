@@ -1,8 +1,10 @@
-//! Rules for Argo CD's failed syncs. A rule applies to the side that failed: the comparison, without which nothing is
-//! applied, or the operation. Facts about Argo CD are from v3.2.
+//! Rules for Argo CD's failed syncs and ApplicationSets. A rule for a sync applies to the side that failed: the comparison, without
+//! which nothing is applied, or the operation. Facts about Argo CD are from v3.2.
 
 mod admission;
 mod application;
+mod application_set;
+mod application_set_view;
 mod destination;
 mod generation;
 mod hook;
@@ -12,8 +14,10 @@ mod logs;
 mod missing_crd;
 mod names;
 mod operation;
+mod orphans;
 mod placement;
 mod project;
+mod progressive_sync;
 mod rbac;
 mod registration;
 mod retrying;
@@ -32,10 +36,13 @@ use super::draft::FindingDraft;
 use super::fleet::FleetView;
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
-    let applications: Vec<ApplicationView<'_>> = ApplicationView::all(fleet).collect();
+    let all: Vec<ApplicationView<'_>> = ApplicationView::all_with_deleted(fleet).collect();
+    let applications: Vec<ApplicationView<'_>> =
+        all.iter().copied().filter(|application| application.object.deleted_at().is_none()).collect();
     let mut drafts: Vec<FindingDraft> =
         applications.iter().flat_map(|application| application_findings(*application)).collect();
     drafts.extend(admission::shared_webhooks(&applications));
+    drafts.extend(application_set::rule(fleet, &all));
     drafts
 }
 

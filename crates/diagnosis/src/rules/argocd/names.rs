@@ -30,10 +30,7 @@ pub(super) fn with_common(application: ApplicationView<'_>, more: &Value) -> Val
         "source": source_texts(application),
         "phase": application.operation_field("phase"),
         "retrying": application.operation_field("phase") == "Running" && application.retries() > 0,
-        "sync": [
-            kubectl::patch_command(application.reference(), &sync_patch(application, |_| true)),
-            argocd_command(&name, ArgocdVerb::AppSync, &[]),
-        ],
+        "sync": sync_commands(application),
         "terminate": [
             kubectl::patch_command(application.reference(), &termination),
             argocd_command(&name, ArgocdVerb::AppTerminateOp, &[]),
@@ -48,6 +45,14 @@ pub(super) fn with_common(application: ApplicationView<'_>, more: &Value) -> Val
         names.extend(more.clone());
     }
     names
+}
+
+/// Returns the commands that request a sync.
+pub(super) fn sync_commands(application: ApplicationView<'_>) -> [RemedyCommand; 2] {
+    [
+        kubectl::patch_command(application.reference(), &sync_patch(application, |_| true)),
+        argocd_command(&application.full_name(), ArgocdVerb::AppSync, &[]),
+    ]
 }
 
 /// Returns the call of the argocd CLI that repeats a kubectl command for an Application.

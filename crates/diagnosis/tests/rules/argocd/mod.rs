@@ -1,6 +1,7 @@
 //! Tests of the rules for Argo CD's failed syncs, with messages as v3.2 writes them.
 
 mod admission;
+mod application_set;
 mod destination;
 mod generation;
 mod hook;
@@ -19,6 +20,7 @@ mod wave;
 pub fn troubled() -> Vec<serde_json::Value> {
     let mut all = generation::troubled();
     all.extend(admission::troubled());
+    all.extend(application_set::troubled());
     all.extend(hook::troubled());
     all.extend(project::troubled());
     all.extend(rbac::troubled());
