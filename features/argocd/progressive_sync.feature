@@ -69,7 +69,10 @@ Feature: Progressive syncs stop
       """
     And application "east" is refreshed
     And application "west" is refreshed
-    Then the sync of application "east" fails
+    Then application "east" has
+      | field                         | value     |
+      | status.sync.status            | OutOfSync |
+      | status.operationState.phase   | Failed    |
     And application set "shop" has
       | field                                            | value                                               |
       | status.conditions.type=ErrorOccurred.status      | False                                               |

@@ -175,8 +175,11 @@ pub(crate) fn is_owned_by(application: &Value, set: &str) -> bool {
 
 async fn ask_for_refresh(context: &ScenarioContext, name: &str) -> Result<String, StepError> {
     let real = real_name(context, name)?;
-    let patch = json!({"metadata": {"annotations": {REFRESH: "true"}}});
-    context.patch(kinds::APPLICATION_SET, Some(argocd::NAMESPACE), &real, patch).await?;
+    // The controller notices the annotation only if it is new, and leaves it after an error.
+    for value in [Value::Null, "true".into()] {
+        let patch = json!({"metadata": {"annotations": {REFRESH: value}}});
+        context.patch(kinds::APPLICATION_SET, Some(argocd::NAMESPACE), &real, patch).await?;
+    }
     Ok(real)
 }
 

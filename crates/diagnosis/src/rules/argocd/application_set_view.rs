@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use super::application::ApplicationView;
+use crate::command::{KubectlVerb, RemedyCommand};
 use crate::object::{list_field, text_field};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::{FleetView, full_name, subject};
 use crate::rules::kubectl;
-use crate::{APPLICATION_SET, Condition, Evidence, Object};
+use crate::{APPLICATION_SET, Condition, Evidence, HUB, JsonRef, Object};
 
 /// ApplicationSet.
 #[derive(Clone, Copy)]
@@ -115,19 +116,22 @@ impl<'a> ApplicationSetView<'a> {
     /// Creates a finding about the ApplicationSet.
     pub fn draft(self, code: RuleCode, more: &Value, evidence: Vec<Evidence>) -> FindingDraft {
         let reference = kubectl::reference(self.object);
-        let refresh = ["argocd.argoproj.io/application-set-refresh=true", "--overwrite"].map(str::to_owned);
-        let refresh = crate::command::RemedyCommand::kubectl(
-            crate::HUB,
-            crate::command::KubectlVerb::Annotate,
-            reference.iter().cloned().chain(refresh),
-        );
+        // The controller notices the annotation only if it is new, and leaves it after an error.
+        let annotate = |change: &[&str]| {
+            let change = change.iter().map(|word| (*word).to_owned());
+            RemedyCommand::kubectl(HUB, KubectlVerb::Annotate, reference.iter().cloned().chain(change))
+        };
+        let refresh = [
+            annotate(&["argocd.argoproj.io/application-set-refresh-"]),
+            annotate(&["argocd.argoproj.io/application-set-refresh=true", "--overwrite"]),
+        ];
         let mut names = json!({
             "set": self.full_name(),
             "set_ref": reference,
             "set_name": self.object.name(),
             "set_namespace": self.object.namespace().unwrap_or_default(),
             "generators": self.generators().join(", "),
-            "refresh_set": [refresh],
+            "refresh_set": refresh,
         });
         if let (Value::Object(names), Value::Object(more)) = (&mut names, more) {
             names.extend(more.clone());
@@ -136,9 +140,9 @@ impl<'a> ApplicationSetView<'a> {
     }
 
     /// Returns the elements of all generators, if they are lists alone; `None` if the names of the Applications come from elsewhere.
-    pub fn list_elements(self) -> Option<Vec<crate::JsonRef<'a>>> {
+    pub fn list_elements(self) -> Option<Vec<JsonRef<'a>>> {
         let generators = self.object.list("/spec/generators");
-        let is_plain_list = |generator: crate::JsonRef<'_>| {
+        let is_plain_list = |generator: JsonRef<'_>| {
             let Some(list) = generator.get("list") else { return false };
             // The controller writes an empty template when it removes its refresh annotation (v3.5.7).
             let has_template = list.pointer("/template/metadata/name").is_some();
