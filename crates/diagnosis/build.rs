@@ -15,6 +15,8 @@ const FILES: &[&str] = &[
     "argocd_registration",
     "argocd_project",
     "argocd_application_set",
+    "argocd_deletion",
+    "argocd_health",
     "unexplained",
 ];
 

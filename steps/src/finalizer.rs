@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::binding;
 use crate::context::ScenarioContext;
+use crate::destination::{NAMESPACE, known};
 use crate::error::StepError;
 use crate::phrases::{FinalizerChange, HeldObject};
 use crate::placement_objects::SETTINGS;
@@ -65,6 +66,11 @@ async fn place(context: &ScenarioContext, held: &HeldObject) -> Result<(Cluster,
         HeldObject::Placement(name) => {
             let p = context.placement(name)?;
             (context.hub(), p.scope.placement(), p.path())
+        }
+        HeldObject::Deployed { object, member } => {
+            let (cluster, kind, name) = known(context, member, object).await?;
+            let namespace = context.ledger.names.get(NAMESPACE)?;
+            (cluster, kind, path(kind, Some(&namespace).filter(|_| kind.namespaced).map(String::as_str), &name))
         }
         HeldObject::Application(name) => (context.hub(), kinds::APPLICATION, context.application(name)?.path()),
     })

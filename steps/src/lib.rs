@@ -8,6 +8,7 @@
 pub mod admission;
 pub mod application;
 pub mod application_set;
+pub mod application_deletion;
 mod application_waits;
 pub mod applying;
 pub mod approval;

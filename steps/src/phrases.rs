@@ -131,10 +131,10 @@ pub struct FinalizerChange {
 impl_from_str!(FinalizerChange, |text| Self { holds: text == "holds" });
 
 /// `the ConfigMap of placement "web" on "member-1"`, `the binding of placement "web" for "member-1"`, `the hub's namespace of member "east"`,
-/// `placement "web"` or `application "web"`.
+/// `placement "web"`, `application "web"`, or `"ConfigMap/settings" on "member-1"`: in the namespace `{apps}`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"the ConfigMap of placement "[^"]+" on "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the hub's namespace of member "[^"]+"|(?:placement|application) "[^"]+""#,
+    regex = r#"the ConfigMap of placement "[^"]+" on "[^"]+"|the binding of placement "[^"]+" for "[^"]+"|the hub's namespace of member "[^"]+"|(?:placement|application) "[^"]+"|"[^"]+" on "[^"]+""#,
     name = "held object"
 )]
 pub enum HeldObject {
@@ -158,6 +158,13 @@ pub enum HeldObject {
     },
     /// Namespace of a member on the hub, in which a ConfigMap has the finalizer.
     MemberNamespace(String),
+    /// Object on a member, in the scenario's own namespace there.
+    Deployed {
+        /// Object, as `Kind/name`.
+        object: String,
+        /// The member.
+        member: String,
+    },
 }
 
 impl FromStr for HeldObject {
@@ -167,6 +174,9 @@ impl FromStr for HeldObject {
         match &quoted(text)[..] {
             [placement, member] if text.starts_with("the binding") => {
                 Ok(Self::Binding { placement: placement.clone(), member: member.clone() })
+            }
+            [object, member] if text.starts_with('"') => {
+                Ok(Self::Deployed { object: object.clone(), member: member.clone() })
             }
             [placement, member] => Ok(Self::Placed { placement: placement.clone(), member: member.clone() }),
             [name] if text.starts_with("placement") => Ok(Self::Placement(name.clone())),

@@ -91,6 +91,8 @@ pub enum ArgocdVerb {
     AppGet,
     /// `argocd app resources`
     AppResources,
+    /// `argocd app confirm-deletion`
+    AppConfirmDeletion,
     /// `argocd app sync`
     AppSync,
     /// `argocd app sync --replace --force`, which deletes objects and creates them again.
@@ -151,6 +153,7 @@ impl ArgocdVerb {
         match self {
             Self::AppGet => "app get",
             Self::AppResources => "app resources",
+            Self::AppConfirmDeletion => "app confirm-deletion",
             Self::AppSync => "app sync",
             Self::AppReplace => "app sync --replace --force",
             Self::AppTerminateOp => "app terminate-op",
@@ -164,7 +167,7 @@ impl ArgocdVerb {
         match self {
             Self::AppResources | Self::ClusterList => CommandEffect::Reads,
             Self::AppGet | Self::AppSync | Self::AppTerminateOp => CommandEffect::Writes,
-            Self::AppReplace => CommandEffect::Destroys,
+            Self::AppReplace | Self::AppConfirmDeletion => CommandEffect::Destroys,
         }
     }
 }

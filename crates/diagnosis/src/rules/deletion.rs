@@ -72,7 +72,7 @@ fn placed_objects<'a>(cluster: &'a ClusterSnapshot, applied: Object<'a>) -> impl
 }
 
 /// True if an object is being deleted and something holds it.
-fn is_held(object: Object<'_>) -> bool {
+pub(super) fn is_held(object: Object<'_>) -> bool {
     object.deleted_at().is_some() && (!object.list("/metadata/finalizers").is_empty() || has_contents(object))
 }
 

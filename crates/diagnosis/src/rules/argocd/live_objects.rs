@@ -40,6 +40,11 @@ impl<'a> ManagedResource<'a> {
         self.0.get("requiresPruning").and_then(JsonRef::as_bool) == Some(true)
     }
 
+    /// True if the resource is deleted only after a person has confirmed it.
+    pub fn requires_deletion_confirmation(self) -> bool {
+        self.0.get("requiresDeletionConfirmation").and_then(JsonRef::as_bool) == Some(true)
+    }
+
     pub fn is_hook(self) -> bool {
         self.0.get("hook").and_then(JsonRef::as_bool) == Some(true)
     }

@@ -5,6 +5,8 @@ mod admission;
 mod application;
 mod application_set;
 mod application_set_view;
+mod application_deletion;
+mod application_health;
 mod destination;
 mod generation;
 mod hook;
@@ -20,6 +22,8 @@ mod project;
 mod progressive_sync;
 mod rbac;
 mod registration;
+mod pruning;
+mod resource_health;
 mod retrying;
 mod shared_resource;
 mod sync_window;
@@ -43,6 +47,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
         applications.iter().flat_map(|application| application_findings(*application)).collect();
     drafts.extend(admission::shared_webhooks(&applications));
     drafts.extend(application_set::rule(fleet, &all));
+    drafts.extend(ApplicationView::all_with_deleted(fleet).filter_map(application_deletion::rule));
     drafts
 }
 
@@ -60,5 +65,7 @@ fn application_findings(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     drafts.extend(project::orphans(application));
     drafts.extend(sync_window::rule(application));
     drafts.extend(placement::rule(application));
+    drafts.extend(pruning::rule(application));
+    drafts.extend(application_health::rule(application));
     drafts
 }

@@ -61,6 +61,28 @@ fn argocd_command(application: &str, argocd: ArgocdVerb, options: &[&str]) -> Re
     RemedyCommand::Argocd { argocd, words: words.map(CommandWord::from).collect(), repeats_kubectl: true }
 }
 
+/// Returns the commands that confirm what an Application is about to delete. The time that they write has to be later than the beginning
+/// of the deletion or of the operation.
+pub(super) fn confirm_commands(application: ApplicationView<'_>) -> [RemedyCommand; 2] {
+    let reference = application.reference().into_iter().map(CommandWord::from);
+    let time = CommandWord::Timed { before: "argocd.argoproj.io/deletion-approved=".to_owned(), after: String::new() };
+    let words = reference.chain([time, CommandWord::from("--overwrite")]);
+    [
+        RemedyCommand::kubectl(HUB, KubectlVerb::Annotate, words),
+        argocd_command(&application.full_name(), ArgocdVerb::AppConfirmDeletion, &[]),
+    ]
+}
+
+/// Returns the commands that request a sync with pruning.
+pub(super) fn prune_commands(application: ApplicationView<'_>) -> [RemedyCommand; 2] {
+    let mut patch = sync_patch(application, |_| true);
+    patch["operation"]["sync"]["prune"] = true.into();
+    [
+        kubectl::patch_command(application.reference(), &patch),
+        argocd_command(&application.full_name(), ArgocdVerb::AppSync, &["--prune"]),
+    ]
+}
+
 /// Returns the patch that requests a sync in the form of Argo CD's API server: with the Application's own sync options
 /// that `wanted` accepts, and without the previous operation's state, whose results would count as results of the new
 /// operation (v3.2).

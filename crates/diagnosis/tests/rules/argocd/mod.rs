@@ -2,6 +2,8 @@
 
 mod admission;
 mod application_set;
+mod application_deletion;
+mod application_health;
 mod destination;
 mod generation;
 mod hook;
@@ -9,6 +11,7 @@ mod operation;
 mod output;
 mod placement;
 mod project;
+mod pruning;
 mod rbac;
 mod registration;
 mod retrying;
@@ -23,6 +26,9 @@ pub fn troubled() -> Vec<serde_json::Value> {
     all.extend(application_set::troubled());
     all.extend(hook::troubled());
     all.extend(project::troubled());
+    all.extend(application_deletion::troubled());
+    all.extend(application_health::troubled());
+    all.extend(pruning::troubled());
     all.extend(rbac::troubled());
     all.extend(registration::troubled());
     all.extend(retrying::troubled());

@@ -1,0 +1,123 @@
+//! Resources that git doesn't have any more and that stay on the destination: a sync hasn't pruned them (AR-DL-006), or waits for a
+//! person to confirm it (AR-DL-007).
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::json;
+
+use super::application::{ApplicationView, OperationState, ResourceResult};
+use super::application_deletion::{draft, object_names};
+use super::live_objects::ManagedResource;
+use crate::JsonRef;
+use crate::rules::code::RuleCode;
+use crate::rules::draft::FindingDraft;
+use crate::rules::pattern::{group, pattern_of_any_case};
+
+/// Annotation of an object with its sync options.
+const SYNC_OPTIONS: &str = "argocd.argoproj.io/sync-options";
+
+/// Message of an operation that waits for a confirmation. v3.2 writes `Waiting for pruning confirmation of v1/ConfigMap/old`, v3.5 writes
+/// `waiting for pruning confirmation of /ConfigMap/old and 2 more resources`. No other field has it.
+static CONFIRMATION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_of_any_case(r"waiting for pruning confirmation of (?<object>\S+)(?: and (?<more>\d+) more resources)?")
+});
+
+pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    unconfirmed(application).or_else(|| not_pruned(application))
+}
+
+/// AR-DL-007: the operation waits for a confirmation, and applies nothing else of its wave before (v3.2 and v3.5).
+fn unconfirmed(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    if application.operation_state() != OperationState::Running {
+        return None;
+    }
+    let captures = CONFIRMATION.captures(application.operation_field("message"))?;
+    let pruned: Vec<ManagedResource<'_>> =
+        ManagedResource::all(application.object).filter(|resource| resource.requires_pruning()).collect();
+    let mut evidence = vec![application.quote_operation()];
+    evidence.extend(pruned.iter().map(|resource| quote_pruning(application, *resource)));
+    let message = format!("{} and {} more", group(&captures, "object"), group(&captures, "more"));
+    let names = json!({
+        "objects": if pruned.is_empty() { message.trim_end_matches(" and  more").to_owned() } else { object_names(&pruned) },
+        "confirm": super::names::confirm_commands(application),
+    });
+    Some(draft(RuleCode::AR_DL_007, application, &names, evidence))
+}
+
+/// AR-DL-006: the last operation has synced the present commit and has left resources that git doesn't have any more.
+fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    let is_out_of_sync = application.object.str("/status/sync/status") == Some("OutOfSync");
+    if !is_out_of_sync || application.operation_field("phase") != "Succeeded" {
+        return None;
+    }
+    let left: Vec<ManagedResource<'_>> = ManagedResource::all(application.object)
+        .filter(|resource| resource.requires_pruning() && resource.is_out_of_sync() && !resource.is_hook())
+        .collect();
+    let skipped: Vec<ResourceResult<'_>> = application
+        .results()
+        .filter(|result| {
+            result.text("status") == "PruneSkipped" && left.iter().any(|resource| is_about(*result, *resource))
+        })
+        .collect();
+    // Automated sync without pruning doesn't sync a commit that only removes resources, so there is no result.
+    let never_synced = skipped.is_empty() && is_automated_without_pruning(application) && has_nothing_else(application);
+    if left.is_empty() || (skipped.is_empty() && !never_synced) {
+        return None;
+    }
+    let kept: Vec<ManagedResource<'_>> =
+        left.iter().copied().filter(|resource| is_kept(application, *resource)).collect();
+    let mut evidence: Vec<_> = left.iter().map(|resource| quote_pruning(application, *resource)).collect();
+    evidence.extend(skipped.iter().map(|result| application.quote_result(*result)));
+    if never_synced {
+        evidence.push(application.quote().field(application.object, "spec.syncPolicy.automated"));
+    }
+    let destination = application.destination();
+    evidence.extend(kept.iter().filter_map(|resource| {
+        let live = resource.live(application)?;
+        let path = format!("metadata.annotations[{SYNC_OPTIONS}]");
+        Some(destination.quote().text(live, &path, sync_options(live.value())?.to_owned(), None))
+    }));
+    let names = json!({
+        "objects": object_names(&left),
+        "refs": left.iter().map(|resource| resource.reference()).collect::<Vec<_>>(),
+        "kept": object_names(&kept),
+        "kept_refs": kept.iter().map(|resource| resource.reference()).collect::<Vec<_>>(),
+        "all_kept": kept.len() == left.len(),
+        "never_synced": never_synced,
+        "prune": super::names::prune_commands(application),
+    });
+    Some(draft(RuleCode::AR_DL_006, application, &names, evidence))
+}
+
+fn quote_pruning(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> crate::Evidence {
+    let path = format!("status.resources[{}].requiresPruning", resource.object());
+    application.quote().text(application.object, &path, "true".to_owned(), None)
+}
+
+/// True if a result is that of a resource.
+fn is_about(result: ResourceResult<'_>, resource: ManagedResource<'_>) -> bool {
+    ["group", "kind", "namespace", "name"].into_iter().all(|field| result.text(field) == resource.text(field))
+}
+
+fn is_automated_without_pruning(application: ApplicationView<'_>) -> bool {
+    let automated = application.object.at("/spec/syncPolicy/automated");
+    let flag = |field: &str| automated.and_then(|automated| automated.get(field)).and_then(JsonRef::as_bool);
+    automated.is_some() && flag("prune") != Some(true) && flag("enabled") != Some(false)
+}
+
+/// True if no resource is out of sync besides those that git doesn't have any more.
+fn has_nothing_else(application: ApplicationView<'_>) -> bool {
+    ManagedResource::all(application.object).all(|resource| !resource.is_out_of_sync() || resource.requires_pruning())
+}
+
+/// True if an object is to stay by its own sync options, whatever a sync is asked for.
+fn is_kept(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> bool {
+    let live = resource.live(application);
+    live.and_then(|live| sync_options(live.value()))
+        .is_some_and(|options| options.split(',').any(|option| option.trim() == "Prune=false"))
+}
+
+fn sync_options(object: JsonRef<'_>) -> Option<&str> {
+    object.pointer("/metadata/annotations")?.get(SYNC_OPTIONS)?.as_str()
+}
