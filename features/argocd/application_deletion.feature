@@ -111,34 +111,9 @@ Feature: An application that is deleted doesn't go
     Then application "web" is gone
     And the diagnosis finds nothing
 
-  @AR-DL-002 @disruptive
-  Scenario: The destination lets Argo CD read nothing
-    Given a member "east" of its own
-    And an application "web" of repository "web" for "east"
-    And application "web" syncs
-    And application "web" is Synced and Healthy
-    When Argo CD has only these rights on "east"
-      """
-      - apiGroups: [""]
-        resources: [configmaps]
-        verbs: [delete]
-      """
-    And application "web" is deleted with its resources
-    Then application "web" reports
-      | field         | value                                                                       |
-      | DeletionError | failed to get cluster info for                                              |
-      | DeletionError | error synchronizing cache state : failed to sync cluster                    |
-    And within 100 seconds the diagnosis of application "web" is AR-DL-002
-      | object                   | value                          |
-      | Application/argocd/{web} |                                |
-      | Application/argocd/{web} | failed to get cluster info for |
-    When Argo CD has all rights on "east"
-    And application "web" is refreshed
-    Then application "web" is gone
-    And the diagnosis finds nothing
-
+  # A deletion that finds the hooks' manifests in the repo-server's cache runs them, although the repository is gone.
   @AR-DL-003
-  Scenario: Its hooks can't be rendered, because the repository is gone
+  Scenario: Its hooks can't be rendered, because the branch is gone
     Given repository "web" also has "goodbye.yaml"
       """
       apiVersion: v1
@@ -151,8 +126,10 @@ Feature: An application that is deleted doesn't go
     And an application "web" of repository "web" for "member-1"
     And application "web" syncs
     And application "web" is Synced and Healthy
-    When repository "web" vanishes
-    And application "web" is deleted with its resources
+    And somebody's finalizer holds "ConfigMap/settings" on "member-1"
+    When application "web" is deleted with its resources
+    And application "web" gets '{"source": {"targetRevision": "gone"}}'
+    And somebody's finalizer releases "ConfigMap/settings" on "member-1"
     Then application "web" reports
       | field         | value                                         |
       | DeletionError | failed to generate manifest for source 1 of 1 |
@@ -161,8 +138,7 @@ Feature: An application that is deleted doesn't go
       | Application/argocd/{web} |                                               |
       | Application/argocd/{web} | failed to generate manifest for source 1 of 1 |
       | Application/argocd/{web} | post-delete-finalizer.argocd.argoproj.io      |
-    When repository "web" is back
-    And application "web" is refreshed
+    When application "web" gets '{"source": {"targetRevision": "HEAD"}}'
     Then application "web" is gone
     # A hook without a deletion policy stays.
     And "ConfigMap/goodbye" is on "member-1"

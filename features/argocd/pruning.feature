@@ -137,7 +137,6 @@ Feature: What git doesn't have any more stays
     And the diagnosis of application "web" is AR-DL-007
       | object                   | value                             |
       | Application/argocd/{web} | aiting for pruning confirmation of |
-      | Application/argocd/{web} | true                              |
     When the deletions of application "web" are confirmed
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy

@@ -19,9 +19,8 @@ const SYNC_OPTIONS: &str = "argocd.argoproj.io/sync-options";
 
 /// Message of an operation that waits for a confirmation. v3.2 writes `Waiting for pruning confirmation of v1/ConfigMap/old`, v3.5 writes
 /// `waiting for pruning confirmation of /ConfigMap/old and 2 more resources`. No other field has it.
-static CONFIRMATION: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_of_any_case(r"waiting for pruning confirmation of (?<object>\S+)(?: and (?<more>\d+) more resources)?")
-});
+static CONFIRMATION: LazyLock<Regex> =
+    LazyLock::new(|| pattern_of_any_case(r"waiting for pruning confirmation of \S*/(?<kind>[^/\s]+)/(?<name>[^/\s]+)"));
 
 pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     unconfirmed(application).or_else(|| not_pruned(application))
@@ -33,13 +32,18 @@ fn unconfirmed(application: ApplicationView<'_>) -> Option<FindingDraft> {
         return None;
     }
     let captures = CONFIRMATION.captures(application.operation_field("message"))?;
-    let pruned: Vec<ManagedResource<'_>> =
-        ManagedResource::all(application.object).filter(|resource| resource.requires_pruning()).collect();
+    let (kind, name) = (group(&captures, "kind"), group(&captures, "name"));
+    // An operation may be newer than the comparison that requiresPruning comes from.
+    let pruned: Vec<ManagedResource<'_>> = ManagedResource::all(application.object)
+        .filter(|resource| {
+            resource.requires_pruning() || (resource.text("kind"), resource.text("name")) == (kind, name)
+        })
+        .collect();
     let mut evidence = vec![application.quote_operation()];
-    evidence.extend(pruned.iter().map(|resource| quote_pruning(application, *resource)));
-    let message = format!("{} and {} more", group(&captures, "object"), group(&captures, "more"));
+    let marked = pruned.iter().filter(|resource| resource.requires_pruning());
+    evidence.extend(marked.map(|resource| quote_pruning(application, *resource)));
     let names = json!({
-        "objects": if pruned.is_empty() { message.trim_end_matches(" and  more").to_owned() } else { object_names(&pruned) },
+        "objects": if pruned.is_empty() { format!("{kind} {name}") } else { object_names(&pruned) },
         "confirm": super::names::confirm_commands(application),
     });
     Some(draft(RuleCode::AR_DL_007, application, &names, evidence))
