@@ -7,8 +7,8 @@
 
 pub mod admission;
 pub mod application;
-pub mod application_set;
 pub mod application_deletion;
+pub mod application_set;
 mod application_waits;
 pub mod applying;
 pub mod approval;

@@ -21,9 +21,9 @@ use clusters::cluster::Cluster;
 use clusters::home::FleetHome;
 use futures::future::{try_join, try_join_all};
 
+pub(crate) use self::applicationset::start as start_applicationset_controller;
 pub use self::destinations::{DestinationFault, limit_rights, restore_rights};
 pub(crate) use self::destinations::{break_destination, restore_destination};
-pub(crate) use self::applicationset::start as start_applicationset_controller;
 pub use self::install::NAMESPACE;
 pub use self::processes::ArgoCdComponent;
 pub(crate) use self::processes::{ArgoCdPaths, tools};

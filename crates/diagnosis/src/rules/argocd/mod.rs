@@ -3,10 +3,10 @@
 
 mod admission;
 mod application;
-mod application_set;
-mod application_set_view;
 mod application_deletion;
 mod application_health;
+mod application_set;
+mod application_set_view;
 mod destination;
 mod generation;
 mod hook;
@@ -18,11 +18,11 @@ mod names;
 mod operation;
 mod orphans;
 mod placement;
-mod project;
 mod progressive_sync;
+mod project;
+mod pruning;
 mod rbac;
 mod registration;
-mod pruning;
 mod resource_health;
 mod retrying;
 mod shared_resource;
@@ -47,7 +47,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
         applications.iter().flat_map(|application| application_findings(*application)).collect();
     drafts.extend(admission::shared_webhooks(&applications));
     drafts.extend(application_set::rule(fleet, &all));
-    drafts.extend(ApplicationView::all_with_deleted(fleet).filter_map(application_deletion::rule));
+    drafts.extend(all.iter().filter_map(|application| application_deletion::rule(*application)));
     drafts
 }
 

@@ -1,9 +1,9 @@
 //! Tests of the rules for Argo CD's failed syncs, with messages as v3.2 writes them.
 
 mod admission;
-mod application_set;
 mod application_deletion;
 mod application_health;
+mod application_set;
 mod destination;
 mod generation;
 mod hook;
