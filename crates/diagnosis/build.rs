@@ -12,6 +12,7 @@ const CATALOGUE: &str = "src/catalogue";
 const FILES: &[&str] = &[
     "kubefleet",
     "argocd_sync",
+    "argocd_out_of_sync",
     "argocd_registration",
     "argocd_project",
     "argocd_application_set",

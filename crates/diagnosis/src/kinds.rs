@@ -78,6 +78,8 @@ kinds! {
     ADMISSION_POLICY_BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding";
     WEBHOOK_CONFIGURATION = "admissionregistration.k8s.io", "ValidatingWebhookConfiguration";
     MUTATING_WEBHOOK = "admissionregistration.k8s.io", "MutatingWebhookConfiguration";
+    MUTATING_POLICY = "admissionregistration.k8s.io", "MutatingAdmissionPolicy";
+    MUTATING_POLICY_BINDING = "admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding";
     LEASE = "coordination.k8s.io", "Lease";
     JOB = "batch", "Job";
     CRD = "apiextensions.k8s.io", "CustomResourceDefinition";

@@ -92,6 +92,8 @@ kinds! {
     ADMISSION_POLICY_BINDING = "v1", "validatingadmissionpolicybindings", false;
     WEBHOOK_CONFIGURATION = "v1", "validatingwebhookconfigurations", false;
     MUTATING_WEBHOOK = "v1", "mutatingwebhookconfigurations", false;
+    MUTATING_POLICY = "v1", "mutatingadmissionpolicies", false;
+    MUTATING_POLICY_BINDING = "v1", "mutatingadmissionpolicybindings", false;
     LEASE = "v1", "leases", true;
     JOB = "v1", "jobs", true;
     CRD = "v1", "customresourcedefinitions", false;

@@ -104,7 +104,8 @@ impl<'a> ApplicationView<'a> {
         self.operation_field("startedAt").parse().ok()
     }
 
-    fn finished_at(self) -> Option<Timestamp> {
+    /// Returns the time at which the last operation, or an attempt of it, ended.
+    pub fn finished_at(self) -> Option<Timestamp> {
         self.operation_field("finishedAt").parse().ok()
     }
 

@@ -8,6 +8,7 @@ mod application_health;
 mod application_set;
 mod application_set_view;
 mod destination;
+mod field_differences;
 mod generation;
 mod hook;
 mod immutable;
@@ -17,6 +18,7 @@ mod missing_crd;
 mod names;
 mod operation;
 mod orphans;
+mod out_of_sync;
 mod placement;
 mod progressive_sync;
 mod project;
@@ -60,6 +62,7 @@ fn application_findings(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     if drafts.is_empty() {
         drafts.extend(registration::old_picture(application));
     }
+    drafts.extend(out_of_sync::rule(application));
     drafts.extend(retrying::rule(application));
     drafts.extend(shared_resource::warning(application));
     drafts.extend(project::orphans(application));

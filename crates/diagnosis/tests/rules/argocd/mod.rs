@@ -8,6 +8,7 @@ mod destination;
 mod generation;
 mod hook;
 mod operation;
+mod out_of_sync;
 mod output;
 mod placement;
 mod project;
@@ -29,6 +30,7 @@ pub fn troubled() -> Vec<serde_json::Value> {
     all.extend(application_deletion::troubled());
     all.extend(application_health::troubled());
     all.extend(pruning::troubled());
+    all.extend(out_of_sync::troubled());
     all.extend(rbac::troubled());
     all.extend(registration::troubled());
     all.extend(retrying::troubled());
