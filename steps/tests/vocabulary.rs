@@ -30,7 +30,16 @@ const CHAPTERS: [(&str, &[&str]); 14] = [
     ("Git repositories", &["repository"]),
     (
         "Applications of Argo CD",
-        &["application", "project", "hub_application", "resource_results", "syncing", "operation_attempts", "settings"],
+        &[
+            "application",
+            "application_deletion",
+            "project",
+            "hub_application",
+            "resource_results",
+            "syncing",
+            "operation_attempts",
+            "settings",
+        ],
     ),
     ("Clusters that Applications deploy to", &["destination", "registration", "member_object", "webhook"]),
     ("ApplicationSets of Argo CD", &["application_set"]),
