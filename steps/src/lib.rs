@@ -60,6 +60,7 @@ pub mod reconcile_schedule;
 mod recorder;
 pub mod registration;
 pub mod repository;
+pub mod repository_access;
 pub mod resource_results;
 mod selected_members;
 pub mod settings;

@@ -27,7 +27,7 @@ const CHAPTERS: [(&str, &[&str]); 14] = [
     ("The diagnosis", &["diagnosing"]),
     ("The hub: its agent, its etcd, logs and admission policies", &["hub", "logs", "admission"]),
     ("Upgrades of KubeFleet", &["upgrade"]),
-    ("Git repositories", &["repository"]),
+    ("Git repositories", &["repository", "repository_access"]),
     (
         "Applications of Argo CD",
         &[

@@ -88,6 +88,8 @@ pub(crate) struct FleetInner {
     pub webhooks: bool,
     /// Lock for checking whether the admission webhook runs, and for starting it.
     pub webhook: Mutex<()>,
+    /// Lock for checking whether the git server runs, and for starting it.
+    pub git_server: Mutex<()>,
     /// Permits to start clusters while scenarios run. Each start takes several seconds of processor time; too many at
     /// once delay everything else.
     starts: Semaphore,
@@ -124,6 +126,7 @@ impl FleetInner {
             hollow_members: RwLock::default(),
             webhooks: false,
             webhook: Mutex::default(),
+            git_server: Mutex::default(),
             starts: starts(),
             snapshot: SharedSnapshot::default(),
             needed_snapshot: SharedSnapshot::default(),

@@ -99,9 +99,14 @@ impl Fleet {
     /// Returns an error if the fleet has no Argo CD, or git fails.
     pub async fn repository(&self, name: &str) -> Result<Repository, FleetError> {
         let git = self.argocd_programs().await?.git;
-        let repositories = self.supervisor().dir().join("repositories");
+        let repositories = self.repositories_dir();
         clusters::state_dir::make_private(&repositories)?;
         Repository::create(&git, repositories.join(name)).await
+    }
+
+    /// Directory of the fleet's git repositories.
+    pub(crate) fn repositories_dir(&self) -> PathBuf {
+        self.supervisor().dir().join("repositories")
     }
 
     /// Path at which the repo-server looks for a tool of this name.

@@ -27,6 +27,7 @@ mod existing_error;
 pub mod faults;
 mod fleet;
 mod fleet_argocd;
+pub mod git_server;
 pub mod hollow;
 mod hub_probe;
 mod install;

@@ -7,7 +7,7 @@ use fleetdrill::cli::Cli;
 use fleetdrill::{commands, help};
 
 fn main() -> ExitCode {
-    // This program is also the supervisor, the admission webhook and the hollow members' agents that a supervisor runs, and a
+    // This program is also the supervisor, the admission webhook, the git server and the hollow members' agents that a supervisor runs, and a
     // container's init process. They have runtimes of their own, and no command line for people.
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         ["contained", list] => return clusters::docker::run_inside(list.as_ref()),
         ["supervisor", "exec", ..] => return clusters::supervisor::exec(&args[2..]),
         ["webhook", "serve", ..] => return fleet::webhook::serve(&args[2..]),
+        ["git", "serve", ..] => return fleet::git_server::serve(&args[2..]),
         ["hollow", "serve", ..] => return fleet::hollow::serve(&args[2..]),
         _ => {}
     }

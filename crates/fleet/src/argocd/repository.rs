@@ -1,4 +1,4 @@
-//! Git repositories on disk, which Argo CD reads by `file://` URLs.
+//! Git repositories on disk, which Argo CD reads by `file://` URLs, or over HTTP from the fleet's git server.
 
 use std::path::{Component as PathComponent, Path, PathBuf};
 use std::process::Stdio;
@@ -11,11 +11,22 @@ use crate::error::FleetError;
 /// Branch of all commits.
 const BRANCH: &str = "main";
 
+/// User whose password the git server asks for.
+pub const GIT_USER: &str = "fleetdrill";
+
+/// Path of the file with a repository's password for HTTP.
+pub(crate) fn password_file(repository: &Path) -> PathBuf {
+    repository.with_extension("password")
+}
+
 /// A git repository in the fleet's directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Repository {
     git: PathBuf,
     dir: PathBuf,
+    /// URL at which the git server has the repository, if it is served.
+    #[serde(default)]
+    http: Option<String>,
 }
 
 fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> FleetError {
@@ -28,7 +39,7 @@ impl Repository {
     /// # Errors
     /// Returns an error if git fails.
     pub(crate) async fn create(git: &Path, dir: PathBuf) -> Result<Self, FleetError> {
-        let repository = Self { git: git.to_owned(), dir };
+        let repository = Self { git: git.to_owned(), dir, http: None };
         clusters::state_dir::make_private(&repository.dir)?;
         repository.run(&["init", "--quiet", "--initial-branch", BRANCH]).await?;
         Ok(repository)
@@ -43,7 +54,38 @@ impl Repository {
     /// URL of the repository, for an Application's `repoURL`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("file://{}", self.dir.display())
+        self.http.clone().unwrap_or_else(|| format!("file://{}", self.dir.display()))
+    }
+
+    /// Program `git` that made the repository.
+    pub(crate) fn git(&self) -> &Path {
+        &self.git
+    }
+
+    /// Returns the repository with the URL of the git server on a port.
+    pub(crate) fn served_by(&self, port: u16) -> Self {
+        let name = self.dir.file_name().unwrap_or_default().to_string_lossy();
+        Self { http: Some(format!("http://127.0.0.1:{port}/{name}")), ..self.clone() }
+    }
+
+    /// Gives the repository a new password for HTTP, with effect at once.
+    ///
+    /// # Errors
+    /// Returns an error if the password can't be written.
+    pub fn change_password(&self) -> Result<(), FleetError> {
+        let (file, password) = (password_file(&self.dir), format!("{:032x}", rand::random::<u128>()));
+        let new = file.with_extension("new");
+        clusters::state_dir::write_private(&new, &password)?;
+        std::fs::rename(&new, &file).map_err(|e| io_error("write", &file, e))
+    }
+
+    /// Returns the password for HTTP.
+    ///
+    /// # Errors
+    /// Returns an error if the repository isn't served.
+    pub fn password(&self) -> Result<String, FleetError> {
+        let file = password_file(&self.dir);
+        std::fs::read_to_string(&file).map_err(|e| io_error("read", &file, e))
     }
 
     /// Commits files with these contents. A file without content is deleted. Returns the commit.
@@ -110,7 +152,11 @@ impl Repository {
                 _ => {}
             }
         }
-        Ok(())
+        let password = password_file(&self.dir);
+        match tokio::fs::remove_file(&password).await {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(io_error("delete", &password, source)),
+            _ => Ok(()),
+        }
     }
 
     fn inside(&self, path: &str) -> Result<PathBuf, FleetError> {

@@ -1,0 +1,179 @@
+//! The git server: HTTP on loopback with a password, and `git http-backend` as CGI program.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
+
+use clusters::kubeconfig::base64;
+use clusters::{state_dir, stderr_line};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::process::Command;
+
+use crate::argocd::{GIT_USER, password_file};
+
+/// Limit for the size of a request, in bytes. A fetch asks for commits by their hashes.
+const REQUEST: usize = 1 << 20;
+
+type GitServerError = Box<dyn Error + Send + Sync>;
+
+/// Directory of the repositories, and the program `git`.
+struct Served {
+    repositories: PathBuf,
+    git: PathBuf,
+}
+
+/// Serves repositories until the process is killed. `args` are port, directory of the repositories and path of `git`.
+#[must_use]
+pub fn serve(args: &[String]) -> ExitCode {
+    let [port, repositories, git] = args else {
+        stderr_line!("error: git serve takes a port, a directory of repositories and the path of git");
+        return ExitCode::from(2);
+    };
+    let served = Served { repositories: repositories.into(), git: git.into() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let ended = runtime.map_err(GitServerError::from).and_then(|runtime| {
+        let port = port.parse()?;
+        runtime.block_on(run(port, Arc::new(served)))
+    });
+    match ended {
+        Ok(never) => match never {},
+        Err(error) => {
+            stderr_line!("error: the git server failed: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+/// Listens on a port that the supervisor holds, so that no other program gets it. `SO_REUSEPORT` lets this process share the port.
+fn listen(port: u16) -> std::io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.set_reuseport(true)?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    socket.listen(128)
+}
+
+async fn run(port: u16, served: Arc<Served>) -> Result<Infallible, GitServerError> {
+    let listener = listen(port)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let served = Arc::clone(&served);
+        tokio::spawn(async move {
+            let answers = service_fn(|request| answer(request, &served));
+            if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), answers).await {
+                stderr_line!("a connection failed: {error}");
+            }
+        });
+    }
+}
+
+async fn answer(request: Request<Incoming>, served: &Served) -> Result<Response<Full<Bytes>>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let response = match asked(request, served).await {
+        Ok(response) => response,
+        Err(error) => {
+            stderr_line!("{path}: {error}");
+            let mut response = Response::new(Full::from(error.to_string()));
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            response
+        }
+    };
+    stderr_line!("{path}: {}", response.status());
+    Ok(response)
+}
+
+/// Answers a request, if it has the repository's password.
+async fn asked(request: Request<Incoming>, served: &Served) -> Result<Response<Full<Bytes>>, GitServerError> {
+    let name = request.uri().path().trim_start_matches('/').split('/').next().unwrap_or_default();
+    state_dir::check_name(name)?;
+    if !has_password(request.headers(), &served.repositories.join(name)).await? {
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"fleetdrill\""));
+        return Ok(response);
+    }
+    let (parts, body) = request.into_parts();
+    let body = Limited::new(body, REQUEST).collect().await?.to_bytes();
+    response_of(&backend(&parts, &body, served).await?)
+}
+
+async fn has_password(headers: &HeaderMap, repository: &Path) -> Result<bool, GitServerError> {
+    let password = tokio::fs::read_to_string(password_file(repository)).await?;
+    let wanted = format!("Basic {}", base64(&format!("{GIT_USER}:{password}")));
+    Ok(headers.get(AUTHORIZATION).is_some_and(|given| given.as_bytes() == wanted.as_bytes()))
+}
+
+/// Runs `git http-backend` for a request, and returns what it prints.
+async fn backend(parts: &http::request::Parts, body: &[u8], served: &Served) -> Result<Vec<u8>, GitServerError> {
+    let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut git = Command::new(&served.git)
+        .arg("http-backend")
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_PROJECT_ROOT", &served.repositories)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("REQUEST_METHOD", parts.method.as_str())
+        .env("PATH_INFO", parts.uri.path())
+        .env("QUERY_STRING", parts.uri.query().unwrap_or_default())
+        .env("CONTENT_TYPE", header("content-type"))
+        .env("CONTENT_LENGTH", body.len().to_string())
+        .env("HTTP_CONTENT_ENCODING", header("content-encoding"))
+        .env("HTTP_GIT_PROTOCOL", header("git-protocol"))
+        .env("REMOTE_USER", GIT_USER)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let mut stdin = git.stdin.take().ok_or("git http-backend has no standard input")?;
+    // git may end before it has read everything; what it prints says why.
+    let write = async move {
+        let _ = stdin.write_all(body).await;
+    };
+    let ((), output) = tokio::join!(write, git.wait_with_output());
+    Ok(output?.stdout)
+}
+
+/// Reads the response that a CGI program prints: headers, an empty line, the body. The header `Status` is the response's status, 200 if
+/// there is none.
+fn response_of(printed: &[u8]) -> Result<Response<Full<Bytes>>, GitServerError> {
+    let end = printed.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or("git http-backend printed no headers")?;
+    let (head, body) = (std::str::from_utf8(&printed[..end])?, &printed[end + 4..]);
+    let mut response = Response::new(Full::from(body.to_vec()));
+    for line in head.lines() {
+        let (name, value) = line.split_once(':').ok_or("git http-backend printed a line that is no header")?;
+        let value = value.trim();
+        if name.eq_ignore_ascii_case("status") {
+            *response.status_mut() = value.split(' ').next().unwrap_or_default().parse()?;
+        } else {
+            response.headers_mut().insert(HeaderName::try_from(name)?, HeaderValue::from_str(value)?);
+        }
+    }
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::response_of;
+
+    #[test]
+    fn a_status_is_no_header() {
+        let plain = response_of(b"Content-Type: text/plain\r\n\r\nrefs\r\n\r\nmore").expect("a response");
+        assert_eq!((plain.status().as_u16(), plain.headers().len()), (200, 1));
+        let missing = response_of(b"Status: 404 Not Found\r\n\r\n").expect("a response");
+        assert_eq!((missing.status().as_u16(), missing.headers().len()), (404, 0));
+        assert!(response_of(b"fatal: no").is_err());
+    }
+}
