@@ -14,6 +14,7 @@ const FILES: &[&str] = &[
     "argocd_sync",
     "argocd_out_of_sync",
     "argocd_registration",
+    "argocd_repository",
     "argocd_project",
     "argocd_application_set",
     "argocd_deletion",

@@ -2,7 +2,7 @@
 Feature: Argo CD's bad days
   Something that Argo CD needs is gone for a while. Argo CD reports it, and continues when it is back.
 
-  @AR-SF-001
+  @AR-RP-004
   Scenario: The repository is gone
     Given a repository "web" with "settings.yaml"
       """
@@ -21,7 +21,7 @@ Feature: Argo CD's bad days
       | sync            | Unknown                                                                |
       | health          | Healthy                                                                |
       | ComparisonError | Failed to load target state: failed to generate manifest for source 1 of 1 |
-    And the diagnosis of application "web" is AR-SF-001
+    And the diagnosis of application "web" is AR-RP-004
     When repository "web" is back
     And application "web" is hard-refreshed
     Then application "web" is Synced and Healthy
@@ -103,7 +103,7 @@ Feature: Argo CD's bad days
     And the diagnosis finds nothing
 
   # The controller retries for some seconds (four attempts, v3.2.11): the sync survives only a short outage.
-  @pods @passes:AR-SF-006
+  @pods @passes:AR-SF-006 @AR-RP-005
   Scenario: The repo-server is killed while a sync runs
     Given a fleet of its own with 1 member and Argo CD
     And member "member-1" has pods
@@ -160,7 +160,7 @@ Feature: Argo CD's bad days
     Then application "web" reports
       | field           | value              |
       | ComparisonError | connection refused |
-    And the diagnosis of application "web" is AR-SF-001
+    And the diagnosis of application "web" is AR-RP-005
     When the repo-server of Argo CD is started again
     And "deployment.yaml" of repository "web" is corrected to
       """

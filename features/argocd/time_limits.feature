@@ -3,7 +3,7 @@ Feature: How long Argo CD waits
   Two flags of the application-controller limit how long it waits for a render and for a sync. The flags apply to all of
   Argo CD, so these scenarios have a fleet of their own.
 
-  @takes-60s @AR-SF-001
+  @takes-60s @AR-RP-005
   @guide:argocd-sync-failed/generation/deadline @guide:argocd-sync-failed/generation/raise-timeout @guide:argocd-sync-failed/wave/times-out
   Scenario: A render and then a sync take longer than it waits
     Given a fleet of its own with 1 member and Argo CD
@@ -42,7 +42,7 @@ Feature: How long Argo CD waits
       | field           | value                   |
       | sync            | Unknown                 |
       | ComparisonError | code = DeadlineExceeded |
-    And the diagnosis of application "web" is AR-SF-001
+    And the diagnosis of application "web" is AR-RP-005
     # By default, the controller notices only every two minutes that the time limit of a sync has passed.
     When the application-controller of Argo CD is restarted with "--repo-server-timeout-seconds=60 --app-resync=10 --app-resync-jitter=0"
     And application "web" is hard-refreshed

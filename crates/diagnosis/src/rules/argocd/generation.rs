@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::{project, rbac, registration, unrecognized};
+use super::{project, rbac, registration, repository_failure, unrecognized};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::message::for_sentence;
@@ -30,7 +30,7 @@ static OUTSIDE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// AR-SF-001, 010 and 012, and AR-SF-008 if Argo CD isn't allowed to read the live state.
+/// AR-SF-001, 010 and 012, AR-RP if a source can't be read, and AR-SF-008 if Argo CD isn't allowed to read the live state.
 pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let conditions = ERROR_CONDITIONS.into_iter().flat_map(|type_| application.conditions(type_)).collect::<Vec<_>>();
     if let Some(first) = conditions.first() {
@@ -81,6 +81,9 @@ fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: 
             .or_else(|| registration::failed_comparison(application, message, evidence.clone()))
             .or_else(|| project::failed_comparison(application, message, evidence.clone()))
             .unwrap_or_else(|| unrecognized::failed_comparison(application, message, evidence));
+    }
+    if let Some(draft) = repository_failure::failed_comparison(application, message, gone, evidence.clone()) {
+        return draft;
     }
     let cached = CACHED.is_match(message);
     let outside = OUTSIDE.is_match(message);

@@ -25,6 +25,7 @@ mod project;
 mod pruning;
 mod rbac;
 mod registration;
+mod repository_failure;
 mod resource_health;
 mod retrying;
 mod shared_resource;

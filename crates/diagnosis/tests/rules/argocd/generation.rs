@@ -86,9 +86,9 @@ fn a_sync_that_goes_on_compares_once_more() {
         "status": "Synced", "hookPhase": "Running", "message": "deployment.apps/web created",
     }]);
     let snapshot = alone(operated(application("web"), operation("Error", error, applied)));
-    assert_eq!(found(&snapshot), ["AR-SF-001 Application/argocd/web"]);
+    assert_eq!(found(&snapshot), ["AR-RP-005 Application/argocd/web"]);
     let cause = cause(&snapshot);
-    assert!(cause.contains("could not be generated, and the sync ended before it was complete"), "{cause}");
+    assert!(cause.contains("repo-server can't be reached") && cause.contains("at the last sync"), "{cause}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod project;
 mod pruning;
 mod rbac;
 mod registration;
+mod repository_failure;
 mod retrying;
 pub mod shapes;
 mod shared_resource;
@@ -33,6 +34,7 @@ pub fn troubled() -> Vec<serde_json::Value> {
     all.extend(out_of_sync::troubled());
     all.extend(rbac::troubled());
     all.extend(registration::troubled());
+    all.extend(repository_failure::troubled());
     all.extend(retrying::troubled());
     all.extend(shared_resource::troubled());
     all.extend(wave::troubled());

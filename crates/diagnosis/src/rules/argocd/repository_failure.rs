@@ -1,0 +1,177 @@
+//! AR-RP: Argo CD can't read a source: the repository, its revision or path, a chart's registry, or the repo-server itself.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::json;
+
+use super::application::ApplicationView;
+use crate::object::text_field;
+use crate::rules::code::RuleCode;
+use crate::rules::draft::FindingDraft;
+use crate::rules::message::for_sentence;
+use crate::rules::pattern::{group, pattern, pattern_of_any_case};
+use crate::{Evidence, JsonRef};
+
+/// Failure to read a source, as Argo CD's messages tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RepositoryFailure {
+    /// The repository refuses the credentials, or there are none.
+    CredentialsRefused,
+    /// The repository has no such branch, tag or commit.
+    RevisionMissing,
+    /// The commit has no such path.
+    PathMissing,
+    /// The repository can't be reached, or isn't there.
+    Unreachable,
+    /// The repo-server doesn't answer.
+    RepoServerDown,
+    /// The repo-server doesn't answer in time.
+    RepoServerSlow,
+    /// The registry of a chart or of a chart's dependency can't be reached.
+    Registry,
+}
+
+/// The status of the call of the repo-server. Errors of the repo-server itself follow with the code Unknown or Internal, and with
+/// statuses of their own.
+static CALL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"source (?<source>\d+) of \d+: (?:failed to [^:]*: )?rpc error: code = (?<code>\w+) desc = (?<why>(?s:.*))",
+    )
+});
+/// Stages in which only the repository that the Application names is read. A kustomization that names another repository fails later.
+static GIT: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        "failed to list refs: |failed to initialize repository resources: |Failed to fetch |Failed to checkout revision \
+         |unable to resolve '[^']*' to a commit SHA|unable to resolve git revision",
+    )
+});
+static PATH: LazyLock<Regex> = LazyLock::new(|| pattern(r"app path (?:does not exist|is not a directory)"));
+static REVISION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern("unable to resolve '[^']*' to a commit SHA|couldn't find remote ref|not our ref|remote repository is empty")
+});
+static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_of_any_case(
+        "authentication required|authorization failed|authentication failed|unable to authenticate|permission denied [(]publickey\
+          |could not read (?:username|password)|returned error: 40[13]|ssh: no key found|error creating ssh agent",
+    )
+});
+static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_of_any_case(
+        "connection refused|connection reset|no such host|could not resolve host|no route to host|network is unreachable|i/o timeout\
+          |handshake timeout|deadline exceeded|failed timeout after|: EOF|broken pipe|x509: |tls: |ssl certificate problem|knownhosts: \
+          |host key verification failed|failed to connect to|could not connect",
+    )
+});
+static NOT_THERE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_of_any_case("repository not found|does not appear to be a git repository|unexpected client error")
+});
+/// Stages in which a registry is read: that of a chart, of an OCI artifact, or of a chart's dependency.
+static REGISTRY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        "error building helm chart dependencies: |error fetching chart: |error loading repo index: |error pulling OCI chart: \
+         |unable to get tags: |error logging into OCI registry: |failed to resolve revision \"",
+    )
+});
+static CACHED: LazyLock<Regex> = LazyLock::new(|| pattern(r"Manifest generation error \(cached\)"));
+
+/// What a message says of a source.
+struct SourceError<'m> {
+    failure: RepositoryFailure,
+    /// Number of the source, from 1.
+    source: usize,
+    why: &'m str,
+}
+
+/// Reads the failure of a source from a message of Argo CD (v3.2 and v3.5).
+fn read_failure(message: &str) -> Option<SourceError<'_>> {
+    let call = CALL.captures(message)?;
+    let why = group(&call, "why");
+    let failure = match group(&call, "code") {
+        "Unavailable" => RepositoryFailure::RepoServerDown,
+        "DeadlineExceeded" => RepositoryFailure::RepoServerSlow,
+        _ => failure_of_source(why)?,
+    };
+    // Each component that passes an error on puts its own words and `desc = ` in front.
+    let why =
+        if failure == RepositoryFailure::RepoServerDown { why } else { why.rsplit("desc = ").next().unwrap_or(why) };
+    Some(SourceError { failure, source: group(&call, "source").parse().unwrap_or(1), why })
+}
+
+fn failure_of_source(why: &str) -> Option<RepositoryFailure> {
+    if PATH.is_match(why) {
+        return Some(RepositoryFailure::PathMissing);
+    }
+    if REGISTRY.is_match(why) {
+        return NETWORK.is_match(why).then_some(RepositoryFailure::Registry);
+    }
+    if !GIT.is_match(why) {
+        return None;
+    }
+    let kinds = [
+        (&REVISION, RepositoryFailure::RevisionMissing),
+        (&CREDENTIALS, RepositoryFailure::CredentialsRefused),
+        (&NETWORK, RepositoryFailure::Unreachable),
+        (&NOT_THERE, RepositoryFailure::Unreachable),
+    ];
+    kinds.into_iter().find(|(pattern, _)| pattern.is_match(why)).map(|(_, failure)| failure)
+}
+
+/// Creates the finding for a comparison that failed because a source can't be read. `gone` is true if only the last operation has the
+/// error.
+pub(super) fn failed_comparison(
+    application: ApplicationView<'_>,
+    message: &str,
+    gone: bool,
+    mut evidence: Vec<Evidence>,
+) -> Option<FindingDraft> {
+    let error = read_failure(message)?;
+    let (object, quote) = (application.object, application.quote());
+    let several = object.list("/spec/sources");
+    let (source, path) = match several.iter().nth(error.source.saturating_sub(1)) {
+        Some(source) => (Some(source), format!("spec.sources[{}]", error.source - 1)),
+        None => (object.at("/spec/source"), "spec.source".to_owned()),
+    };
+    let field = |name: &str| source.map_or("", |source: JsonRef<'_>| text_field(source, name));
+    let (repository, code) = (field("repoURL"), code(error.failure));
+    let wanted = match error.failure {
+        RepositoryFailure::RevisionMissing => Some("targetRevision"),
+        RepositoryFailure::PathMissing => Some("path"),
+        RepositoryFailure::RepoServerDown | RepositoryFailure::RepoServerSlow => None,
+        _ => Some("repoURL"),
+    };
+    if let Some(wanted) = wanted {
+        evidence.push(quote.text(object, &format!("{path}.{wanted}"), field(wanted).to_owned(), None));
+    }
+    let names = json!({
+        "why": for_sentence(error.why),
+        "repository": repository,
+        "source_field": path,
+        "wanted_revision": field("targetRevision"),
+        "wanted_path": field("path"),
+        "gone": gone,
+        "cached": CACHED.is_match(message),
+        "late": error.failure == RepositoryFailure::RepoServerSlow,
+    });
+    let draft = application.draft(code, &names, evidence);
+    // The texts of a finding are those of its first Application. An error that has passed is told in other words.
+    let cause = |what: &str| if gone { format!("{what} at the last sync") } else { what.to_owned() };
+    Some(match error.failure {
+        RepositoryFailure::CredentialsRefused | RepositoryFailure::Unreachable => draft.common_cause(cause(repository)),
+        RepositoryFailure::RepoServerDown => draft.common_cause(cause("repo-server")),
+        // Another Application may want another revision or path, or have a chart with other dependencies. A render takes long for its
+        // own Application.
+        _ => draft,
+    })
+}
+
+fn code(failure: RepositoryFailure) -> RuleCode {
+    match failure {
+        RepositoryFailure::CredentialsRefused => RuleCode::AR_RP_001,
+        RepositoryFailure::RevisionMissing => RuleCode::AR_RP_002,
+        RepositoryFailure::PathMissing => RuleCode::AR_RP_003,
+        RepositoryFailure::Unreachable => RuleCode::AR_RP_004,
+        RepositoryFailure::RepoServerDown | RepositoryFailure::RepoServerSlow => RuleCode::AR_RP_005,
+        RepositoryFailure::Registry => RuleCode::AR_RP_007,
+    }
+}
