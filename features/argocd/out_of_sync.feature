@@ -12,8 +12,7 @@ Feature: An Application is out of sync, although its last sync succeeded
       kind: ConfigMap
       metadata:
         name: settings
-      data:
-        colour: blue
+        labels: {colour: blue}
       """
     And an application "web" of repository "web" for "member-1"
     When application "web" syncs
@@ -25,8 +24,7 @@ Feature: An Application is out of sync, although its last sync succeeded
       kind: ConfigMap
       metadata:
         name: settings
-      data:
-        colour: red
+        labels: {colour: red}
       """
     And application "web" is refreshed
     Then application "web" reports
@@ -51,10 +49,9 @@ Feature: An Application is out of sync, although its last sync succeeded
       kind: ConfigMap
       metadata:
         name: settings
-      data:
-        colour: blue
+        labels: {colour: blue}
       """
-    And an application "web" of repository "web" for "member-1" with '{"ignoreDifferences": [{"kind": "ConfigMap", "jsonPointers": ["/data/color"]}]}'
+    And an application "web" of repository "web" for "member-1" with '{"ignoreDifferences": [{"kind": "ConfigMap", "jsonPointers": ["/metadata/labels/color"]}]}'
     When application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
@@ -64,8 +61,7 @@ Feature: An Application is out of sync, although its last sync succeeded
       kind: ConfigMap
       metadata:
         name: settings
-      data:
-        colour: red
+        labels: {colour: red}
       """
     And application "web" is refreshed
     Then application "web" reports
@@ -75,8 +71,8 @@ Feature: An Application is out of sync, although its last sync succeeded
     And the diagnosis of application "web" is AR-OS-004
       | object                    | value               |
       | ConfigMap/{apps}/settings | red (applied: blue) |
-      | Application/argocd/{web}  | /data/color         |
-    When application "web" gets '{"ignoreDifferences": [{"kind": "ConfigMap", "jsonPointers": ["/data/colour"]}]}'
+      | Application/argocd/{web}  | /metadata/labels/color         |
+    When application "web" gets '{"ignoreDifferences": [{"kind": "ConfigMap", "jsonPointers": ["/metadata/labels/colour"]}]}'
     And application "web" is refreshed
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
@@ -89,10 +85,9 @@ Feature: An Application is out of sync, although its last sync succeeded
       kind: ConfigMap
       metadata:
         name: settings
-      data:
-        colour: blue
+        labels: {colour: blue}
       """
-    And an application "web" of repository "web" for "member-1" with '{"ignoreDifferences": [{"kind": "ConfigMap", "jsonPointers": ["/data/colour"]}]}'
+    And an application "web" of repository "web" for "member-1" with '{"ignoreDifferences": [{"kind": "ConfigMap", "jsonPointers": ["/metadata/labels/colour"]}]}'
     When application "web" syncs
     Then the sync of application "web" succeeds
     When the administrator of "member-1" applies
@@ -101,8 +96,7 @@ Feature: An Application is out of sync, although its last sync succeeded
       kind: ConfigMap
       metadata:
         name: settings
-      data:
-        colour: red
+        labels: {colour: red}
       """
     And application "web" is refreshed
     Then application "web" is Synced and Healthy
@@ -220,7 +214,7 @@ Feature: An Application is out of sync, although its last sync succeeded
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @AR-OS-001
+  @healthy
   Scenario: The schema of a custom resource has defaults within a list
     Given the administrator of "member-2" applies
       """
@@ -263,26 +257,9 @@ Feature: An Application is out of sync, although its last sync succeeded
     And an application "web" of repository "web" for "member-2"
     When application "web" syncs
     Then the sync of application "web" succeeds
-    When application "web" is refreshed
-    Then application "web" reports
-      | field | value     |
-      | sync  | OutOfSync |
-      | phase | Succeeded |
-    And the diagnosis of application "web" is AR-OS-001
-      | object            | value                                              |
-      | Gate/{apps}/north | [{"port":80,"protocol":"TCP"}] (applied: [{"port":80}]) |
-    When "gate.yaml" of repository "web" is corrected to
-      """
-      apiVersion: example-{suffix}.io/v1
-      kind: Gate
-      metadata:
-        name: north
-      spec:
-        ports: [{port: 80, protocol: TCP}]
-      """
-    And application "web" syncs
-    Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
+    When application "web" is refreshed
+    Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
   @AR-OS-001

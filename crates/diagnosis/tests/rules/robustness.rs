@@ -53,7 +53,7 @@ fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
 
 /// Diagnoses the objects, together with `member`'s objects, once for each value in them that is missing or has another
 /// type.
-fn take_apart(objects: &[Value], member: &[Value]) {
+pub fn take_apart(objects: &[Value], member: &[Value]) {
     for (index, object) in objects.iter().enumerate() {
         let mut all = Vec::new();
         pointers(object, "", &mut all);

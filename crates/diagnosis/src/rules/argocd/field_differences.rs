@@ -53,13 +53,12 @@ pub(super) struct FieldWrite<'a> {
 /// Differences between an object and its last applied manifest.
 pub(super) struct FieldDifferences {
     pub all: Vec<FieldDifference>,
-    /// True if the kind is one of Kubernetes' own, which merges lists by key and normalizes values.
-    pub of_built_in_kind: bool,
 }
 
 impl FieldDifferences {
     /// Compares an object with its last applied manifest; `None` if it has none.
     pub fn read(live: Object<'_>) -> Option<Self> {
+        // Kubernetes' own kinds merge lists by key, and Argo CD normalizes their values.
         let of_built_in_kind = is_built_in(live.group());
         let applied = last_applied(live)?;
         let compare = |normalizes| {
@@ -83,19 +82,12 @@ impl FieldDifferences {
         // Argo CD normalizes built-in kinds, too, so that what differs only in its notation isn't the cause, unless nothing else is.
         let normalized = compare(of_built_in_kind);
         let all = if normalized.is_empty() { compare(false) } else { normalized };
-        Some(Self { all, of_built_in_kind })
+        Some(Self { all })
     }
 
     /// True if the object lacks every field that differs.
     pub fn are_all_absent(&self) -> bool {
         !self.all.is_empty() && self.all.iter().all(|difference| difference.live.is_none())
-    }
-
-    /// True if the differing fields are lists or objects that have got more than was applied.
-    pub fn are_all_filled_in(&self) -> bool {
-        let is_filled_in =
-            |d: &FieldDifference| d.live.as_ref().is_some_and(|live| !is_scalar(live) && includes(live, &d.applied));
-        !self.all.is_empty() && self.all.iter().all(is_filled_in)
     }
 
     /// Returns the difference at a path of plain names.
@@ -110,14 +102,14 @@ impl FieldDifference {
         let mut path = String::new();
         for step in &self.steps {
             match step {
-                PathStep::Field(name) if name.contains(['.', '/']) => path += &format!("[{name}]"),
+                PathStep::Field(name) if name.contains(['.', '/']) => path.extend(["[", name, "]"]),
                 PathStep::Field(name) => {
                     if !path.is_empty() {
                         path.push('.');
                     }
                     path += name;
                 }
-                PathStep::Entry { key, value, .. } => path += &format!("[{key}={value}]"),
+                PathStep::Entry { key, value, .. } => path.extend(["[", key, "=", value, "]"]),
             }
         }
         path
@@ -243,7 +235,7 @@ impl Comparison {
                     self.compare(&steps, value, live.get(name), found);
                 }
             }
-            Value::Array(entries) if self.merges && live.as_array().is_some() => {
+            Value::Array(entries) if live.as_array().is_some() => {
                 self.compare_list(steps, entries, live, difference(Some(live)), found);
             }
             _ => {
@@ -254,8 +246,8 @@ impl Comparison {
         }
     }
 
-    /// Compares a list of a built-in kind: entry by entry if it has a merge key, and otherwise as one value, of which the entries may have
-    /// got defaults.
+    /// Compares a list: entry by entry if it belongs to a built-in kind and has a merge key, and otherwise as one value, of which the entries
+    /// may have got defaults: Argo CD calls such an object Synced, custom resources too (v3.5.7).
     fn compare_list(
         self,
         steps: &[PathStep],
@@ -264,7 +256,7 @@ impl Comparison {
         whole: FieldDifference,
         found: &mut Vec<FieldDifference>,
     ) {
-        let Some(key) = merge_key(entries) else {
+        let Some(key) = merge_key(entries).filter(|_| self.merges) else {
             if !includes(&live.to_value(), &Value::Array(entries.to_vec())) {
                 found.push(whole);
             }
@@ -307,10 +299,6 @@ fn is_empty(value: &Value) -> bool {
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::Null => true,
     }
-}
-
-fn is_scalar(value: &Value) -> bool {
-    !(value.is_object() || value.is_array())
 }
 
 /// True if a value has everything of another one: objects may have more fields, lists have the same number of entries.

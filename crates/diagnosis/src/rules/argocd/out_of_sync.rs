@@ -1,4 +1,4 @@
-//! AR-OS: an Application is OutOfSync at the commit that its last operation has synced, and the operation succeeded. The live objects show
+//! AR-OS: an Application is `OutOfSync` at the commit that its last operation has synced, and the operation succeeded. The live objects show
 //! the fields that differ from what was applied, and who has written since.
 //!
 //! Argo CD reports no condition and no event for this state (v3.2, v3.5).
@@ -15,9 +15,9 @@ use crate::object::{list_field, text_field};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::kubectl;
-use crate::{Evidence, JsonRef, Object};
+use crate::{Evidence, JsonList, JsonRef, Object};
 
-/// Time for which an Application may be OutOfSync after a sync, or after somebody's write. Argo CD compares within 2 s of either, and
+/// Time for which an Application may be `OutOfSync` after a sync, or after somebody's write. Argo CD compares within 2 s of either, and
 /// a person who tries something out has it for some seconds.
 const LASTING: SignedDuration = SignedDuration::from_secs(30);
 
@@ -31,10 +31,13 @@ const FIGHT_LIMIT: SignedDuration = SignedDuration::from_mins(8);
 /// Number of objects, and of differing fields of each, that are quoted.
 const QUOTED: usize = 3;
 
+/// Subresource by which autoscalers set the number of replicas.
+const SCALE: &str = "scale";
+
 /// Why an object differs from what was applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
-    /// The API server changes what is applied: by an admission, or by defaults in a list of a custom resource.
+    /// An admission changes what is applied.
     Changed,
     /// The API server drops fields that the kind doesn't have.
     Dropped,
@@ -82,7 +85,7 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     codes.into_iter().filter_map(|(cause, code)| draft(application, code, &of_cause(cause))).collect()
 }
 
-/// Returns the end of the last sync, if it succeeded and the Application is OutOfSync at the same commit and source, by a comparison
+/// Returns the end of the last sync, if it succeeded and the Application is `OutOfSync` at the same commit and source, by a comparison
 /// after that end. Both times are in whole seconds, so that the same second counts: the live objects tell whether something differs.
 fn last_sync(application: ApplicationView<'_>) -> Option<Timestamp> {
     let object = application.object;
@@ -133,7 +136,12 @@ impl<'a> DifferingObject<'a> {
         let since = own.max(application.started_at());
         let mut writes: Vec<_> = FieldWrite::all(live).filter(|write| !write.is_argo_cds()).collect();
         // In the second of Argo CD's own write, the order isn't known. What differs then was written later.
-        writes.retain(|write| write.at.is_some_and(|at| since.is_none_or(|since| at >= since)));
+        // A write of the scale has no time (Kubernetes v1.36). It owns nothing but the replicas, so that its entry goes as soon as somebody
+        // else sets them: it is later than Argo CD's.
+        writes.retain(|write| match write.at {
+            Some(at) => since.is_none_or(|since| at >= since),
+            None => write.subresource == SCALE,
+        });
         writes.sort_by_key(|write| std::cmp::Reverse(write.at));
         let cause = cause(live, differences.as_ref(), &writes)?;
         Some(Self { resource, live, differences, writes, cause })
@@ -146,11 +154,17 @@ impl<'a> DifferingObject<'a> {
             let text = format!("{} (applied: {})", field.live_text(), JsonRef::from(&field.applied).to_text());
             quote.text(self.live, &field.path(), text, None)
         });
-        let written = self.writes.first().map(|write| {
+        let written = self.writer().map(|write| {
             let path = format!("metadata.managedFields[{}]", write.manager);
             quote.text(self.live, &path, write.text(), write.at)
         });
         fields.chain(written).collect()
+    }
+
+    /// Returns the write that explains the difference: the autoscaler's, or else the latest.
+    fn writer(&self) -> Option<FieldWrite<'a>> {
+        let scales = self.writes.iter().find(|write| self.cause == Cause::Replicas && write.subresource == SCALE);
+        scales.or(self.writes.first()).copied()
     }
 
     /// Returns the entries of `spec.ignoreDifferences` for the fields that differ.
@@ -167,7 +181,7 @@ impl<'a> DifferingObject<'a> {
 
 /// Returns why an object differs; `None` if nothing shows it.
 fn cause(live: Object<'_>, differences: Option<&FieldDifferences>, writes: &[FieldWrite<'_>]) -> Option<Cause> {
-    let scales = |write: &FieldWrite<'_>| write.subresource == "scale" && write.manager == "kube-controller-manager";
+    let scales = |write: &FieldWrite<'_>| write.subresource == SCALE && write.manager == "kube-controller-manager";
     let differs = differences.filter(|differences| !differences.all.is_empty());
     let Some(differences) = differs else { return (!writes.is_empty()).then_some(Cause::Written) };
     if differences.at("spec.replicas").is_some() && writes.iter().any(scales) {
@@ -178,8 +192,7 @@ fn cause(live: Object<'_>, differences: Option<&FieldDifferences>, writes: &[Fie
     if differences.are_all_absent() && is_unchanged {
         return Some(Cause::Dropped);
     }
-    let is_default = !differences.of_built_in_kind && differences.are_all_filled_in() && is_unchanged;
-    Some(if writes.is_empty() || is_default { Cause::Changed } else { Cause::Written })
+    Some(if writes.is_empty() { Cause::Changed } else { Cause::Written })
 }
 
 fn draft(application: ApplicationView<'_>, code: RuleCode, objects: &[&DifferingObject<'_>]) -> Option<FindingDraft> {
@@ -213,12 +226,12 @@ fn names(
         evidence.push(application.quote().field(application.object, "spec.ignoreDifferences"));
     }
     let group = first.resource.text("group");
-    let writer = first.writes.first();
+    let writer = first.writer();
     let ignored: Vec<Value> = objects.iter().flat_map(|object| object.ignored()).collect();
     json!({
         "objects": objects.iter().take(QUOTED).map(|o| o.resource.object()).collect::<Vec<_>>().join(", "),
         "fields": first.paths(),
-        "writer": writer.map(|write| write.text()).unwrap_or_default(),
+        "writer": writer.map(FieldWrite::text).unwrap_or_default(),
         "written_at": writer.and_then(|write| write.at).map(|at| at.to_string()).unwrap_or_default(),
         "cause": match first.cause {
             Cause::Changed => "changed",
@@ -226,7 +239,6 @@ fn names(
             Cause::Replicas => "replicas",
             Cause::Written => "written",
         },
-        "filled_in": first.differences.as_ref().is_some_and(FieldDifferences::are_all_filled_in),
         "custom": !is_built_in(group),
         "ignored": others_ignored.join(", "),
         "heals": heals(application),
@@ -243,7 +255,7 @@ fn names(
     })
 }
 
-/// Returns the paths at which an Application ignores differences of an object's kind, although the object is OutOfSync.
+/// Returns the paths at which an Application ignores differences of an object's kind, although the object is `OutOfSync`.
 fn ignored_of_kind<'a>(application: ApplicationView<'a>, live: Object<'_>) -> Vec<&'a str> {
     let entries = application.object.list("/spec/ignoreDifferences").iter();
     let of_kind = entries.filter(|entry| {
@@ -255,7 +267,7 @@ fn ignored_of_kind<'a>(application: ApplicationView<'a>, live: Object<'_>) -> Ve
     let fields = ["jsonPointers", "jqPathExpressions", "managedFieldsManagers"];
     of_kind
         .flat_map(|entry| fields.map(|field| list_field(entry, field)))
-        .flat_map(|list| list.iter())
+        .flat_map(JsonList::iter)
         .filter_map(JsonRef::as_str)
         .collect()
 }

@@ -31,7 +31,6 @@ pub fn troubled() -> Vec<serde_json::Value> {
     all.extend(application_deletion::troubled());
     all.extend(application_health::troubled());
     all.extend(pruning::troubled());
-    all.extend(out_of_sync::troubled());
     all.extend(rbac::troubled());
     all.extend(registration::troubled());
     all.extend(repository_failure::troubled());
