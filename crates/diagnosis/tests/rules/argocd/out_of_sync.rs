@@ -6,7 +6,7 @@ use crate::shapes::{BEFORE, found, with};
 const SYNCED: &str = "2026-01-08T11:40:00Z";
 const LATER: &str = "2026-01-08T11:50:00Z";
 
-/// Application that is OutOfSync at the commit that it has synced, with one resource.
+/// Application that is `OutOfSync` at the commit that it has synced, with one resource.
 fn out_of_sync(group: &str, kind: &str, name: &str) -> Value {
     let web = with(application("web"), "/status/sync/status", "OutOfSync");
     let web = with(web, "/status/operationState/startedAt", SYNCED);
