@@ -117,7 +117,7 @@ Feature: A sync fails because the cluster's admission refuses an object
     And the sync of application "web" reports of its resources
       | resource           | status     | phase   | message                                                                                          |
       | ConfigMap/settings | SyncFailed | Failed  | admission webhook "{owner}.example.com" denied the request: each ConfigMap needs the label owner |
-      | Service/web        | Synced     | Running |                                                                                                  |
+      | Service/web        | Synced     |         |                                                                                                  |
     And "Service/web" is on "member-1"
     And the diagnosis of application "web" is AR-SF-004
       | object                                 | value                                |

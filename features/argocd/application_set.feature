@@ -64,6 +64,9 @@ Feature: ApplicationSets make too few applications, or none
     Then application set "shop" owns applications "east" and "west"
     And application "east" is Synced and Healthy
     And application "west" is Synced and Healthy
+    And application set "shop" has
+      | field                                          | value |
+      | status.conditions.type=ResourcesUpToDate.status | True  |
     When repository "shop" vanishes
     And application set "shop" is refreshed in vain: "error generating params from git"
     Then application set "shop" has

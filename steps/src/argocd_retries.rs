@@ -116,13 +116,16 @@ pub(crate) async fn terminate(context: &mut ScenarioContext, name: &str) -> Resu
         context.wrote(&asked);
         let expectation = format!("no operation of Application/{} runs", application.name);
         let mut overwritten = false;
-        wait(context, name, &expectation, limits::SYNCED, |object| {
+        let (hub, watched) = (context.hub(), application.watched());
+        let ended = context.wait(&hub, &watched, &expectation, limits::SYNCED, |objects| {
+            // An Application whose deletion the operation has held up goes with the operation.
+            let Some(object) = objects.get(&application.name).map(Object::new) else { return Verdict::Holds };
             let runs = object.at("/operation").is_some();
             overwritten =
                 runs && object.str(PHASE) == Some("Running") && object.at(STARTED) == begun.as_ref().map(JsonRef::from);
             if runs && !overwritten { Verdict::Pending("it still runs".into()) } else { Verdict::Holds }
-        })
-        .await?;
+        });
+        ended.await?;
         if !overwritten {
             return Ok(());
         }

@@ -170,12 +170,13 @@ impl<'a> ApplicationView<'a> {
     }
 
     /// True if an operation before the last one has deployed these commits: the last operation then syncs later ones,
-    /// although the status still has the comparison with these.
+    /// although the status still has the comparison with these. Times are in whole seconds, and an operation may begin in the second in
+    /// which the one before it has ended.
     fn was_deployed(self, commits: &[&str]) -> bool {
         let deployed_at = |entry: JsonRef<'_>| text_field(entry, "deployedAt").parse::<Timestamp>().ok();
         self.object.list("/status/history").iter().any(|entry| {
             let before =
-                deployed_at(entry).zip(self.started_at()).is_some_and(|(deployed, started)| deployed < started);
+                deployed_at(entry).zip(self.started_at()).is_some_and(|(deployed, started)| deployed <= started);
             before && revisions(Object::new(entry), "") == commits
         })
     }

@@ -8,11 +8,12 @@ use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::application_deletion::{draft, object_names};
+use super::destination::named_cluster;
 use super::live_objects::ManagedResource;
-use crate::JsonRef;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::pattern::{group, pattern_of_any_case};
+use crate::{APPLICATION, JsonRef};
 
 /// Annotation of an object with its sync options.
 const SYNC_OPTIONS: &str = "argocd.argoproj.io/sync-options";
@@ -57,6 +58,8 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
     }
     let left: Vec<ManagedResource<'_>> = ManagedResource::all(application.object)
         .filter(|resource| resource.requires_pruning() && resource.is_out_of_sync() && !resource.is_hook())
+        // Pruning would delete what another Application wants.
+        .filter(|resource| !is_wanted_by_another(application, *resource))
         .collect();
     let skipped: Vec<ResourceResult<'_>> = application
         .results()
@@ -92,6 +95,19 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
         "prune": super::names::prune_commands(application),
     });
     Some(draft(RuleCode::AR_DL_006, application, &names, evidence))
+}
+
+/// True if git has a resource for another Application with the same destination.
+fn is_wanted_by_another(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> bool {
+    let fleet = application.fleet;
+    let cluster = |object| named_cluster(fleet, object).map(|cluster| cluster.name.as_str());
+    let own = cluster(application.object);
+    let all = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind);
+    let others = all.filter(|other| *other != application.object && cluster(*other) == own);
+    others.flat_map(ManagedResource::all).any(|other| {
+        !other.requires_pruning()
+            && ["group", "kind", "namespace", "name"].into_iter().all(|field| other.text(field) == resource.text(field))
+    })
 }
 
 fn quote_pruning(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> crate::Evidence {
