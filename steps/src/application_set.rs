@@ -95,7 +95,7 @@ async fn is_refreshed(world: &mut World, name: String) -> Result<(), StepError> 
     .await
 }
 
-/// Asks the ApplicationSet controller to run the generators now, by an annotation, and waits until ErrorOccurred is True with this in its
+/// Asks the ApplicationSet controller to run the generators now, by an annotation, and waits until `ErrorOccurred` is True with this in its
 /// message.
 #[when(expr = "application set {string} is refreshed in vain: {string}")]
 async fn is_refreshed_in_vain(world: &mut World, name: String, message: String) -> Result<(), StepError> {

@@ -30,7 +30,8 @@ async fn is_served(world: &mut World, name: String) -> Result<(), StepError> {
 
 /// Changes the password of a repository that is served over HTTP. Argo CD keeps the old one.
 #[when(expr = "the password of repository {string} changes")]
-async fn password_changes(world: &mut World, name: String) -> Result<(), StepError> {
+#[expect(clippy::needless_pass_by_value, reason = "cucumber passes parameters by value")]
+fn password_changes(world: &mut World, name: String) -> Result<(), StepError> {
     let context = world.context();
     let repository = repository(context, &name)?;
     repository.change_password()?;

@@ -17,7 +17,7 @@ use crate::rules::fleet::FleetView;
 use crate::rules::message::for_sentence;
 use crate::rules::outcome::ERROR_LIMIT;
 use crate::rules::pattern::{group, pattern};
-use crate::{APPLICATION, Condition, Evidence};
+use crate::{APPLICATION, Condition, Evidence, JsonRef};
 
 /// Time that the controller has from its first report to its Applications in the snapshot. It reports after it has made them, but the lists of
 /// a snapshot are read one after the other.
@@ -86,7 +86,7 @@ fn nothing(set: ApplicationSetView<'_>) -> Option<FindingDraft> {
         return None;
     }
     let mut evidence = vec![set.quote().condition(set.object, &up_to_date)];
-    let generators = set.object.at("/spec/generators").map(|value| value.to_text()).unwrap_or_default();
+    let generators = set.object.at("/spec/generators").map(JsonRef::to_text).unwrap_or_default();
     evidence.push(set.quote().text(set.object, "spec.generators", generators, None));
     // v3.2.11 writes the list before it deletes Applications, and doesn't correct it before the next reconciliation.
     let lost: Vec<&str> = set.object.list("/status/resources").iter().map(|r| text_field(r, "name")).collect();

@@ -57,12 +57,12 @@ impl<'a> ApplicationSetView<'a> {
         all.find(|application| application.object.name() == name && application.object.namespace() == namespace)
     }
 
-    /// Returns the condition ErrorOccurred if it is True.
+    /// Returns the condition `ErrorOccurred` if it is True.
     pub fn error(self) -> Option<Condition> {
         self.object.condition("ErrorOccurred").filter(|condition| condition.status == "True")
     }
 
-    /// Returns the condition ResourcesUpToDate if it is True: the last reconciliation reached its end without an error.
+    /// Returns the condition `ResourcesUpToDate` if it is True: the last reconciliation reached its end without an error.
     pub fn up_to_date(self) -> Option<Condition> {
         self.object.condition("ResourcesUpToDate").filter(|condition| condition.status == "True")
     }
@@ -108,8 +108,8 @@ impl<'a> ApplicationSetView<'a> {
     /// Returns names of Applications for a sentence.
     pub fn names_of(applications: &[ApplicationView<'_>]) -> String {
         match applications {
-            [few @ ..] if few.len() <= MOST_NAMES => join(few),
-            [first @ ..] => format!("{} and {} more", join(&first[..MOST_NAMES]), first.len() - MOST_NAMES),
+            few if few.len() <= MOST_NAMES => join(few),
+            first => format!("{} and {} more", join(&first[..MOST_NAMES]), first.len() - MOST_NAMES),
         }
     }
 

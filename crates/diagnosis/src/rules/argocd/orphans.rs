@@ -82,7 +82,7 @@ fn cascades(application: ApplicationView<'_>) -> bool {
     finalizers(application).any(|finalizer| finalizer.starts_with(CASCADE))
 }
 
-fn finalizers<'a>(application: ApplicationView<'a>) -> impl Iterator<Item = &'a str> {
+fn finalizers(application: ApplicationView<'_>) -> impl Iterator<Item = &str> {
     application.object.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str)
 }
 

@@ -1,4 +1,4 @@
-//! AR-AS-007 and AR-AS-008: progressive syncs of an ApplicationSet (strategy RollingSync). The controller has no time limit for a step, and
+//! AR-AS-007 and AR-AS-008: progressive syncs of an ApplicationSet (strategy `RollingSync`). The controller has no time limit for a step, and
 //! reports no error when one doesn't end (v3.2.11 and v3.5.7).
 
 use jiff::Timestamp;

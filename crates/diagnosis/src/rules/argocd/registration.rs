@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::json;
 
-use super::application::{ApplicationView, OperationState};
+use super::application::{ApplicationView, OperationState, ResourceResult};
 use crate::object::Object;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
@@ -100,7 +100,7 @@ pub(super) fn failed_comparison(
 /// Creates the finding for an operation that failed at the destination. An operation fails there although the comparison is fine: what Argo
 /// CD compares with is its own cache of the cluster.
 pub(super) fn failed_operation(application: ApplicationView<'_>) -> Option<FindingDraft> {
-    let of_results = application.results().filter(|r| r.is_refused()).map(|r| r.message());
+    let of_results = application.results().filter(|r| r.is_refused()).map(ResourceResult::message);
     let mut messages = of_results.chain(std::iter::once(application.operation_field("message")));
     let (message, failure) = messages.find_map(|message| Some((message, read_failure(message)?)))?;
     let mut evidence = vec![application.quote_operation()];
