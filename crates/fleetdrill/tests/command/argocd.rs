@@ -29,8 +29,11 @@ fn a_version_that_there_is_none_of() {
     let place = Place::new();
     let file = place.write("needs.feature", NEEDS_IT);
     let cache = place.path("cache");
-    let parts =
-        ["there is no argocd v9.9.9", "there is only v3.2.11", "fleetdrill toolchain add argocd v9.9.9 argocd=PATH"];
+    let parts = [
+        "there is no argocd v9.9.9",
+        "there are v3.2.11 and v3.5.7",
+        "fleetdrill toolchain add argocd v9.9.9 argocd=PATH",
+    ];
     let commands: [&[&str]; 5] = [
         &["run", &file, "--argocd", "v9.9.9"],
         // No selected scenario needs Argo CD, and the wrong version is an error nevertheless.
