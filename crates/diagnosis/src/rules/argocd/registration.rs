@@ -21,7 +21,7 @@ pub(super) enum DestinationFailure<'m> {
     /// Nobody answers at the cluster's address.
     Unreachable,
     /// The cluster refuses the token.
-    CredentialsRefused,
+    Unauthenticated,
     /// The cluster's certificate isn't from the CA that Argo CD has.
     Certificate,
     /// No Secret names the cluster.
@@ -46,7 +46,7 @@ static AMBIGUOUS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"there are \d+ clusters with the same name: \[(?<servers>[^\]]*)\]"));
 static IGNORED: LazyLock<Regex> = LazyLock::new(|| pattern("controller is configured to ignore cluster"));
 static CERTIFICATE: LazyLock<Regex> = LazyLock::new(|| pattern("x509: |tls: failed to verify"));
-static NO_CREDENTIALS: LazyLock<Regex> =
+static UNKNOWN_CLIENT: LazyLock<Regex> =
     LazyLock::new(|| pattern("the server has asked for the client to provide credentials"));
 static UNAUTHORIZED: LazyLock<Regex> = LazyLock::new(|| pattern(": Unauthorized"));
 static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
@@ -69,15 +69,15 @@ pub(super) fn read_failure(message: &str) -> Option<DestinationFailure<'_>> {
         return Some(DestinationFailure::Ignored);
     }
     // Only an API server asks in these words, and it may do so for a single object.
-    if NO_CREDENTIALS.is_match(message) {
-        return Some(DestinationFailure::CredentialsRefused);
+    if UNKNOWN_CLIENT.is_match(message) {
+        return Some(DestinationFailure::Unauthenticated);
     }
     if !CLUSTER.is_match(message) {
         return None;
     }
     let kinds = [
         (&CERTIFICATE, DestinationFailure::Certificate),
-        (&UNAUTHORIZED, DestinationFailure::CredentialsRefused),
+        (&UNAUTHORIZED, DestinationFailure::Unauthenticated),
         (&NETWORK, DestinationFailure::Unreachable),
     ];
     kinds.into_iter().find(|(pattern, _)| pattern.is_match(message)).map(|(_, failure)| failure)
@@ -118,7 +118,7 @@ fn draft(
     evidence.push(quote.field(object, "spec.destination"));
     let code = match failure {
         DestinationFailure::Unreachable => RuleCode::AR_CL_001,
-        DestinationFailure::CredentialsRefused => RuleCode::AR_CL_002,
+        DestinationFailure::Unauthenticated => RuleCode::AR_CL_002,
         DestinationFailure::Certificate => RuleCode::AR_CL_003,
         DestinationFailure::NotRegistered | DestinationFailure::Ambiguous(_) | DestinationFailure::Ignored => {
             RuleCode::AR_CL_004
