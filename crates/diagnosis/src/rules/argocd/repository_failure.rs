@@ -16,8 +16,8 @@ use crate::{Evidence, JsonRef};
 /// Failure to read a source, as Argo CD's messages tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RepositoryFailure {
-    /// The repository refuses the credentials, or there are none.
-    CredentialsRefused,
+    /// The repository refuses who Argo CD is, or Argo CD has no credentials.
+    Unauthenticated,
     /// The repository has no such branch, tag or commit.
     RevisionMissing,
     /// The commit has no such path.
@@ -50,7 +50,7 @@ static PATH: LazyLock<Regex> = LazyLock::new(|| pattern(r"app path (?:does not e
 static REVISION: LazyLock<Regex> = LazyLock::new(|| {
     pattern("unable to resolve '[^']*' to a commit SHA|couldn't find remote ref|not our ref|remote repository is empty")
 });
-static CREDENTIALS: LazyLock<Regex> = LazyLock::new(|| {
+static UNAUTHENTICATED: LazyLock<Regex> = LazyLock::new(|| {
     pattern_of_any_case(
         "authentication required|authorization failed|authentication failed|unable to authenticate|permission denied [(]publickey\
           |could not read (?:username|password)|returned error: 40[13]|ssh: no key found|error creating ssh agent",
@@ -110,7 +110,7 @@ fn failure_of_source(why: &str) -> Option<RepositoryFailure> {
     }
     let kinds = [
         (&REVISION, RepositoryFailure::RevisionMissing),
-        (&CREDENTIALS, RepositoryFailure::CredentialsRefused),
+        (&UNAUTHENTICATED, RepositoryFailure::Unauthenticated),
         (&NETWORK, RepositoryFailure::Unreachable),
         (&NOT_THERE, RepositoryFailure::Unreachable),
     ];
@@ -157,7 +157,7 @@ pub(super) fn failed_comparison(
     // The texts of a finding are those of its first Application. An error that has passed is told in other words.
     let cause = |what: &str| if gone { format!("{what} at the last sync") } else { what.to_owned() };
     Some(match error.failure {
-        RepositoryFailure::CredentialsRefused | RepositoryFailure::Unreachable => draft.common_cause(cause(repository)),
+        RepositoryFailure::Unauthenticated | RepositoryFailure::Unreachable => draft.common_cause(cause(repository)),
         RepositoryFailure::RepoServerDown => draft.common_cause(cause("repo-server")),
         // Another Application may want another revision or path, or have a chart with other dependencies. A render takes long for its
         // own Application.
@@ -167,7 +167,7 @@ pub(super) fn failed_comparison(
 
 fn code(failure: RepositoryFailure) -> RuleCode {
     match failure {
-        RepositoryFailure::CredentialsRefused => RuleCode::AR_RP_001,
+        RepositoryFailure::Unauthenticated => RuleCode::AR_RP_001,
         RepositoryFailure::RevisionMissing => RuleCode::AR_RP_002,
         RepositoryFailure::PathMissing => RuleCode::AR_RP_003,
         RepositoryFailure::Unreachable => RuleCode::AR_RP_004,
