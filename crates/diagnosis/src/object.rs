@@ -143,6 +143,11 @@ impl<'a> Object<'a> {
         self.condition(type_).filter(|c| c.observed_generation == self.generation())
     }
 
+    /// Values of `metadata.finalizers`.
+    pub fn finalizers(self) -> impl Iterator<Item = &'a str> {
+        self.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str)
+    }
+
     /// Kind, namespace and name.
     #[must_use]
     pub fn path(&self) -> ObjectPath {

@@ -11,7 +11,7 @@ use super::kubectl;
 use super::outcome::DELETION_LIMIT;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Evidence, JsonRef, Object};
+use crate::{ClusterSnapshot, Evidence, Object};
 
 /// Condition by which a terminating namespace says which objects it still has.
 pub(super) const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
@@ -104,12 +104,8 @@ fn namespace_conditions(quote: EvidenceSource<'_>, namespace: Object<'_>) -> Vec
 fn holder(object: Object<'_>) -> Value {
     json!({
         "object": object.path().to_string(),
-        "finalizers": finalizers(object).join(", "),
+        "finalizers": object.finalizers().collect::<Vec<_>>().join(", "),
     })
-}
-
-fn finalizers(object: Object<'_>) -> Vec<&str> {
-    object.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str).collect()
 }
 
 /// Returns the objects in a terminating namespace of the hub that have finalizers and aren't Works, for the templates.

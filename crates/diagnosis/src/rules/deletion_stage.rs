@@ -8,8 +8,8 @@ use super::fleet::{FleetView, UpdateRunView};
 use super::foreign_finalizer::part_of_binding;
 use super::kubectl;
 use super::outcome::DELETION_LIMIT;
+use crate::Condition;
 use crate::object::{conditions_of_type, text_field};
-use crate::{Condition, JsonRef};
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let unfinished = fleet.runs().filter(|run| !run.is_finished());
@@ -45,7 +45,7 @@ fn waits(fleet: FleetView<'_>, run: UpdateRunView<'_>, cluster: &DeletingCluster
         quote.deletion(binding),
         quote.field(binding, "metadata.finalizers"),
     ];
-    let finalizers: Vec<_> = binding.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str).collect();
+    let finalizers: Vec<_> = binding.finalizers().collect();
     let names = json!({
         "run": run.object.name(),
         "member": cluster.member,

@@ -7,8 +7,8 @@ use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, MemberPlacement, PlacementView, placement_of_work, subject};
 use super::kubectl;
 use super::outcome::DELETION_LIMIT;
+use crate::Object;
 use crate::kubefleet::{CLUSTER_GROUP, MEMBER_NAMESPACE_PREFIX, PARENT_PLACEMENT};
-use crate::{JsonRef, Object};
 
 /// Part of the names of `KubeFleet`'s finalizers: `kubernetes-fleet.io/work-cleanup`.
 const KUBEFLEET: &str = "kubernetes-fleet.io/";
@@ -32,9 +32,7 @@ fn held(fleet: FleetView<'_>, object: Object<'_>, part: Option<AffectedPart>) ->
     if fleet.age(object.deleted_at()?) < DELETION_LIMIT {
         return None;
     }
-    let finalizers = object.list("/metadata/finalizers");
-    let (foreign, own): (Vec<_>, Vec<_>) =
-        finalizers.iter().filter_map(JsonRef::as_str).partition(|finalizer| is_foreign(finalizer));
+    let (foreign, own): (Vec<_>, Vec<_>) = object.finalizers().partition(|finalizer| is_foreign(finalizer));
     if foreign.is_empty() {
         return None;
     }
@@ -54,7 +52,7 @@ fn held(fleet: FleetView<'_>, object: Object<'_>, part: Option<AffectedPart>) ->
 
 /// True if an object has a finalizer that neither `KubeFleet` nor the garbage collector removes.
 pub(super) fn is_held_by_others(object: Object<'_>) -> bool {
-    object.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str).any(is_foreign)
+    object.finalizers().any(is_foreign)
 }
 
 /// True for a finalizer that neither `KubeFleet` nor the garbage collector removes.

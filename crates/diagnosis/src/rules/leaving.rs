@@ -11,7 +11,7 @@ use super::member::JOIN_LIMIT;
 use super::outcome::DELETION_LIMIT;
 use super::{foreign_finalizer, kubectl, rollout};
 use crate::kubefleet::CLUSTER_GROUP;
-use crate::{Condition, JsonRef, Object};
+use crate::{Condition, Object};
 
 /// Time for which a rollout may keep a member that is left without counting as a failure.
 const SETTLE_LIMIT: SignedDuration = SignedDuration::from_secs(15);
@@ -126,7 +126,7 @@ fn old_binding(
     let quote = fleet.quote();
     let mut evidence = placement.symptom(fleet, status, &held);
     evidence.extend([quote.deletion(old), quote.field(old, "metadata.finalizers")]);
-    let finalizers: Vec<_> = old.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str).collect();
+    let finalizers: Vec<_> = old.finalizers().collect();
     let names = json!({
         "placement": placement.full_name(),
         "member": status.member,

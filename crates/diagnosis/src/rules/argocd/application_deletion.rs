@@ -81,8 +81,7 @@ fn held_by_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let quote = application.quote();
     let mut evidence = vec![quote.deletion(application.object), quote.field(application.object, "metadata.finalizers")];
     evidence.extend(held.iter().flat_map(|object| holding_evidence(destination.quote(), *object)));
-    let finalizers: Vec<&str> =
-        held.iter().flat_map(|object| object.list("/metadata/finalizers")).filter_map(JsonRef::as_str).collect();
+    let finalizers: Vec<&str> = held.iter().flat_map(|object| object.finalizers()).collect();
     let names = json!({
         "object": first.path().to_string(),
         "holders": holders(&held),
@@ -139,10 +138,8 @@ fn failed(application: ApplicationView<'_>) -> Option<FindingDraft> {
 
 /// AR-DL-003: a hook of the deletion can't be rendered, or fails.
 fn failed_hooks(application: ApplicationView<'_>, condition: ApplicationCondition<'_>) -> FindingDraft {
-    let finalizers = application.object.list("/metadata/finalizers");
-    let finalizers: Vec<&str> = finalizers.iter().filter_map(JsonRef::as_str).collect();
-    let others: Vec<&str> =
-        finalizers.into_iter().filter(|name| !HOOKS.iter().any(|hook| name.starts_with(hook))).collect();
+    let is_for_hooks = |name: &&str| HOOKS.iter().any(|hook| name.starts_with(hook));
+    let others: Vec<&str> = application.object.finalizers().filter(|name| !is_for_hooks(name)).collect();
     let mut evidence = error_evidence(application, condition);
     evidence.push(application.quote().field(application.object, "metadata.finalizers"));
     let names = json!({
@@ -158,8 +155,7 @@ fn error_evidence(application: ApplicationView<'_>, condition: ApplicationCondit
 }
 
 fn has_finalizer(application: ApplicationView<'_>, part: &str) -> bool {
-    let finalizers = application.object.list("/metadata/finalizers");
-    finalizers.iter().filter_map(JsonRef::as_str).any(|finalizer| finalizer.contains(part))
+    application.object.finalizers().any(|finalizer| finalizer.contains(part))
 }
 
 /// Returns the names of resources, for a sentence.

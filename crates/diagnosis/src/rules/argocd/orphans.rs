@@ -79,15 +79,11 @@ fn rendered(template: &str, element: JsonRef<'_>) -> Option<String> {
 }
 
 fn cascades(application: ApplicationView<'_>) -> bool {
-    finalizers(application).any(|finalizer| finalizer.starts_with(CASCADE))
-}
-
-fn finalizers(application: ApplicationView<'_>) -> impl Iterator<Item = &str> {
-    application.object.list("/metadata/finalizers").iter().filter_map(JsonRef::as_str)
+    application.object.finalizers().any(|finalizer| finalizer.starts_with(CASCADE))
 }
 
 fn quote_finalizer(application: ApplicationView<'_>) -> Option<Evidence> {
-    let all: Vec<&str> = finalizers(application).collect();
+    let all: Vec<&str> = application.object.finalizers().collect();
     let quote = || application.quote().text(application.object, "metadata.finalizers", all.join(", "), None);
     (!all.is_empty()).then(quote)
 }
