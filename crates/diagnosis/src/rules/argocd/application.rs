@@ -233,10 +233,12 @@ impl<'a> ApplicationView<'a> {
 
     /// Creates a finding that affects the Application's last sync.
     pub fn draft(self, code: RuleCode, names: &Value, evidence: Vec<Evidence>) -> FindingDraft {
-        let names = super::names::with_common(self, names);
-        FindingDraft::new(code, self.subject(), &names, evidence)
-            .affects(self.sync_part())
-            .depends_on(self.revision_part())
+        self.draft_beside_sync(code, names, evidence).affects(self.sync_part()).depends_on(self.revision_part())
+    }
+
+    /// Creates a finding that isn't about the Application's last sync.
+    pub fn draft_beside_sync(self, code: RuleCode, names: &Value, evidence: Vec<Evidence>) -> FindingDraft {
+        FindingDraft::new(code, self.subject(), &super::names::with_common(self, names), evidence)
     }
 }
 

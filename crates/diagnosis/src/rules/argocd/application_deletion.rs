@@ -5,18 +5,17 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use regex::Regex;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::application::{ApplicationCondition, ApplicationView};
-use super::live_objects::ManagedResource;
-use crate::Object;
+use super::live_objects::{ManagedResource, object_names};
 use crate::rules::code::RuleCode;
 use crate::rules::deletion::{holders, holding_evidence, is_held, references};
 use crate::rules::draft::FindingDraft;
 use crate::rules::message::for_sentence;
 use crate::rules::outcome::DELETION_LIMIT;
 use crate::rules::pattern::pattern;
-use crate::{Evidence, JsonRef, Subject};
+use crate::{Evidence, JsonRef, Object};
 
 /// Part of the names of Argo CD's finalizers of Applications. Without one of them, Argo CD doesn't work on the deletion.
 const ARGO_CD: &str = "argocd.argoproj.io";
@@ -65,7 +64,7 @@ fn held_by_operation(application: ApplicationView<'_>) -> Option<FindingDraft> {
         application.quote_operation(),
         quote.field(application.object, "operation"),
     ];
-    Some(draft(RuleCode::AR_DL_004, application, &json!({"message": for_sentence(message)}), evidence))
+    Some(application.draft_beside_sync(RuleCode::AR_DL_004, &json!({"message": for_sentence(message)}), evidence))
 }
 
 /// AR-DL-001: objects on the destination are being deleted, and something holds them.
@@ -89,7 +88,7 @@ fn held_by_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
         "is_namespace": finalizers.is_empty(),
     });
     let cause = format!("{} {}", destination.name(), finalizers.join(" "));
-    Some(draft(RuleCode::AR_DL_001, application, &names, evidence).common_cause(cause))
+    Some(application.draft_beside_sync(RuleCode::AR_DL_001, &names, evidence).common_cause(cause))
 }
 
 /// AR-DL-005: resources are deleted only after a person has confirmed it.
@@ -117,7 +116,7 @@ fn unconfirmed(application: ApplicationView<'_>, deleted_at: Timestamp) -> Optio
         "earlier": approved.is_some(),
         "confirm": super::names::confirm_commands(application),
     });
-    Some(draft(RuleCode::AR_DL_005, application, &names, evidence))
+    Some(application.draft_beside_sync(RuleCode::AR_DL_005, &names, evidence))
 }
 
 /// AR-DL-002 and AR-DL-003: Argo CD reports an error of the deletion.
@@ -133,7 +132,7 @@ fn failed(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let evidence = error_evidence(application, condition);
     let names = json!({"message": for_sentence(condition.message)});
     let cause = application.destination().name().to_owned();
-    Some(draft(RuleCode::AR_DL_002, application, &names, evidence).common_cause(cause))
+    Some(application.draft_beside_sync(RuleCode::AR_DL_002, &names, evidence).common_cause(cause))
 }
 
 /// AR-DL-003: a hook of the deletion can't be rendered, or fails.
@@ -147,7 +146,7 @@ fn failed_hooks(application: ApplicationView<'_>, condition: ApplicationConditio
         "is_render": condition.message.contains("failed to generate manifest"),
         "patch": json!({"metadata": {"finalizers": others}}).to_string(),
     });
-    draft(RuleCode::AR_DL_003, application, &names, evidence)
+    application.draft_beside_sync(RuleCode::AR_DL_003, &names, evidence)
 }
 
 fn error_evidence(application: ApplicationView<'_>, condition: ApplicationCondition<'_>) -> Vec<Evidence> {
@@ -156,21 +155,4 @@ fn error_evidence(application: ApplicationView<'_>, condition: ApplicationCondit
 
 fn has_finalizer(application: ApplicationView<'_>, part: &str) -> bool {
     application.object.finalizers().any(|finalizer| finalizer.contains(part))
-}
-
-/// Returns the names of resources, for a sentence.
-pub(super) fn object_names(resources: &[ManagedResource<'_>]) -> String {
-    resources.iter().map(|resource| resource.object()).collect::<Vec<_>>().join(", ")
-}
-
-/// Creates a finding that isn't about the Application's last sync.
-pub(super) fn draft(
-    code: RuleCode,
-    application: ApplicationView<'_>,
-    names: &Value,
-    evidence: Vec<Evidence>,
-) -> FindingDraft {
-    let names = super::names::with_common(application, names);
-    let subject: Subject = application.subject();
-    FindingDraft::new(code, subject, &names, evidence)
 }

@@ -2,11 +2,10 @@
 //! (AR-HL-004). What an operation waits for, or has failed with, belongs to AR-SF.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::application::{ApplicationView, OperationState};
-use super::application_deletion::{draft, object_names};
-use super::live_objects::ManagedResource;
+use super::live_objects::{ManagedResource, object_names};
 use super::resource_health::{ObjectHealth, Trouble, in_words, unhealthy};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
@@ -92,7 +91,7 @@ fn workloads(application: ApplicationView<'_>, all: &[&UnhealthyObject<'_>]) -> 
         "image": image.name,
         "pod_look": image.describe,
     });
-    let draft = health_draft(RuleCode::AR_HL_002, application, &names, evidence);
+    let draft = application.draft_beside_sync(RuleCode::AR_HL_002, &names, evidence);
     Some(if image.name.is_empty() { draft } else { draft.common_cause(image.name) })
 }
 
@@ -106,7 +105,7 @@ fn without_address(application: ApplicationView<'_>, all: &[&UnhealthyObject<'_>
         "class": first.object.str("/spec/ingressClassName").or(first.object.str("/spec/loadBalancerClass")).unwrap_or_default(),
         "minutes": minutes(application),
     });
-    Some(health_draft(RuleCode::AR_HL_001, application, &names, symptom(application, all)))
+    Some(application.draft_beside_sync(RuleCode::AR_HL_001, &names, symptom(application, all)))
 }
 
 /// AR-HL-003: claims, autoscalers and Jobs that say themselves what is wrong.
@@ -119,7 +118,7 @@ fn others(application: ApplicationView<'_>, all: &[&UnhealthyObject<'_>]) -> Opt
         "kind": first.object.kind(),
         "minutes": minutes(application),
     });
-    Some(health_draft(RuleCode::AR_HL_003, application, &names, symptom(application, all)))
+    Some(application.draft_beside_sync(RuleCode::AR_HL_003, &names, symptom(application, all)))
 }
 
 /// AR-HL-005: workloads that somebody has paused.
@@ -131,7 +130,7 @@ fn suspended(application: ApplicationView<'_>, status: &str, all: &[&UnhealthyOb
         "kind": first.object.kind(),
         "minutes": minutes(application),
     });
-    Some(health_draft(RuleCode::AR_HL_005, application, &names, symptom(application, all)))
+    Some(application.draft_beside_sync(RuleCode::AR_HL_005, &names, symptom(application, all)))
 }
 
 /// AR-HL-004: objects that the last operation has applied aren't on the destination any more.
@@ -175,7 +174,7 @@ fn missing_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
     }
     evidence.push(application.quote_operation());
     let names = json!({"objects": object_names(&missing), "all": missing.len() == all.len()});
-    Some(health_draft(RuleCode::AR_HL_004, application, &names, evidence))
+    Some(application.draft_beside_sync(RuleCode::AR_HL_004, &names, evidence))
 }
 
 /// True if the last operation has applied a resource.
@@ -232,13 +231,4 @@ fn names_of(all: &[&UnhealthyObject<'_>]) -> String {
         format!("{} {}", object.kind(), crate::rules::fleet::full_name(object.namespace(), object.name()))
     };
     all.iter().map(name).collect::<Vec<_>>().join(", ")
-}
-
-fn health_draft(
-    code: RuleCode,
-    application: ApplicationView<'_>,
-    names: &Value,
-    evidence: Vec<Evidence>,
-) -> FindingDraft {
-    draft(code, application, names, evidence)
 }

@@ -67,6 +67,11 @@ impl<'a> ManagedResource<'a> {
     }
 }
 
+/// Returns the names of resources, for a sentence.
+pub(super) fn object_names(resources: &[ManagedResource<'_>]) -> String {
+    resources.iter().map(|resource| resource.object()).collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the live objects that rules quote, besides those which the snapshot has. Secrets aren't read.
 pub fn wanted_live_objects(snapshot: &Snapshot) -> Vec<WantedObjects> {
     FleetView::with(snapshot, |fleet| {

@@ -40,11 +40,6 @@ fn draft(application: ApplicationView<'_>, placement: PlacementView<'_>) -> Find
         KindScope::Namespaced => "ResourcePlacement",
     };
     let names = json!({"placement": placement.full_name(), "placement_kind": kind});
-    let draft = FindingDraft::new(
-        RuleCode::AR_SF_015,
-        application.subject(),
-        &super::names::with_common(application, &names),
-        evidence,
-    );
+    let draft = application.draft_beside_sync(RuleCode::AR_SF_015, &names, evidence);
     wave::placement_parts(placement).into_iter().fold(draft.only_as_consequence(), FindingDraft::depends_on)
 }

@@ -7,9 +7,8 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::application_deletion::{draft, object_names};
 use super::destination::named_cluster;
-use super::live_objects::ManagedResource;
+use super::live_objects::{ManagedResource, object_names};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::pattern::{group, pattern_of_any_case};
@@ -47,7 +46,7 @@ fn unconfirmed(application: ApplicationView<'_>) -> Option<FindingDraft> {
         "objects": if pruned.is_empty() { format!("{kind} {name}") } else { object_names(&pruned) },
         "confirm": super::names::confirm_commands(application),
     });
-    Some(draft(RuleCode::AR_DL_007, application, &names, evidence))
+    Some(application.draft_beside_sync(RuleCode::AR_DL_007, &names, evidence))
 }
 
 /// AR-DL-006: the last operation has synced the present commit and has left resources that git doesn't have any more.
@@ -94,7 +93,7 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
         "never_synced": never_synced,
         "prune": super::names::prune_commands(application),
     });
-    Some(draft(RuleCode::AR_DL_006, application, &names, evidence))
+    Some(application.draft_beside_sync(RuleCode::AR_DL_006, &names, evidence))
 }
 
 /// True if git has a resource for another Application with the same destination.

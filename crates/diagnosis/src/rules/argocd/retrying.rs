@@ -1,13 +1,13 @@
 //! Operations that keep syncing an old revision (AR-SF-009), and automated sync that has given up (AR-SF-011).
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::application::{ApplicationView, OperationState};
 use super::wave;
+use crate::JsonRef;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::message::for_sentence;
-use crate::{JsonRef, Subject};
 
 pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     old_revision(application).into_iter().chain(given_up_sync(application)).collect()
@@ -45,7 +45,7 @@ fn old_revision(application: ApplicationView<'_>) -> Option<FindingDraft> {
         "retries": if retries { application.retries() } else { 0 },
         "limit": limit.unwrap_or_default(),
     });
-    Some(draft(RuleCode::AR_SF_009, application, &names, evidence).affects(application.revision_part()))
+    Some(application.draft_beside_sync(RuleCode::AR_SF_009, &names, evidence).affects(application.revision_part()))
 }
 
 /// AR-SF-011: automated sync doesn't try the commit again.
@@ -65,20 +65,7 @@ fn given_up_sync(application: ApplicationView<'_>) -> Option<FindingDraft> {
         "failed": application.operation_state() == OperationState::Failed,
         "retries": application.retries(),
     });
-    Some(draft(RuleCode::AR_SF_011, application, &names, evidence).depends_on(application.sync_part()))
-}
-
-/// Creates a finding that doesn't affect the last sync: the finding is about Argo CD's reaction to a failure, not about
-/// the failure.
-fn draft(
-    code: RuleCode,
-    application: ApplicationView<'_>,
-    names: &Value,
-    evidence: Vec<crate::Evidence>,
-) -> FindingDraft {
-    let names = super::names::with_common(application, names);
-    let subject: Subject = application.subject();
-    FindingDraft::new(code, subject, &names, evidence)
+    Some(application.draft_beside_sync(RuleCode::AR_SF_011, &names, evidence).depends_on(application.sync_part()))
 }
 
 /// Returns commits abbreviated to eight digits.
