@@ -10,6 +10,7 @@ use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::{FleetView, full_name};
+use crate::rules::index::{ResourceKey, resource_key};
 use crate::rules::kubectl;
 use crate::{APPLICATION, ClusterSnapshot, Evidence, JsonRef, Object, Subject};
 
@@ -243,6 +244,10 @@ impl<'a> ApplicationView<'a> {
 }
 
 impl<'a> ResourceResult<'a> {
+    pub fn key(self) -> ResourceKey<'a> {
+        resource_key(self.0)
+    }
+
     pub fn text(self, field: &str) -> &'a str {
         text_field(self.0, field)
     }

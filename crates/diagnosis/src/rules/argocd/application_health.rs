@@ -179,12 +179,7 @@ fn missing_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
 
 /// True if the last operation has applied a resource.
 fn was_applied(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> bool {
-    application.results().any(|result| {
-        result.text("status") == "Synced"
-            && ["group", "kind", "namespace", "name"]
-                .into_iter()
-                .all(|field| result.text(field) == resource.text(field))
-    })
+    application.results().any(|result| result.text("status") == "Synced" && result.key() == resource.key())
 }
 
 /// True if the Application's health has lasted longer than it may: [`DEGRADED_LIMIT`] if an object has failed, and otherwise [`PATIENCE`].

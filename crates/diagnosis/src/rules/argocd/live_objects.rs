@@ -4,6 +4,7 @@
 use super::application::ApplicationView;
 use crate::object::text_field;
 use crate::rules::fleet::FleetView;
+use crate::rules::index::{ResourceKey, resource_key};
 use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
 use crate::{JsonRef, Object, Snapshot};
 
@@ -21,6 +22,10 @@ impl<'a> ManagedResource<'a> {
     /// Returns all resources in an Application's status.
     pub fn all(application: Object<'a>) -> impl Iterator<Item = Self> {
         application.list("/status/resources").iter().map(Self)
+    }
+
+    pub fn key(self) -> ResourceKey<'a> {
+        resource_key(self.0)
     }
 
     pub fn text(self, field: &str) -> &'a str {

@@ -63,7 +63,7 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let skipped: Vec<ResourceResult<'_>> = application
         .results()
         .filter(|result| {
-            result.text("status") == "PruneSkipped" && left.iter().any(|resource| is_about(*result, *resource))
+            result.text("status") == "PruneSkipped" && left.iter().any(|resource| resource.key() == result.key())
         })
         .collect();
     // Automated sync without pruning doesn't sync a commit that only removes resources, so there is no result.
@@ -103,20 +103,12 @@ fn is_wanted_by_another(application: ApplicationView<'_>, resource: ManagedResou
     let own = cluster(application.object);
     let all = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind);
     let others = all.filter(|other| *other != application.object && cluster(*other) == own);
-    others.flat_map(ManagedResource::all).any(|other| {
-        !other.requires_pruning()
-            && ["group", "kind", "namespace", "name"].into_iter().all(|field| other.text(field) == resource.text(field))
-    })
+    others.flat_map(ManagedResource::all).any(|other| !other.requires_pruning() && other.key() == resource.key())
 }
 
 fn quote_pruning(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> crate::Evidence {
     let path = format!("status.resources[{}].requiresPruning", resource.object());
     application.quote().text(application.object, &path, "true".to_owned(), None)
-}
-
-/// True if a result is that of a resource.
-fn is_about(result: ResourceResult<'_>, resource: ManagedResource<'_>) -> bool {
-    ["group", "kind", "namespace", "name"].into_iter().all(|field| result.text(field) == resource.text(field))
 }
 
 fn is_automated_without_pruning(application: ApplicationView<'_>) -> bool {

@@ -6,10 +6,11 @@ use serde_json::json;
 use super::application::{ApplicationView, ResourceResult};
 use super::names::object_names;
 use crate::kubefleet::PLACEMENT_GROUP;
-use crate::object::{text_at, text_field};
+use crate::object::text_at;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::fleet::PlacementView;
+use crate::rules::index::resource_key;
 use crate::rules::message::for_sentence;
 use crate::rules::pods::{self, WorkloadState};
 use crate::rules::scope::KindScope;
@@ -114,9 +115,7 @@ fn minutes(application: ApplicationView<'_>) -> i64 {
 /// Returns path, status and message of a resource's health in an Application's status.
 fn health<'a>(application: ApplicationView<'a>, result: ResourceResult<'_>) -> Option<(String, &'a str, &'a str)> {
     let mut resources = application.object.list("/status/resources").iter();
-    let resource = resources.find(|resource| {
-        ["group", "kind", "namespace", "name"].into_iter().all(|f| text_field(*resource, f) == result.text(f))
-    })?;
+    let resource = resources.find(|resource| resource_key(*resource) == result.key())?;
     let status = Some(text_at(resource, "/health/status")).filter(|s| !s.is_empty())?;
     Some((format!("status.resources[{}].health", result.object()), status, text_at(resource, "/health/message")))
 }
