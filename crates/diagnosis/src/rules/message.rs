@@ -22,6 +22,11 @@ pub(in crate::rules) fn for_sentence(message: &str) -> String {
     }
 }
 
+/// Returns the end of an error that several components have passed on by gRPC: each of them puts its own words and `desc = ` in front.
+pub(in crate::rules) fn last_description(message: &str) -> &str {
+    message.rsplit("desc = ").next().unwrap_or(message)
+}
+
 #[cfg(test)]
 mod tests {
     use super::for_sentence;

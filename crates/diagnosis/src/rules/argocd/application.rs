@@ -140,6 +140,16 @@ impl<'a> ApplicationView<'a> {
         options.iter().any(|o| o.as_str() == Some(option))
     }
 
+    /// True if automated sync is switched on.
+    pub fn is_automated(self) -> bool {
+        self.object.at("/spec/syncPolicy/automated").is_some() && self.automation("enabled") != Some(false)
+    }
+
+    /// Returns a flag of automated sync, e.g. `selfHeal`; `None` if it isn't set.
+    pub fn automation(self, flag: &str) -> Option<bool> {
+        self.object.at("/spec/syncPolicy/automated")?.get(flag).and_then(JsonRef::as_bool)
+    }
+
     /// True if the Application is Synced and Healthy.
     pub fn is_synced_and_healthy(self) -> bool {
         self.object.str("/status/sync/status") == Some("Synced")

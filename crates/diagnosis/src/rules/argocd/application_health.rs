@@ -12,7 +12,7 @@ use crate::rules::draft::FindingDraft;
 use crate::rules::kubectl;
 use crate::rules::message::for_sentence;
 use crate::rules::pods::{self, WorkloadState};
-use crate::{Evidence, JsonRef, MEMBER_KINDS, Object, PATIENCE};
+use crate::{Evidence, MEMBER_KINDS, Object, PATIENCE};
 
 /// Time for which an Application may be Degraded: a Pod that is replaced makes it so for a moment. Nothing that is Degraded for longer
 /// gets well in its own time, so this is shorter than the time for Progressing.
@@ -142,7 +142,7 @@ fn missing_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
         && !application.target_commits().is_empty()
         && application.operated_commits() == application.target_commits();
     // Automated sync with self-heal creates them again.
-    let heals = application.object.at("/spec/syncPolicy/automated/selfHeal").and_then(JsonRef::as_bool) == Some(true);
+    let heals = application.automation("selfHeal") == Some(true);
     let destination = application.destination();
     if !is_out_of_sync || !has_synced || heals || !destination.is_read() {
         return None;

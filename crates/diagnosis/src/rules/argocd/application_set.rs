@@ -14,7 +14,7 @@ use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::fleet::FleetView;
-use crate::rules::message::for_sentence;
+use crate::rules::message::{for_sentence, last_description};
 use crate::rules::outcome::ERROR_LIMIT;
 use crate::rules::pattern::{group, pattern};
 use crate::{APPLICATION, Condition, Evidence, JsonRef};
@@ -70,7 +70,7 @@ fn generator(set: ApplicationSetView<'_>, error: &Condition) -> FindingDraft {
         evidence.push(set.quote().text(set.object, &path, url.to_owned(), None));
     }
     let names = json!({
-        "why": for_sentence(last_part(&error.message)), "sources": sources.join(", "), "kept": kept(set),
+        "why": for_sentence(last_description(&error.message)), "sources": sources.join(", "), "kept": kept(set),
     });
     set.draft(RuleCode::AR_AS_001, &names, evidence)
 }
@@ -152,11 +152,6 @@ fn more(message: &str) -> u64 {
 /// Returns the Applications that stay as they are, for a sentence; empty if there are none.
 fn kept(set: ApplicationSetView<'_>) -> String {
     ApplicationSetView::names_of(&set.owned().collect::<Vec<_>>())
-}
-
-/// Returns a message without the words that each component has put in front.
-fn last_part(message: &str) -> &str {
-    message.rsplit("desc = ").next().unwrap_or(message)
 }
 
 /// Quotes an Application's health and sync status.

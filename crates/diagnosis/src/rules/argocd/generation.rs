@@ -7,19 +7,17 @@ use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::{project, rbac, registration, repository_failure, unrecognized};
+use crate::Evidence;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
-use crate::rules::message::for_sentence;
+use crate::rules::message::{for_sentence, last_description};
 use crate::rules::outcome::ERROR_LIMIT;
-use crate::rules::pattern::{group, pattern, pattern_of_any_case};
-use crate::{APP_PROJECT, Evidence};
+use crate::rules::pattern::{pattern, pattern_of_any_case};
 
 /// Types of the conditions with which Argo CD doesn't start an operation.
 const ERROR_CONDITIONS: [&str; 3] = ["InvalidSpecError", "ComparisonError", "UnknownError"];
 
 static OF_OPERATION: LazyLock<Regex> = LazyLock::new(|| pattern("^(?:ComparisonError|InvalidSpecError): "));
-static NO_PROJECT: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"referencing project (?<project>\S+) which does not exist"));
 static GENERATION: LazyLock<Regex> =
     LazyLock::new(|| pattern_of_any_case(r"load target state|generat\w* (?:the )?manifest|manifest generation"));
 static CACHED: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r"manifest generation error \(cached\)"));
@@ -34,7 +32,7 @@ static OUTSIDE: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let conditions = ERROR_CONDITIONS.into_iter().flat_map(|type_| application.conditions(type_)).collect::<Vec<_>>();
     if let Some(first) = conditions.first() {
-        if names_existing_project(application, first.message)
+        if project::names_existing(application, first.message)
             && first.at.is_some_and(|at| application.fleet.age(at) < ERROR_LIMIT)
         {
             return None;
@@ -65,15 +63,6 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     Some(if application.is_synced_and_healthy() { draft.into_notice() } else { draft })
 }
 
-/// True if Argo CD says that the application's project doesn't exist, and it does. The application controller doesn't know of
-/// a project that was made within the same seconds, such as `default` of a new Argo CD (v3.2.11).
-pub(super) fn names_existing_project(application: ApplicationView<'_>, message: &str) -> bool {
-    let project = application.object.str("/spec/project").unwrap_or("default");
-    let namespace = application.object.namespace();
-    NO_PROJECT.captures(message).is_some_and(|named| group(&named, "project") == project)
-        && application.fleet.hub.object(APP_PROJECT.group, APP_PROJECT.kind, namespace, project).is_some()
-}
-
 fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: Vec<Evidence>) -> FindingDraft {
     // Argo CD asks the destination for its version before it asks the repo-server for manifests, and names both for the "target state".
     if registration::is_about_destination(message) || !GENERATION.is_match(message) {
@@ -87,8 +76,7 @@ fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: 
     }
     let cached = CACHED.is_match(message);
     let outside = OUTSIDE.is_match(message);
-    // Each component that passes the repo-server's error on puts its own words and `desc = ` in front.
-    let why = message.rsplit("desc = ").next().unwrap_or(message);
+    let why = last_description(message);
     let applied = gone && application.results().next().is_some();
     let names = json!({
         "why": for_sentence(why), "cached": cached, "outside": outside, "gone": gone, "applied": applied,

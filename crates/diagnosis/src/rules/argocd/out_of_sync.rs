@@ -64,7 +64,7 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
         .filter(|resource| resource.is_out_of_sync() && !resource.requires_pruning() && !resource.is_hook())
         .filter_map(|resource| DifferingObject::read(application, resource))
         .collect();
-    if heals_itself(application) {
+    if application.is_automated() && application.automation("selfHeal") == Some(true) {
         let is_fight = heals(application) >= FIGHT && application.fleet.age(synced_at) <= FIGHT_LIMIT;
         return if is_fight { fight(application, &objects).into_iter().collect() } else { Vec::new() };
     }
@@ -113,12 +113,6 @@ fn last_sync(application: ApplicationView<'_>) -> Option<Timestamp> {
 fn heals(application: ApplicationView<'_>) -> i64 {
     let path = "/status/operationState/operation/sync/autoHealAttemptsCount";
     application.object.at(path).and_then(JsonRef::as_i64).unwrap_or_default()
-}
-
-fn heals_itself(application: ApplicationView<'_>) -> bool {
-    let automated = application.object.at("/spec/syncPolicy/automated");
-    let is = |field: &str| automated.and_then(|automated| automated.get(field)).and_then(JsonRef::as_bool);
-    is("selfHeal") == Some(true) && is("enabled") != Some(false)
 }
 
 impl<'a> DifferingObject<'a> {

@@ -6,7 +6,6 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use super::application::{ApplicationView, ResourceResult};
-use super::generation::names_existing_project;
 use super::names::object_names;
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::rules::code::RuleCode;
@@ -40,6 +39,8 @@ static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
 static NO_PROJECT: LazyLock<Regex> = LazyLock::new(|| {
     pattern("referencing project .+ which does not exist|error getting app project|is not permitted to use project")
 });
+static MISSING: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"referencing project (?<project>\S+) which does not exist"));
 static KIND: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"resource (?<group>[^:\s]*):(?<kind>\S+) is not permitted in project|namespace (?<namespace>\S+) is not permitted in project",
@@ -81,7 +82,7 @@ pub(super) fn failed_comparison(
         "message": for_sentence(message),
         "project": project_name(application),
         "project_ref": project_reference(application),
-        "project_exists": names_existing_project(application, message),
+        "project_exists": names_existing(application, message),
         "source_url": value.as_str(),
         "allow": (!value.is_null()).then(|| allow(application, project, field, &value)),
         "forbidden": "",
@@ -131,6 +132,13 @@ pub(super) fn orphans(application: ApplicationView<'_>) -> Option<FindingDraft> 
         "project_exists": true, "source_url": null, "allow": null, "forbidden": "",
     });
     Some(application.draft(RuleCode::AR_PJ_006, &names, evidence).into_notice())
+}
+
+/// True if Argo CD says that the application's project doesn't exist, and it does. The application controller doesn't know of
+/// a project that was made within the same seconds, such as `default` of a new Argo CD (v3.2.11).
+pub(super) fn names_existing(application: ApplicationView<'_>, message: &str) -> bool {
+    MISSING.captures(message).is_some_and(|named| group(&named, "project") == project_name(application))
+        && project_of(application).is_some()
 }
 
 /// Returns the Application's project, if it was read.

@@ -67,7 +67,8 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
         })
         .collect();
     // Automated sync without pruning doesn't sync a commit that only removes resources, so there is no result.
-    let never_synced = skipped.is_empty() && is_automated_without_pruning(application) && has_nothing_else(application);
+    let syncs_without_pruning = application.is_automated() && application.automation("prune") != Some(true);
+    let never_synced = skipped.is_empty() && syncs_without_pruning && has_nothing_else(application);
     if left.is_empty() || (skipped.is_empty() && !never_synced) {
         return None;
     }
@@ -109,12 +110,6 @@ fn is_wanted_by_another(application: ApplicationView<'_>, resource: ManagedResou
 fn quote_pruning(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> crate::Evidence {
     let path = format!("status.resources[{}].requiresPruning", resource.object());
     application.quote().text(application.object, &path, "true".to_owned(), None)
-}
-
-fn is_automated_without_pruning(application: ApplicationView<'_>) -> bool {
-    let automated = application.object.at("/spec/syncPolicy/automated");
-    let flag = |field: &str| automated.and_then(|automated| automated.get(field)).and_then(JsonRef::as_bool);
-    automated.is_some() && flag("prune") != Some(true) && flag("enabled") != Some(false)
 }
 
 /// True if no resource is out of sync besides those that git doesn't have any more.

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::application::{ApplicationView, ResourceResult};
 use super::destination::Destination;
 use super::names::object_names;
+use super::project::{project_name, project_of, project_reference};
+use crate::Evidence;
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::rules::apply_error::{RefusedRequest, read_refusal};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
-use crate::rules::kubectl;
 use crate::rules::message::for_sentence;
 use crate::rules::pattern::pattern_of_any_case;
-use crate::{APP_PROJECT, Evidence};
 
 /// Verbs that Argo CD needs for a kind that it manages. If only the refused verb were allowed, the next verb would be
 /// refused.
@@ -53,13 +53,11 @@ pub(super) fn failed_operation(application: ApplicationView<'_>) -> Option<Findi
     if !NO_ACCOUNT.is_match(message) {
         return None;
     }
-    let project = application.object.str("/spec/project").unwrap_or("default");
-    let namespace = application.object.namespace();
-    let object = application.fleet.hub.object(APP_PROJECT.group, APP_PROJECT.kind, namespace, project);
-    evidence.extend(object.map(|p| application.quote().field(p, "spec.destinationServiceAccounts")));
+    let project = project_of(application);
+    evidence.extend(project.map(|p| application.quote().field(p, "spec.destinationServiceAccounts")));
     let names = json!({
-        "project": project,
-        "project_ref": kubectl::reference_words(format!("appprojects.argoproj.io/{project}"), namespace),
+        "project": project_name(application),
+        "project_ref": project_reference(application),
         "side": "impersonation",
         "message": for_sentence(message),
         "objects": "", "user": "", "verb": "", "resource": "", "group": "", "where": "", "allow": [],
@@ -80,7 +78,7 @@ fn draft(
     let mut seen = std::collections::HashSet::new();
     allow.retain(|command| seen.insert(command.clone()));
     let names = json!({
-        "project": application.object.str("/spec/project").unwrap_or("default"),
+        "project": project_name(application),
         "project_ref": [],
         "side": side,
         "message": "",

@@ -9,7 +9,7 @@ use super::application::ApplicationView;
 use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
-use crate::rules::message::for_sentence;
+use crate::rules::message::{for_sentence, last_description};
 use crate::rules::pattern::{group, pattern, pattern_of_any_case};
 use crate::{Evidence, JsonRef};
 
@@ -92,9 +92,7 @@ fn read_failure(message: &str) -> Option<SourceError<'_>> {
         "DeadlineExceeded" => RepositoryFailure::RepoServerSlow,
         _ => failure_of_source(why)?,
     };
-    // Each component that passes an error on puts its own words and `desc = ` in front.
-    let why =
-        if failure == RepositoryFailure::RepoServerDown { why } else { why.rsplit("desc = ").next().unwrap_or(why) };
+    let why = if failure == RepositoryFailure::RepoServerDown { why } else { last_description(why) };
     Some(SourceError { failure, source: group(&call, "source").parse().unwrap_or(1), why })
 }
 

@@ -77,10 +77,7 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let is_requested = application.operation_state() == OperationState::Running
         && application.operation_field("message").starts_with(BLOCKED);
     let object = application.object;
-    let is_automated = object
-        .at("/spec/syncPolicy/automated")
-        .is_some_and(|automated| automated.get("enabled").and_then(JsonRef::as_bool) != Some(false));
-    let awaits_automated = is_automated
+    let awaits_automated = application.is_automated()
         && object.str("/status/sync/status") == Some("OutOfSync")
         && application.operation_state() == OperationState::Fine;
     if !is_requested && !awaits_automated {
