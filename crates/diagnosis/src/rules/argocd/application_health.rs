@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState};
-use super::live_objects::{ManagedResource, object_names};
+use super::live_objects::{MOST_OF_APPLICATION, ManagedResource, object_names};
 use super::resource_health::{ObjectHealth, Trouble, in_words, unhealthy};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
@@ -17,9 +17,6 @@ use crate::{Evidence, MEMBER_KINDS, Object, PATIENCE};
 /// Time for which an Application may be Degraded: a Pod that is replaced makes it so for a moment. Nothing that is Degraded for longer
 /// gets well in its own time, so this is shorter than the time for Progressing.
 const DEGRADED_LIMIT: SignedDuration = SignedDuration::from_secs(30);
-
-/// Number of an Application's resources up to which each of them was looked for on the destination. Of more, some weren't read.
-const ALL_READ: usize = 10;
 
 /// Object of an Application that isn't healthy.
 struct UnhealthyObject<'a> {
@@ -153,7 +150,7 @@ fn missing_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
         let is_listed =
             |kind: &crate::GroupKind| (kind.group, kind.kind) == (resource.text("group"), resource.text("kind"));
         (resource.text("group"), resource.text("kind")) != ("", "Secret")
-            && (all.len() <= ALL_READ || MEMBER_KINDS.iter().any(is_listed))
+            && (all.len() <= MOST_OF_APPLICATION || MEMBER_KINDS.iter().any(is_listed))
     };
     let missing: Vec<ManagedResource<'_>> = all
         .iter()

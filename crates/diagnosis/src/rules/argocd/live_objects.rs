@@ -6,10 +6,10 @@ use crate::object::text_field;
 use crate::rules::fleet::FleetView;
 use crate::rules::index::{ResourceKey, resource_key};
 use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
-use crate::{JsonRef, Object, Snapshot};
+use crate::{APPLICATION, JsonRef, Object, Snapshot};
 
-/// Number of live objects of each Application that a snapshot should have.
-const MOST_OF_APPLICATION: usize = 10;
+/// Number of live objects of each Application that a snapshot should have. Of an Application with more resources, some aren't read.
+pub(super) const MOST_OF_APPLICATION: usize = 10;
 
 /// Number of live objects of all Applications together.
 const MOST: usize = 500;
@@ -80,6 +80,10 @@ pub(super) fn object_names(resources: &[ManagedResource<'_>]) -> String {
 /// Returns the live objects that rules quote, besides those which the snapshot has. Secrets aren't read.
 pub fn wanted_live_objects(snapshot: &Snapshot) -> Vec<WantedObjects> {
     FleetView::with(snapshot, |fleet| {
+        // The views read the owners of all objects.
+        if !fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).any(is_worth_a_look) {
+            return Vec::new();
+        }
         let all = ApplicationView::all_with_deleted(fleet).filter(|application| is_worth_a_look(application.object));
         all.flat_map(wanted_of).take(MOST).collect()
     })
