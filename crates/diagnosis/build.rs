@@ -13,7 +13,7 @@ const FILES: &[&str] = &[
     "kubefleet",
     "argocd_sync",
     "argocd_out_of_sync",
-    "argocd_registration",
+    "argocd_destination",
     "argocd_repository",
     "argocd_project",
     "argocd_application_set",

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::destination::{self, ApplicationClusters, Destination};
-use super::registration;
+use super::destination_failure;
 use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
@@ -67,7 +67,7 @@ impl<'a> ApplicationView<'a> {
         // Reading the owners of all objects isn't needed for a hub without Applications.
         let clusters = (!objects.is_empty()).then(|| ApplicationClusters::read(fleet));
         for object in &objects {
-            if is_unwell(*object) { destination::ask(fleet, *object) } else { registration::ask(fleet, *object) }
+            if is_unwell(*object) { destination::ask(fleet, *object) } else { destination_failure::ask(fleet, *object) }
         }
         objects.into_iter().map(move |object| {
             let cluster = clusters.as_ref().and_then(|clusters| clusters.cluster(fleet, object));

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::application::ApplicationView;
 use super::application_set_view::ApplicationSetView;
-use super::{orphans, progressive_sync};
+use super::{kept_applications, progressive_sync};
 use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
@@ -39,7 +39,7 @@ fn findings(set: ApplicationSetView<'_>) -> Vec<FindingDraft> {
         None => nothing(set),
     };
     let mut drafts: Vec<FindingDraft> = reported.into_iter().collect();
-    drafts.extend(orphans::rule(set));
+    drafts.extend(kept_applications::rule(set));
     drafts.extend(progressive_sync::rule(set));
     drafts
 }

@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::{project, rbac, registration, repository_failure, unrecognized};
+use super::{destination_failure, project, rbac, repository_failure, unrecognized};
 use crate::Evidence;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
@@ -65,9 +65,9 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
 
 fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: Vec<Evidence>) -> FindingDraft {
     // Argo CD asks the destination for its version before it asks the repo-server for manifests, and names both for the "target state".
-    if registration::is_about_destination(message) || !GENERATION.is_match(message) {
+    if destination_failure::is_about_destination(message) || !GENERATION.is_match(message) {
         return rbac::failed_comparison(application, message, &evidence)
-            .or_else(|| registration::failed_comparison(application, message, evidence.clone()))
+            .or_else(|| destination_failure::failed_comparison(application, message, evidence.clone()))
             .or_else(|| project::failed_comparison(application, message, evidence.clone()))
             .unwrap_or_else(|| unrecognized::failed_comparison(application, message, evidence));
     }

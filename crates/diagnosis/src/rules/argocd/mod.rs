@@ -8,23 +8,23 @@ mod application_health;
 mod application_set;
 mod application_set_view;
 mod destination;
+mod destination_failure;
 mod field_differences;
 mod generation;
 mod hook;
 mod immutable;
+mod kept_applications;
 mod live_objects;
 mod logs;
 mod missing_crd;
 mod names;
 mod operation;
-mod orphans;
 mod out_of_sync;
 mod placement;
 mod progressive_sync;
 mod project;
 mod pruning;
 mod rbac;
-mod registration;
 mod repository_failure;
 mod resource_health;
 mod retrying;
@@ -61,7 +61,7 @@ fn application_findings(application: ApplicationView<'_>) -> Vec<FindingDraft> {
         drafts = operation::rule(application);
     }
     if drafts.is_empty() {
-        drafts.extend(registration::old_picture(application));
+        drafts.extend(destination_failure::old_picture(application));
     }
     drafts.extend(out_of_sync::rule(application));
     drafts.extend(retrying::rule(application));

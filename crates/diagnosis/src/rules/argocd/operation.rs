@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::{
-    admission, hook, immutable, missing_crd, project, rbac, registration, shared_resource, unrecognized, wave,
+    admission, destination_failure, hook, immutable, missing_crd, project, rbac, shared_resource, unrecognized, wave,
 };
 use crate::rules::apply_error::{is_immutable_field, read_denial, read_refusal};
 use crate::rules::draft::FindingDraft;
@@ -51,7 +51,7 @@ fn failed(application: ApplicationView<'_>) -> Vec<FindingDraft> {
 
 fn draft(application: ApplicationView<'_>, cause: FailureCause, results: &[ResourceResult<'_>]) -> FindingDraft {
     match cause {
-        FailureCause::Destination => registration::failed_operation(application)
+        FailureCause::Destination => destination_failure::failed_operation(application)
             .unwrap_or_else(|| unrecognized::failed_resources(application, results)),
         FailureCause::Project => project::failed_resources(application, results),
         FailureCause::MissingCrd => missing_crd::draft(application, results),
@@ -71,7 +71,7 @@ fn draft(application: ApplicationView<'_>, cause: FailureCause, results: &[Resou
 fn cause(result: ResourceResult<'_>) -> FailureCause {
     let message = result.message();
     match (result.is_refused(), result.is_hook()) {
-        (true, _) if registration::read_failure(message).is_some() => FailureCause::Destination,
+        (true, _) if destination_failure::read_failure(message).is_some() => FailureCause::Destination,
         (true, _) if project::is_forbidden(result) => FailureCause::Project,
         (true, _) if missing_crd::is_missing_kind(message) => FailureCause::MissingCrd,
         (true, _) if read_denial(message).is_some() => FailureCause::Admission,
@@ -87,7 +87,7 @@ fn cause(result: ResourceResult<'_>) -> FailureCause {
 /// Creates the finding for an operation that ended before it touched any resource.
 fn without_result(application: ApplicationView<'_>) -> FindingDraft {
     shared_resource::failed(application)
-        .or_else(|| registration::failed_operation(application))
+        .or_else(|| destination_failure::failed_operation(application))
         .or_else(|| rbac::failed_operation(application))
         .unwrap_or_else(|| unrecognized::failed_operation(application))
 }

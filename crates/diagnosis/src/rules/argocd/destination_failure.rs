@@ -7,13 +7,14 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
+use super::destination::named_cluster;
 use crate::object::Object;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::fleet::FleetView;
 use crate::rules::message::for_sentence;
 use crate::rules::pattern::{group, pattern, pattern_of_any_case};
-use crate::{APPLICATION, Evidence};
+use crate::{Evidence, ObjectSelection};
 
 /// Failure of a destination, as Argo CD's messages tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,11 +130,10 @@ fn draft(
         _ => "",
     };
     let names = json!({
-        "message": for_sentence(&reason(message)),
+        "message": for_sentence(reason(message)),
         "servers": servers,
         "ignored": failure == DestinationFailure::Ignored,
-        "old": evidence_is_old(application),
-        "member": application.destination().member(),
+        "old": is_from_cache(application),
     });
     let draft = application.draft(code, &names, evidence).common_cause(application.destination().name());
     match (code, application.destination().member()) {
@@ -144,13 +144,13 @@ fn draft(
 }
 
 /// Returns the end of a message, after what each component that passes an error on has put in front: the request that failed and the reason.
-fn reason(message: &str) -> String {
+fn reason(message: &str) -> &str {
     let start = ["Get \"", "Post \"", "the server has asked for"].into_iter().find_map(|start| message.find(start));
-    message[start.unwrap_or(0)..].to_owned()
+    &message[start.unwrap_or(0)..]
 }
 
 /// True if Argo CD shows the Application as it was before the failure: only the operation has met it.
-fn evidence_is_old(application: ApplicationView<'_>) -> bool {
+fn is_from_cache(application: ApplicationView<'_>) -> bool {
     let sync = application.object.str("/status/sync/status").unwrap_or_default();
     application.operation_state() == OperationState::Failed && matches!(sync, "Synced" | "OutOfSync")
 }
@@ -176,8 +176,7 @@ pub(super) fn old_picture(application: ApplicationView<'_>) -> Option<FindingDra
 
 /// Records that the rules need to know if the destination of an Application that looks well answers.
 pub(super) fn ask(fleet: FleetView<'_>, application: Object<'_>) {
-    debug_assert_eq!(application.kind(), APPLICATION.kind);
-    if let Some(cluster) = super::destination::named_cluster(fleet, application) {
-        let _ = cluster.object("", "Namespace", None, "kube-system");
+    if let Some(cluster) = named_cluster(fleet, application) {
+        cluster.ask("", "Namespace", || ObjectSelection::Named { namespace: None, name: "kube-system".to_owned() });
     }
 }
