@@ -75,7 +75,22 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("daemonsets.apps", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),
     ("pods", &["KF-AV-001 to KF-AV-006", "KF-AV-008", "KF-AV-009"]),
     ("jobs.batch", &["KF-AV-011", "KF-AV-012"]),
-    ("applications.argoproj.io", &["AR-SF-001 to AR-SF-015", "AR-AS-002", "AR-AS-006"]),
+    (
+        "applications.argoproj.io",
+        &[
+            "AR-SF-001 to AR-SF-015",
+            "AR-CL-001 to AR-CL-005",
+            "AR-DL-001 to AR-DL-007",
+            "AR-HL-001 to AR-HL-005",
+            "AR-OS-001 to AR-OS-004",
+            "AR-OS-006",
+            "AR-PJ-001 to AR-PJ-006",
+            "AR-RP-001 to AR-RP-005",
+            "AR-RP-007",
+            "AR-AS-002",
+            "AR-AS-006",
+        ],
+    ),
     ("applicationsets.argoproj.io", &["AR-AS-001 to AR-AS-008"]),
 ];
 
