@@ -1,8 +1,6 @@
 //! The git server: HTTP on loopback with a password, and `git http-backend` as CGI program.
 
 use std::convert::Infallible;
-use std::error::Error;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
@@ -17,15 +15,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::{TcpListener, TcpSocket};
 use tokio::process::Command;
 
 use crate::argocd::{GIT_USER, password_file};
+use crate::local_server::{self, ServerError, listen};
 
 /// Limit for the size of a request, in bytes. A fetch asks for commits by their hashes.
 const REQUEST: usize = 1 << 20;
-
-type GitServerError = Box<dyn Error + Send + Sync>;
 
 /// Directory of the repositories, and the program `git`.
 struct Served {
@@ -41,30 +37,10 @@ pub fn serve(args: &[String]) -> ExitCode {
         return ExitCode::from(2);
     };
     let served = Served { repositories: repositories.into(), git: git.into() };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let ended = runtime.map_err(GitServerError::from).and_then(|runtime| {
-        let port = port.parse()?;
-        runtime.block_on(run(port, Arc::new(served)))
-    });
-    match ended {
-        Ok(never) => match never {},
-        Err(error) => {
-            stderr_line!("error: the git server failed: {error}");
-            ExitCode::from(3)
-        }
-    }
+    local_server::run("git server", async { run(port.parse()?, Arc::new(served)).await })
 }
 
-/// Listens on a port that the supervisor holds, so that no other program gets it. `SO_REUSEPORT` lets this process share the port.
-fn listen(port: u16) -> std::io::Result<TcpListener> {
-    let socket = TcpSocket::new_v4()?;
-    socket.set_reuseaddr(true)?;
-    socket.set_reuseport(true)?;
-    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
-    socket.listen(128)
-}
-
-async fn run(port: u16, served: Arc<Served>) -> Result<Infallible, GitServerError> {
+async fn run(port: u16, served: Arc<Served>) -> Result<Infallible, ServerError> {
     let listener = listen(port)?;
     loop {
         let (stream, _) = listener.accept().await?;
@@ -94,7 +70,7 @@ async fn answer(request: Request<Incoming>, served: &Served) -> Result<Response<
 }
 
 /// Answers a request, if it has the repository's password.
-async fn asked(request: Request<Incoming>, served: &Served) -> Result<Response<Full<Bytes>>, GitServerError> {
+async fn asked(request: Request<Incoming>, served: &Served) -> Result<Response<Full<Bytes>>, ServerError> {
     let name = request.uri().path().trim_start_matches('/').split('/').next().unwrap_or_default();
     state_dir::check_name(name)?;
     if !has_password(request.headers(), &served.repositories.join(name)).await? {
@@ -108,14 +84,14 @@ async fn asked(request: Request<Incoming>, served: &Served) -> Result<Response<F
     response_of(&backend(&parts, &body, served).await?)
 }
 
-async fn has_password(headers: &HeaderMap, repository: &Path) -> Result<bool, GitServerError> {
+async fn has_password(headers: &HeaderMap, repository: &Path) -> Result<bool, ServerError> {
     let password = tokio::fs::read_to_string(password_file(repository)).await?;
     let wanted = format!("Basic {}", base64(&format!("{GIT_USER}:{password}")));
     Ok(headers.get(AUTHORIZATION).is_some_and(|given| given.as_bytes() == wanted.as_bytes()))
 }
 
 /// Runs `git http-backend` for a request, and returns what it prints.
-async fn backend(parts: &http::request::Parts, body: &[u8], served: &Served) -> Result<Vec<u8>, GitServerError> {
+async fn backend(parts: &http::request::Parts, body: &[u8], served: &Served) -> Result<Vec<u8>, ServerError> {
     let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut git = Command::new(&served.git)
         .arg("http-backend")
@@ -148,7 +124,7 @@ async fn backend(parts: &http::request::Parts, body: &[u8], served: &Served) -> 
 
 /// Reads the response that a CGI program prints: headers, an empty line, the body. The header `Status` is the response's status, 200 if
 /// there is none.
-fn response_of(printed: &[u8]) -> Result<Response<Full<Bytes>>, GitServerError> {
+fn response_of(printed: &[u8]) -> Result<Response<Full<Bytes>>, ServerError> {
     let end = printed.windows(4).position(|bytes| bytes == b"\r\n\r\n").ok_or("git http-backend printed no headers")?;
     let (head, body) = (std::str::from_utf8(&printed[..end])?, &printed[end + 4..]);
     let mut response = Response::new(Full::from(body.to_vec()));

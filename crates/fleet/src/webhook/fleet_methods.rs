@@ -6,14 +6,12 @@ use clusters::error::ClusterError;
 use clusters::kubeconfig::base64;
 use clusters::state_dir;
 use clusters::state_dir::write_private;
-use clusters::supervisor::SupervisorProgram;
-use clusters::supervisor::protocol::ProcessSpec;
 use serde_json::{Value, json};
 
 use super::RequiredLabelRule;
 use crate::Fleet;
 use crate::error::FleetError;
-use crate::port::{self, listens};
+use crate::local_server::LocalServer;
 
 /// Name of the webhook's process, and of its directory in the fleet's directory.
 pub const PROCESS: &str = "admission-webhook";
@@ -27,33 +25,20 @@ impl Fleet {
     pub async fn set_webhook_rule(&self, name: &str, rule: &RequiredLabelRule) -> Result<Value, FleetError> {
         let dir = self.supervisor().dir().join(PROCESS);
         write_rule(&dir, name, rule)?;
-        let port = self.webhook_port(&dir).await?;
-        Ok(json!({"url": format!("https://127.0.0.1:{port}/{name}"), "caBundle": base64(self.0.home.ca())}))
-    }
-
-    /// Returns the port on which the webhook listens, and starts the webhook unless it runs. Another command may have
-    /// started it, so the port is in a file.
-    async fn webhook_port(&self, dir: &Path) -> Result<u16, FleetError> {
-        let _turn = self.0.webhook.lock().await;
-        let file = dir.join("port");
-        let supervisor = self.supervisor();
-        if supervisor.processes().await?.iter().any(|p| p.name == PROCESS && p.pid.is_some()) {
-            return port::read(&file);
-        }
-        let [port] = supervisor.reserve().await?;
-        let serving = self.0.home.serving_certificate(PROCESS)?;
-        let paths = [&serving.certificate_file, &serving.key_file, dir].map(|path| path.display().to_string());
-        let args = ["webhook".to_owned(), "serve".into(), port.to_string()].into_iter().chain(paths);
-        port::write(&file, port)?;
-        let spec = ProcessSpec {
-            name: PROCESS.into(),
-            program: SupervisorProgram::this()?.0,
-            args: args.collect(),
-            ..ProcessSpec::default()
+        let port_file = dir.join("port");
+        let server = LocalServer {
+            process: PROCESS,
+            command: ["webhook", "serve"],
+            port_file: &port_file,
+            turn: &self.0.webhook,
         };
-        supervisor.start(spec).await?;
-        listens(&self.0.home, PROCESS, port).await?;
-        Ok(port)
+        let args = || {
+            let serving = self.0.home.serving_certificate(PROCESS)?;
+            let paths = [&serving.certificate_file, &serving.key_file, &dir];
+            Ok(paths.map(|path| path.display().to_string()).into())
+        };
+        let port = self.local_server(server, args).await?;
+        Ok(json!({"url": format!("https://127.0.0.1:{port}/{name}"), "caBundle": base64(self.0.home.ca())}))
     }
 }
 

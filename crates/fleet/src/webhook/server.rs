@@ -1,8 +1,6 @@
 //! The webhook's server: HTTPS on loopback.
 
 use std::convert::Infallible;
-use std::error::Error;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,7 +14,6 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use kube::api::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionReview};
-use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -25,11 +22,10 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::RequiredLabelRule;
 use super::fleet_methods::rule_file;
+use crate::local_server::{self, ServerError, listen};
 
 /// Limit for the size of a request, in bytes. An admission review has an object twice at most, each of 3 MiB at most.
 const QUESTION: usize = 8 << 20;
-
-type WebhookServerError = Box<dyn Error + Send + Sync>;
 
 /// Serves the webhook until it is killed. `args` are port, certificate file, key file and the directory of rules.
 #[must_use]
@@ -38,21 +34,13 @@ pub fn serve(args: &[String]) -> ExitCode {
         stderr_line!("error: webhook serve takes a port, a certificate, a key and a directory of rules");
         return ExitCode::from(2);
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let served = runtime.map_err(WebhookServerError::from).and_then(|runtime| {
+    local_server::run("admission webhook", async {
         let (port, tls) = (port.parse()?, tls(certificate.as_ref(), key.as_ref())?);
-        runtime.block_on(run(port, tls, rules.into()))
-    });
-    match served {
-        Ok(never) => match never {},
-        Err(error) => {
-            stderr_line!("error: the admission webhook failed: {error}");
-            ExitCode::from(3)
-        }
-    }
+        run(port, tls, rules.into()).await
+    })
 }
 
-fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, WebhookServerError> {
+fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServerError> {
     let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<Vec<_>, _>>()?;
     let key = PrivateKeyDer::from_pem_file(key)?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -62,17 +50,7 @@ fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, WebhookServerError
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Listens on a port that the supervisor holds, so that no other program gets it. `SO_REUSEPORT` lets this process share
-/// the port.
-fn listen(port: u16) -> std::io::Result<TcpListener> {
-    let socket = TcpSocket::new_v4()?;
-    socket.set_reuseaddr(true)?;
-    socket.set_reuseport(true)?;
-    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
-    socket.listen(128)
-}
-
-async fn run(port: u16, tls: TlsAcceptor, rules: PathBuf) -> Result<Infallible, WebhookServerError> {
+async fn run(port: u16, tls: TlsAcceptor, rules: PathBuf) -> Result<Infallible, ServerError> {
     let listener = listen(port)?;
     loop {
         let (stream, _) = listener.accept().await?;
@@ -103,7 +81,7 @@ async fn answer(request: Request<Incoming>, rules: &Path) -> Result<Response<Ful
 }
 
 /// Answers an API server's admission review by the rule that the request's path names.
-async fn reviewed(request: Request<Incoming>, rules: &Path) -> Result<String, WebhookServerError> {
+async fn reviewed(request: Request<Incoming>, rules: &Path) -> Result<String, ServerError> {
     let name = request.uri().path().trim_start_matches('/').to_owned();
     let file = rule_file(rules, &name)?;
     let text = tokio::fs::read_to_string(&file).await.map_err(|e| format!("there is no rule {name}: {e}"))?;

@@ -1,4 +1,4 @@
-//! The rest of one cluster's part of a bundle: metadata of what holds deletions, events, logs, and the cluster's time.
+//! The rest of one cluster's part of a bundle: objects that rules want besides the listed kinds, events, logs, and the cluster's time.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,8 @@ use crate::error::in_full;
 use crate::kinds::EVENT;
 use crate::pages::{self, ListQuery, cleaned};
 use crate::redact::Redactor;
-use crate::snapshot::{clock, logs as snapshot_logs, wanted_objects};
+use crate::snapshot::wanted_objects::WantedObjectReader;
+use crate::snapshot::{clock, logs as snapshot_logs};
 
 impl ClusterParts<'_> {
     /// Reads the rest, and ends the list of objects. `pods` is true if KubeFleet's agents run as pods.
@@ -63,11 +64,10 @@ impl ClusterParts<'_> {
                 WantedResource::Kind(name) => of_group.any(|kind| kind.kind == name),
             }
         };
+        let mut reader = WantedObjectReader::new(&self.access.client, redactor);
         let mut objects = Vec::new();
-        for wanted in wanted.iter().filter(|wanted| wanted.cluster == self.name) {
-            if !is_listed(wanted) {
-                objects.extend(wanted_objects::read(&self.access.client, wanted, redactor).await.unwrap_or_default());
-            }
+        for wanted in wanted.iter().filter(|wanted| wanted.cluster == self.name && !is_listed(wanted)) {
+            objects.extend(reader.read(wanted).await);
         }
         objects.retain(|object| !is_secret(diagnosis::Object::new(object)));
         objects

@@ -1,0 +1,83 @@
+//! Servers on loopback that fleetdrill itself runs for a fleet, each as a process under the fleet's supervisor.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clusters::stderr_line;
+use clusters::supervisor::SupervisorProgram;
+use clusters::supervisor::protocol::ProcessSpec;
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::Mutex;
+
+use crate::Fleet;
+use crate::error::FleetError;
+use crate::port::{self, listens};
+
+/// Error that ends a server.
+pub(crate) type ServerError = Box<dyn Error + Send + Sync>;
+
+/// Runs a server until the process is killed, on a runtime of its own. `name` is for the error.
+pub(crate) fn run(name: &str, server: impl Future<Output = Result<Infallible, ServerError>>) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let ended = runtime.map_err(ServerError::from).and_then(|runtime| runtime.block_on(server));
+    match ended {
+        Ok(never) => match never {},
+        Err(error) => {
+            stderr_line!("error: the {name} failed: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+/// Listens on a port that the supervisor holds, so that no other program gets it. `SO_REUSEPORT` lets this process share
+/// the port.
+pub(crate) fn listen(port: u16) -> std::io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.set_reuseport(true)?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    socket.listen(128)
+}
+
+/// Server of a fleet.
+pub(crate) struct LocalServer<'a> {
+    /// Name of its process.
+    pub process: &'a str,
+    /// Words that have fleetdrill be the server, before the port.
+    pub command: [&'a str; 2],
+    /// File with its port: another command may have started the server.
+    pub port_file: &'a Path,
+    /// Keeps two callers from starting a server each.
+    pub turn: &'a Mutex<()>,
+}
+
+impl Fleet {
+    /// Returns the port on which a server listens, and starts the server unless it runs. `args` are its arguments after the port.
+    pub(crate) async fn local_server(
+        &self,
+        server: LocalServer<'_>,
+        args: impl FnOnce() -> Result<Vec<String>, FleetError>,
+    ) -> Result<u16, FleetError> {
+        let LocalServer { process, command, port_file, turn } = server;
+        let _turn = turn.lock().await;
+        let supervisor = self.supervisor();
+        if supervisor.processes().await?.iter().any(|p| p.name == process && p.pid.is_some()) {
+            return port::read(port_file);
+        }
+        let [port] = supervisor.reserve().await?;
+        let args = command.map(str::to_owned).into_iter().chain([port.to_string()]).chain(args()?);
+        port::write(port_file, port)?;
+        let spec = ProcessSpec {
+            name: process.into(),
+            program: SupervisorProgram::this()?.0,
+            args: args.collect(),
+            ..ProcessSpec::default()
+        };
+        supervisor.start(spec).await?;
+        listens(&self.0.home, process, port).await?;
+        Ok(port)
+    }
+}
