@@ -8,6 +8,7 @@ use clusters::state_dir::write_private;
 use clusters::supervisor::protocol::ProcessSpec;
 use serde_json::{Value, json};
 
+use super::accounts::{cluster_role_binding, service_account};
 use super::processes::{ArgoCdComponent, ArgoCdPaths};
 use super::{ArgoCdPrograms, NAMESPACE};
 use crate::error::FleetError;
@@ -28,9 +29,10 @@ pub(crate) async fn start(home: &FleetHome, hub: &Cluster, programs: &ArgoCdProg
     if home.supervisor().processes().await?.iter().any(|p| p.name == process) {
         return Ok(());
     }
-    create(hub, SERVICE_ACCOUNT, Some(NAMESPACE), account()).await?;
+    create(hub, SERVICE_ACCOUNT, Some(NAMESPACE), service_account(ACCOUNT)).await?;
     create(hub, CLUSTER_ROLE, None, role()).await?;
-    create(hub, CLUSTER_ROLE_BINDING, None, binding()).await?;
+    let binding = cluster_role_binding(ACCOUNT, ACCOUNT, (NAMESPACE, ACCOUNT));
+    create(hub, CLUSTER_ROLE_BINDING, None, binding).await?;
     let place = ArgoCdPaths::of(home);
     for dir in ["conf/applicationset", "conf/applicationset/tls"] {
         state_dir::make_private(&place.dir(dir))?;
@@ -56,9 +58,7 @@ fn controller(place: &ArgoCdPaths, programs: &ArgoCdPrograms, ports: [u16; 3]) -
         format!("--webhook-addr=127.0.0.1:{webhook}"),
         "--enable-progressive-syncs".to_owned(),
     ];
-    let mut env = place.env(process);
-    env.retain(|(key, _)| key != "KUBECONFIG");
-    env.push(("KUBECONFIG".to_owned(), place.dir(KUBECONFIG).display().to_string()));
+    let mut env = place.env(process, KUBECONFIG);
     env.extend(place.trust_in_repo_server("APPLICATIONSET_CONTROLLER", "applicationset"));
     Ok(ProcessSpec {
         name: process.into(),
@@ -67,10 +67,6 @@ fn controller(place: &ArgoCdPaths, programs: &ArgoCdPrograms, ports: [u16; 3]) -
         env,
         ..ProcessSpec::default()
     })
-}
-
-fn account() -> Value {
-    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}})
 }
 
 /// Rights as in Argo CD's `manifests/cluster-rbac/applicationset-controller`, which are the same in v3.2.11 and v3.5.7, without the leases for
@@ -87,13 +83,5 @@ fn role() -> Value {
             rule("", &["events"], &["create", "get", "list", "patch", "watch"]),
             rule("", &["secrets", "configmaps"], &["get", "list", "watch"]),
         ],
-    })
-}
-
-fn binding() -> Value {
-    json!({
-        "apiVersion": CLUSTER_ROLE_BINDING.api_version(), "kind": CLUSTER_ROLE_BINDING.kind, "metadata": {"name": ACCOUNT},
-        "roleRef": {"apiGroup": CLUSTER_ROLE.group, "kind": CLUSTER_ROLE.kind, "name": ACCOUNT},
-        "subjects": [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": ACCOUNT}],
     })
 }

@@ -11,6 +11,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use super::NAMESPACE;
+use super::accounts::{cluster_role_binding, service_account};
 use crate::error::FleetError;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, SECRET, SERVICE_ACCOUNT};
 use crate::member::account_token;
@@ -146,14 +147,8 @@ pub async fn restore_rights(hub: &Cluster, member: &Cluster) -> Result<(), Fleet
 
 /// Creates a ServiceAccount on the member and binds it to a ClusterRole.
 async fn account(member: &Cluster, name: &str, role: &str) -> Result<(), FleetError> {
-    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
-    create(member, SERVICE_ACCOUNT, Some(SYSTEM), account).await?;
-    let binding = json!({
-        "apiVersion": CLUSTER_ROLE_BINDING.api_version(), "kind": CLUSTER_ROLE_BINDING.kind,
-        "metadata": {"name": format!("{name}-role-binding")},
-        "roleRef": {"apiGroup": CLUSTER_ROLE.group, "kind": CLUSTER_ROLE.kind, "name": role},
-        "subjects": [{"kind": "ServiceAccount", "namespace": SYSTEM, "name": name}],
-    });
+    create(member, SERVICE_ACCOUNT, Some(SYSTEM), service_account(name)).await?;
+    let binding = cluster_role_binding(&format!("{name}-role-binding"), role, (SYSTEM, name));
     create(member, CLUSTER_ROLE_BINDING, None, binding).await
 }
 

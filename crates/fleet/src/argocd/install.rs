@@ -7,6 +7,7 @@ use rand::distr::{Alphanumeric, SampleString as _};
 use serde_json::{Value, json};
 
 use super::ArgoCdPrograms;
+use super::accounts::{cluster_role_binding, service_account};
 use crate::error::FleetError;
 use crate::install::{apply_crds, name, read_crds};
 use crate::kinds::{
@@ -67,7 +68,7 @@ pub(super) async fn install(hub: &Cluster, programs: &ArgoCdPrograms) -> Result<
     apply_crds(hub, crds).await?;
     try_join_all(CONFIG_MAPS.map(|name| create(hub, CONFIG_MAP, Some(NAMESPACE), config_map(name)))).await?;
     create(hub, SECRET, Some(NAMESPACE), secret()).await?;
-    create(hub, SERVICE_ACCOUNT, Some(NAMESPACE), account()).await?;
+    create(hub, SERVICE_ACCOUNT, Some(NAMESPACE), service_account(CONTROLLER)).await?;
     for rights in rights(programs).await? {
         let kind = if rights["kind"] == CLUSTER_ROLE.kind { CLUSTER_ROLE } else { CLUSTER_ROLE_BINDING };
         create(hub, kind, None, rights).await?;
@@ -98,10 +99,6 @@ fn secret() -> Value {
     })
 }
 
-fn account() -> Value {
-    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": CONTROLLER}})
-}
-
 /// The version's own ClusterRole and binding. An own build comes without them, and gets `cluster-admin` instead.
 async fn rights(programs: &ArgoCdPrograms) -> Result<Vec<Value>, FleetError> {
     let of_module = read_crds(programs.rights.clone()).await?;
@@ -109,12 +106,7 @@ async fn rights(programs: &ArgoCdPrograms) -> Result<Vec<Value>, FleetError> {
     if of_module.iter().any(is_role) && of_module.iter().any(is_binding) {
         return Ok(of_module);
     }
-    Ok(vec![json!({
-        "apiVersion": CLUSTER_ROLE_BINDING.api_version(), "kind": CLUSTER_ROLE_BINDING.kind,
-        "metadata": {"name": CONTROLLER},
-        "roleRef": {"apiGroup": CLUSTER_ROLE.group, "kind": "ClusterRole", "name": "cluster-admin"},
-        "subjects": [{"kind": "ServiceAccount", "namespace": NAMESPACE, "name": CONTROLLER}],
-    })])
+    Ok(vec![cluster_role_binding(CONTROLLER, "cluster-admin", (NAMESPACE, CONTROLLER))])
 }
 
 fn is_role(object: &Value) -> bool {

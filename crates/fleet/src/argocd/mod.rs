@@ -3,11 +3,13 @@
 //!
 //! Argo CD runs in core mode: redis, repo-server and application-controller, with the namespace [`NAMESPACE`] of the
 //! hub. The API server is only started for users of the `argocd` command, and the ApplicationSet controller where somebody
-//! asks for it. All facts about Argo CD in this module were measured with v3.2.
+//! asks for it. Facts about Argo CD in this module were
+//! measured with v3.2, if nothing else is said.
 //!
 //! Nothing here imports [`crate::Fleet`], which imports this module. The methods of the fleet for Argo CD are in
 //! `fleet_argocd.rs`; only [`crate::Fleet::start_argocd`] is in `fleet.rs`.
 
+mod accounts;
 mod applicationset;
 mod destinations;
 mod install;

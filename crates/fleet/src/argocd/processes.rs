@@ -171,12 +171,13 @@ impl ArgoCdPaths {
         ]
     }
 
-    pub fn env(&self, role: &str) -> Vec<(String, String)> {
+    /// Environment of a component. `kubeconfig` is the file by which it reaches the hub.
+    pub fn env(&self, role: &str, kubeconfig: &str) -> Vec<(String, String)> {
         let env = [
             ("ARGOCD_BINARY_NAME", role.to_owned()),
             // The hub is called `https://kubernetes.default.svc` then, although nothing here runs in a pod.
             ("ARGOCD_FAKE_IN_CLUSTER", "true".into()),
-            ("KUBECONFIG", self.kubeconfig().display().to_string()),
+            ("KUBECONFIG", self.display(kubeconfig)),
             ("ARGOCD_APP_CONF_PATH", self.display("conf")),
             ("ARGOCD_TLS_DATA_PATH", self.display("tls")),
             ("ARGOCD_SSH_DATA_PATH", self.display("ssh")),
@@ -232,7 +233,7 @@ fn repo_server(place: &ArgoCdPaths, programs: &ArgoCdPrograms, port: u16, metric
         format!("--metrics-port={metrics}"),
         format!("--redis={}", place.redis.display()),
     ];
-    let mut env = place.env("argocd-repo-server");
+    let mut env = place.env("argocd-repo-server", KUBECONFIG);
     env.push(("PATH".into(), path(place, &programs.git).to_string_lossy().into_owned()));
     ProcessSpec {
         name: ArgoCdComponent::RepoServer.process().into(),
@@ -253,7 +254,7 @@ fn controller(place: &ArgoCdPaths, programs: &ArgoCdPrograms, repo_server: u16, 
         format!("--repo-server=127.0.0.1:{repo_server}"),
         format!("--metrics-port={metrics}"),
     ];
-    let mut env = place.env("argocd-application-controller");
+    let mut env = place.env("argocd-application-controller", KUBECONFIG);
     env.extend(place.trust_in_repo_server("APPLICATION_CONTROLLER", "controller"));
     ProcessSpec {
         name: ArgoCdComponent::Controller.process().into(),

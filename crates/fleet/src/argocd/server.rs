@@ -18,7 +18,7 @@ use kube::Api;
 use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 
-use super::processes::ArgoCdPaths;
+use super::processes::{ArgoCdPaths, KUBECONFIG};
 use super::{ArgoCdPrograms, NAMESPACE};
 use crate::error::FleetError;
 use crate::kinds::SECRET;
@@ -81,7 +81,7 @@ fn process(place: &ArgoCdPaths, programs: &ArgoCdPrograms, port: u16, metrics: u
         format!("--redis={}", place.redis().display()),
         format!("--repo-server=127.0.0.1:{}", place.repo_server_port()?),
     ];
-    let mut env = place.env(PROCESS);
+    let mut env = place.env(PROCESS, KUBECONFIG);
     env.extend(place.trust_in_repo_server("SERVER", "server"));
     Ok(ProcessSpec {
         name: PROCESS.into(),
