@@ -72,11 +72,7 @@ async fn spec_changes(world: &mut World, name: String, change: FileChange, step:
     let spec = spec(context, step)?;
     context.patch(kinds::APPLICATION_SET, Some(argocd::NAMESPACE), &real, json!({"spec": spec})).await?;
     let action = Action::new(format!("spec of ApplicationSet/{real} changed: {spec}")).on(path(&real));
-    if change.repairs {
-        context.remedied(action);
-    } else {
-        context.induced(action);
-    }
+    context.changed(change, action);
     Ok(())
 }
 

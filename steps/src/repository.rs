@@ -42,11 +42,7 @@ async fn file_changes(
     let context = world.context();
     let text = document(context, step)?;
     let what = commit(context, &name, &file, Some(&text)).await?;
-    if change.repairs {
-        context.remedied(what);
-    } else {
-        context.induced(what);
-    }
+    context.changed(change, what);
     Ok(())
 }
 

@@ -28,6 +28,7 @@ use crate::attempt_end_times::AttemptEndTimes;
 use crate::deadline::Deadline;
 use crate::error::StepError;
 use crate::names::ScenarioNames;
+use crate::phrases::FileChange;
 use crate::recorder::Recorder;
 use crate::shared_upgrade::{Upgrade, UpgradeParticipant};
 use crate::wording;
@@ -160,6 +161,15 @@ impl ScenarioContext {
     /// Says which fault a step put in.
     pub(crate) fn induced(&self, action: impl Into<Action>) {
         self.recorder.add(RecordedEvent::Induced(action.into()));
+    }
+
+    /// Says which change a step made, as a fault or as its repair.
+    pub(crate) fn changed(&self, change: FileChange, action: impl Into<Action>) {
+        if change.repairs {
+            self.remedied(action);
+        } else {
+            self.induced(action);
+        }
     }
 
     /// Says which start time a step moved into the past.

@@ -1,6 +1,6 @@
 //! Members as Argo CD's destinations: one cluster Secret on the hub for each member, with a token.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clusters::cluster::Cluster;
 use clusters::kubeconfig::base64;
@@ -8,6 +8,7 @@ use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
+use record::{FailedWait, Observation, WaitEnd};
 use serde_json::{Value, json};
 
 use super::NAMESPACE;
@@ -88,19 +89,29 @@ async fn token_of(hub: &Cluster, member: &str) -> Result<String, FleetError> {
     Ok(config["bearerToken"].as_str().unwrap_or_default().to_owned())
 }
 
-/// Waits until a member no longer accepts a token. An API server remembers for 10 s that it has accepted one.
+/// Time limit until a member no longer accepts a token. An API server remembers for 10 s that it has accepted one.
+const REFUSED_LIMIT: Duration = Duration::from_secs(60);
+
+/// Waits until a member no longer accepts a token.
 async fn refused(member: &Cluster, token: &str) -> Result<(), FleetError> {
     let reviews: Api<TokenReview> = Api::all(member.client.clone());
     let review = TokenReview {
         spec: TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() },
         ..TokenReview::default()
     };
+    let started = Instant::now();
     loop {
         let answer = reviews.create(&PostParams::default(), &review).await;
         let answer = answer.map_err(FleetError::api(&member.name, "review a token"))?;
         if answer.status.and_then(|status| status.authenticated) != Some(true) {
             return Ok(());
         }
+        if started.elapsed() > REFUSED_LIMIT {
+            let expectation = format!("{} no longer accepts Argo CD's token", member.name);
+            let (seconds, end) = (REFUSED_LIMIT.as_secs_f64(), WaitEnd::TimedOut { pending: None });
+            return Err(FailedWait { expectation, seconds, end, last: Observation::NoObjects }.into());
+        }
+        // A token that is forgotten can't be watched for, so poll.
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
