@@ -44,4 +44,4 @@ pub use rules::{
     ClusterQueries, PATIENCE, WantedLog, WantedObjects, WantedPart, WantedResource, diagnose, diagnose_with, examine,
     examine_by_cause, hub_is_destination, unanswered_queries, wanted_logs, wanted_objects,
 };
-pub use snapshot::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
+pub use snapshot::{AbsentObject, ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};

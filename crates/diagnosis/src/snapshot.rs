@@ -41,9 +41,26 @@ pub struct ClusterSnapshot {
     /// Kinds whose objects couldn't be read, although objects of other kinds could.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unread: Vec<UnreadKind>,
+    /// Objects that were asked for by name, and that the API server doesn't have.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub absent: Vec<AbsentObject>,
     /// Part of the cluster that was read. By default, everything was.
     #[serde(skip)]
     pub read: ReadRecord,
+}
+
+/// Object that a cluster doesn't have, by the answer of its API server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AbsentObject {
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace; `None` for objects that are in none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
 }
 
 /// Kind whose objects couldn't be read from a cluster.
@@ -137,6 +154,7 @@ impl ClusterSnapshot {
             logs: Vec::new(),
             unreachable: None,
             unread: Vec::new(),
+            absent: Vec::new(),
             read: ReadRecord::default(),
         }
     }
@@ -190,6 +208,14 @@ impl ClusterSnapshot {
             });
         }
         object
+    }
+
+    /// True if an object was asked for by name, and the API server doesn't have it.
+    pub(crate) fn is_absent(&self, group: &str, kind: &str, namespace: Option<&str>, name: &str) -> bool {
+        self.absent.iter().any(|absent| {
+            (absent.group.as_str(), absent.kind.as_str(), absent.name.as_str()) == (group, kind, name)
+                && absent.namespace.as_deref() == namespace
+        })
     }
 
     /// Records that a rule needs objects of a kind, if fleetdrill reads the kind from such a cluster.

@@ -1,6 +1,6 @@
 //! `bundle.json`: the contents of a bundle, and what couldn't be read.
 
-use diagnosis::{SnapshotRole, UnreadKind};
+use diagnosis::{AbsentObject, SnapshotRole, UnreadKind};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,9 @@ pub struct BundleClusterEntry {
     /// Kinds that couldn't be read although other kinds could. Bundles of fleetdrill 0.1.0 have none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unread: Vec<UnreadKind>,
+    /// Objects that were asked for by name, and that the cluster doesn't have.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub absent: Vec<AbsentObject>,
 }
 
 /// A log in a bundle.

@@ -127,11 +127,11 @@ fn cluster(
     // Bundles of an older fleetdrill have no logs.json, and a person who passes a bundle on may delete the file.
     let file = file::of_cluster(&entry.directory, file::LOGS);
     let logs = files.take(&file, budget)?.map(|text| parsed(path, &file, &text)).transpose()?.unwrap_or_default();
-    let BundleClusterEntry { name, role, server, time, unreachable, mut unread, .. } = entry.clone();
+    let BundleClusterEntry { name, role, server, time, unreachable, mut unread, absent, .. } = entry.clone();
     if unread.is_empty() {
         unread = missing.iter().filter_map(|missing| unread_of_old(missing, &name)).collect();
     }
-    Ok(ClusterSnapshot { server, time, logs, unreachable, unread, ..ClusterSnapshot::new(name, role, objects) })
+    Ok(ClusterSnapshot { server, time, logs, unreachable, unread, absent, ..ClusterSnapshot::new(name, role, objects) })
 }
 
 /// Converts a list that fleetdrill 0.1.0 named as missing in the bundle instead of in the cluster. That version stored

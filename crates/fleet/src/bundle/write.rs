@@ -69,6 +69,7 @@ impl Bundle {
                 events: events.map_or(0, Vec::len),
                 unreachable: cluster.unreachable.as_deref().map(|why| redactor.text(why).into_owned()),
                 unread: cluster.unread.iter().map(|kind| unread_without_secrets(kind, &redactor)).collect(),
+                absent: cluster.absent.clone(),
                 directory: directory.clone(),
             });
             contents.push((file::of_cluster(&directory, file::OBJECTS), json(&objects)));

@@ -20,7 +20,7 @@ use crate::redact::Redactor;
 const LISTS_AT_ONCE: usize = 32;
 
 /// Time that each list has.
-const LIST_LIMIT: Duration = Duration::from_secs(60);
+pub(super) const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// Access to a cluster whose objects are listed.
 #[derive(Clone)]

@@ -6,9 +6,10 @@ use clusters::cluster::HUB;
 use diagnosis::{ClusterSnapshot, Snapshot, SnapshotRole};
 use futures::future::join_all;
 use futures::{StreamExt as _, stream};
+use tokio::time::Instant;
 
 use super::as_needed::CLUSTERS_AT_ONCE;
-use super::lists::{ClusterAccess, ListResults, addressed, lists};
+use super::lists::{ClusterAccess, LIST_LIMIT, ListResults, addressed, lists};
 use super::{applications, clock, wanted_objects};
 use crate::error::{FleetError, in_full};
 use crate::kinds::{
@@ -71,7 +72,7 @@ pub async fn take_what_can_be_had(
     let clusters = std::iter::once(on_hub).chain(on_members).collect();
     let mut snapshot = Snapshot { taken_at: jiff::Timestamp::now(), clusters };
     applications::add(&mut snapshot, hub, members, redactor).await;
-    wanted_objects::add(&mut snapshot, hub, members, redactor).await;
+    wanted_objects::add(&mut snapshot, hub, members, redactor, Instant::now() + LIST_LIMIT).await;
     add_times(&mut snapshot, hub, members).await;
     snapshot.taken_at = jiff::Timestamp::now();
     remove_from_errors(&mut snapshot, redactor);

@@ -5,14 +5,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState};
-use super::live_objects::{MOST_OF_APPLICATION, ManagedResource, object_names};
+use super::live_objects::{ManagedResource, object_names};
 use super::resource_health::{ObjectHealth, Trouble, in_words, unhealthy};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::kubectl;
 use crate::rules::message::for_sentence;
 use crate::rules::pods::{self, WorkloadState};
-use crate::{Evidence, MEMBER_KINDS, Object, PATIENCE};
+use crate::{Evidence, Object, PATIENCE};
 
 /// Time for which an Application may be Degraded: a Pod that is replaced makes it so for a moment. Nothing that is Degraded for longer
 /// gets well in its own time, so this is shorter than the time for Progressing.
@@ -139,25 +139,19 @@ fn missing_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
         && !application.target_commits().is_empty()
         && application.operated_commits() == application.target_commits();
     // Automated sync with self-heal creates them again.
-    let heals = application.automation("selfHeal") == Some(true);
+    let heals = application.is_automated() && application.automation("selfHeal") == Some(true);
     let destination = application.destination();
     if !is_out_of_sync || !has_synced || heals || !destination.is_read() {
         return None;
     }
     let all: Vec<ManagedResource<'_>> =
         ManagedResource::all(application.object).filter(|resource| !resource.is_hook()).collect();
-    let was_looked_for = |resource: &ManagedResource<'_>| {
-        let is_listed =
-            |kind: &crate::GroupKind| (kind.group, kind.kind) == (resource.text("group"), resource.text("kind"));
-        (resource.text("group"), resource.text("kind")) != ("", "Secret")
-            && (all.len() <= MOST_OF_APPLICATION || MEMBER_KINDS.iter().any(is_listed))
-    };
     let missing: Vec<ManagedResource<'_>> = all
         .iter()
         .copied()
         .filter(|resource| resource.is_out_of_sync() && !resource.requires_pruning())
         .filter(|resource| was_applied(application, *resource))
-        .filter(|resource| was_looked_for(resource) && resource.live(application).is_none())
+        .filter(|resource| resource.is_absent(application))
         .collect();
     if missing.is_empty() {
         return None;

@@ -9,7 +9,7 @@ use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
 use crate::{APPLICATION, JsonRef, Object, Snapshot};
 
 /// Number of live objects of each Application that a snapshot should have. Of an Application with more resources, some aren't read.
-pub(super) const MOST_OF_APPLICATION: usize = 10;
+const MOST_OF_APPLICATION: usize = 10;
 
 /// Number of live objects of all Applications together.
 const MOST: usize = 500;
@@ -69,6 +69,13 @@ impl<'a> ManagedResource<'a> {
     pub fn live(self, application: ApplicationView<'a>) -> Option<Object<'a>> {
         let [group, kind, name] = ["group", "kind", "name"].map(|field| self.text(field));
         application.destination().object(group, kind, self.namespace(), name)
+    }
+
+    /// True if the destination's API server says that it doesn't have the object. False if nobody asked, or if there was no answer.
+    pub fn is_absent(self, application: ApplicationView<'a>) -> bool {
+        let [group, kind, name] = ["group", "kind", "name"].map(|field| self.text(field));
+        let cluster = application.destination().cluster;
+        cluster.is_some_and(|cluster| cluster.is_absent(group, kind, self.namespace(), name))
     }
 }
 

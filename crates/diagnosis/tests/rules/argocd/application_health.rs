@@ -1,3 +1,4 @@
+use diagnosis::{AbsentObject, Snapshot};
 use serde_json::{Value, json};
 
 use super::shapes::{OLD, alone, application, cause, evidence, fleet, operated, operation};
@@ -51,6 +52,14 @@ fn missing() -> Value {
         operation("Succeeded", "successfully synced (all tasks run)", Value::from(results)),
     );
     with(web, "/status/resources", listed)
+}
+
+/// Fleet whose member was asked for the object that isn't there, and said so.
+fn fleet_without_settings(application: Value) -> Snapshot {
+    let mut snapshot = fleet(vec![application], vec![more()]);
+    let [group, kind, name] = ["", "ConfigMap", "settings"].map(str::to_owned);
+    snapshot.clusters[1].absent = vec![AbsentObject { group, kind, namespace: Some("apps".to_owned()), name }];
+    snapshot
 }
 
 fn more() -> Value {
@@ -161,7 +170,7 @@ fn a_paused_deployment_is_a_notice() {
 
 #[test]
 fn an_object_that_was_applied_and_isnt_there_was_deleted() {
-    let snapshot = fleet(vec![missing()], vec![more()]);
+    let snapshot = fleet_without_settings(missing());
     assert_eq!(found(&snapshot), ["AR-HL-004 Application/argocd/web (member-1)"]);
     assert!(
         cause(&snapshot).contains("has synced ConfigMap apps/settings to member-1, and it isn't there any more"),
@@ -174,12 +183,16 @@ fn an_object_that_was_applied_and_isnt_there_was_deleted() {
         evidence(&snapshot)
     );
     let heals = with(missing(), "/spec/syncPolicy", json!({"automated": {"selfHeal": true}}));
-    assert_eq!(found(&fleet(vec![heals], vec![more()])), [""; 0]);
+    assert_eq!(found(&fleet_without_settings(heals)), [""; 0]);
+    let disabled = json!({"automated": {"enabled": false, "selfHeal": true}});
+    let snapshot = fleet_without_settings(with(missing(), "/spec/syncPolicy", disabled));
+    assert_eq!(found(&snapshot), ["AR-HL-004 Application/argocd/web (member-1)"]);
     let newer = with(missing(), "/status/operationState/syncResult/revision", OLD);
-    assert_eq!(found(&fleet(vec![newer], vec![more()])), [""; 0], "git has a commit that isn't synced");
+    assert_eq!(found(&fleet_without_settings(newer)), [""; 0], "git has a commit that isn't synced");
     assert_eq!(found(&alone(missing())), [""; 0], "its cluster wasn't read");
+    assert_eq!(found(&fleet(vec![missing()], vec![more()])), [""; 0], "nobody knows whether it is there");
     let unapplied = with(missing(), "/status/operationState/syncResult/resources", json!([]));
-    assert_eq!(found(&fleet(vec![unapplied], vec![more()])), [""; 0], "it was never applied");
+    assert_eq!(found(&fleet_without_settings(unapplied)), [""; 0], "it was never applied");
 }
 
 #[test]

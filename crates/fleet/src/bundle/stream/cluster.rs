@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use diagnosis::{ClusterSnapshot, SnapshotRole, UnreadKind, UnreadReason};
+use diagnosis::{AbsentObject, ClusterSnapshot, SnapshotRole, UnreadKind, UnreadReason};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -37,6 +37,8 @@ pub(super) struct ClusterParts<'a> {
     pub(super) asked: Vec<ResourceKind>,
     kept: Vec<Value>,
     pub(super) unread: Vec<UnreadKind>,
+    /// Objects that were asked for by name, and that the cluster doesn't have.
+    pub(super) absent: Vec<AbsentObject>,
     pub(super) missing: Vec<MissingBundlePart>,
     pub(super) unreachable: Option<String>,
     pub(super) logs: Vec<BundleLogEntry>,
@@ -102,6 +104,7 @@ impl<'a> ClusterParts<'a> {
             asked: Vec::new(),
             kept: Vec::new(),
             unread: Vec::new(),
+            absent: Vec::new(),
             missing: Vec::new(),
             unreachable: None,
             logs: Vec::new(),
@@ -236,6 +239,7 @@ impl<'a> ClusterParts<'a> {
             events: self.events.count,
             unreachable: self.unreachable.as_deref().map(text),
             unread: unread.collect(),
+            absent: self.absent,
         };
         ClusterEntries { entry, logs: self.logs, missing }
     }

@@ -36,7 +36,7 @@ impl ClusterParts<'_> {
         if self.unreachable.is_some() {
             return self.objects.end(&context.files);
         }
-        let objects = timeout_at(end, self.wanted(wanted, &context.redactor)).await.unwrap_or_default();
+        let objects = self.wanted(wanted, &context.redactor, end).await;
         if !objects.is_empty() {
             let mut writer = context.files.list(&self.objects)?;
             objects.iter().try_for_each(|object| writer.add(&mut self.objects, object))?;
@@ -55,8 +55,8 @@ impl ClusterParts<'_> {
         Ok(())
     }
 
-    /// Reads wanted objects, except of kinds that were listed anyway.
-    async fn wanted(&self, wanted: &[WantedObjects], redactor: &Redactor) -> Vec<Value> {
+    /// Reads wanted objects, except those of kinds that were listed anyway, and notes which ones the cluster doesn't have.
+    async fn wanted(&mut self, wanted: &[WantedObjects], redactor: &Redactor, end: Instant) -> Vec<Value> {
         let is_listed = |wanted: &WantedObjects| {
             let mut of_group = self.asked.iter().filter(|kind| kind.group == wanted.group);
             match &wanted.resource {
@@ -64,11 +64,21 @@ impl ClusterParts<'_> {
                 WantedResource::Kind(name) => of_group.any(|kind| kind.kind == name),
             }
         };
-        let mut reader = WantedObjectReader::new(&self.access.client, redactor);
+        let wanted: Vec<&WantedObjects> = wanted
+            .iter()
+            .filter(|wanted| wanted.cluster == self.name)
+            .filter(|wanted| wanted.name.is_some() || !is_listed(wanted))
+            .collect();
+        let answers = WantedObjectReader { client: &self.access.client, redactor, end }.read(&wanted).await;
         let mut objects = Vec::new();
-        for wanted in wanted.iter().filter(|wanted| wanted.cluster == self.name && !is_listed(wanted)) {
-            objects.extend(reader.read(wanted).await);
+        let mut absent = Vec::new();
+        for (wanted, answer) in wanted.into_iter().zip(answers) {
+            absent.extend(answer.absent);
+            if !is_listed(wanted) {
+                objects.extend(answer.objects);
+            }
         }
+        self.absent = absent;
         objects.retain(|object| !is_secret(diagnosis::Object::new(object)));
         objects
     }

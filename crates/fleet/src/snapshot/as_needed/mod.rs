@@ -87,7 +87,7 @@ pub async fn take_as_needed(
     reading.read_first().await?;
     reading.answer_rules().await;
     // These objects are known to the API servers alone, so that rules can't ask for them.
-    wanted_objects::add(&mut reading.snapshot, hub, members, options.redactor).await;
+    wanted_objects::add(&mut reading.snapshot, hub, members, options.redactor, reading.deadline).await;
     add_logs(&mut reading.snapshot, hub, members, options.redactor).await;
     reading.answer_rules().await;
     add_times(&mut reading.snapshot, hub, members).await;
@@ -102,6 +102,8 @@ struct FleetReading<'a> {
     /// Readers of the clusters, in the order of the snapshot.
     readers: Vec<ClusterReader<'a>>,
     options: &'a ReadOptions<'a>,
+    /// Time until which every cluster may answer.
+    deadline: Instant,
 }
 
 impl<'a> FleetReading<'a> {
@@ -121,7 +123,7 @@ impl<'a> FleetReading<'a> {
         let readers = readers.collect();
         let snapshots = clusters.iter().map(|(name, role, access)| nothing_read(name, *role, access));
         let snapshot = Snapshot { taken_at: jiff::Timestamp::now(), clusters: snapshots.collect() };
-        Self { snapshot, readers, options }
+        Self { snapshot, readers, options, deadline }
     }
 
     /// Reads the first lists of the hub.
