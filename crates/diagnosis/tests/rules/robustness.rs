@@ -1,5 +1,6 @@
 //! Tests that a diagnosis succeeds on any content of a saved bundle.
 
+use diagnosis::{AbsentObject, Snapshot};
 use serde_json::{Value, json};
 
 use crate::argocd;
@@ -51,6 +52,14 @@ fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     }
 }
 
+/// Fleet with these objects. The member was asked for one that it doesn't have.
+fn fleet(objects: Vec<Value>, member: &[Value]) -> Snapshot {
+    let mut snapshot = hub_and_member(objects, "member-1", member.to_vec());
+    let [group, kind, name] = ["", "ConfigMap", "settings"].map(str::to_owned);
+    snapshot.clusters[1].absent = vec![AbsentObject { group, kind, namespace: Some("apps".to_owned()), name }];
+    snapshot
+}
+
 /// Diagnoses the objects, together with `member`'s objects, once for each value in them that is missing or has another
 /// type.
 pub fn take_apart(objects: &[Value], member: &[Value]) {
@@ -62,7 +71,7 @@ pub fn take_apart(objects: &[Value], member: &[Value]) {
                 let mut objects = objects.to_vec();
                 *objects[index].pointer_mut(&pointer).unwrap() = other;
                 // A finding with a gap in its text panics in this build.
-                let _ = diagnosis::diagnose(&hub_and_member(objects, "member-1", member.to_vec()));
+                let _ = diagnosis::diagnose(&fleet(objects, member));
             }
         }
     }
@@ -79,9 +88,7 @@ fn nothing_that_is_missing_or_of_another_type_stops_a_diagnosis() {
 fn nor_does_it_stop_that_of_an_application() {
     let member = pods("ErrImagePull");
     for application in argocd::troubled() {
-        assert!(
-            !diagnosis::diagnose(&hub_and_member(vec![application.clone()], "member-1", member.clone())).is_empty()
-        );
+        assert!(!diagnosis::diagnose(&fleet(vec![application.clone()], &member)).is_empty());
         take_apart(&[application], &member);
     }
 }
