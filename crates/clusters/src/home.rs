@@ -16,6 +16,8 @@ use crate::supervisor::{SupervisorClient, SupervisorProgram};
 /// Local part of a fleet, which exists for every provider: directory, supervisor and CA.
 pub struct FleetHome {
     supervisor: SupervisorClient,
+    /// Program of the supervisor, and of the servers that fleetdrill itself runs for the fleet.
+    program: SupervisorProgram,
     pki: Pki,
     first_exit: watch::Receiver<Option<ProcessExit>>,
 }
@@ -30,7 +32,7 @@ impl FleetHome {
         let supervisor = SupervisorClient::spawn(program, dir).await?;
         let pki = Pki::create(&dir.join(PKI))?;
         let first_exit = supervisor.watch().await?;
-        Ok(Self { supervisor, pki, first_exit })
+        Ok(Self { supervisor, program: program.clone(), pki, first_exit })
     }
 
     /// Opens the directory of a running fleet.
@@ -41,13 +43,19 @@ impl FleetHome {
         let supervisor = SupervisorClient::connect(dir)?;
         let pki = Pki::open(&dir.join(PKI))?;
         let first_exit = supervisor.watch().await?;
-        Ok(Self { supervisor, pki, first_exit })
+        Ok(Self { supervisor, program: SupervisorProgram::this()?, pki, first_exit })
     }
 
     /// Client of the fleet's supervisor.
     #[must_use]
     pub fn supervisor(&self) -> &SupervisorClient {
         &self.supervisor
+    }
+
+    /// Program of the supervisor, and of the servers that fleetdrill itself runs for the fleet.
+    #[must_use]
+    pub fn program(&self) -> &SupervisorProgram {
+        &self.program
     }
 
     /// The fleet's directory.

@@ -308,7 +308,7 @@ impl Fleet {
             pods: self.0.pods.read().await.clone(),
             argocd: self.0.argocd.read().await.clone().filter(|_| parts.argocd),
             webhooks: parts.webhooks,
-            supervisor: SupervisorProgram::this()?,
+            supervisor: self.0.home.program().clone(),
         };
         Self::create(options, Arc::new(|_| ())).await
     }

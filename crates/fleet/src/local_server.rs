@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clusters::stderr_line;
-use clusters::supervisor::SupervisorProgram;
 use clusters::supervisor::protocol::ProcessSpec;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Mutex;
@@ -72,7 +71,7 @@ impl Fleet {
         port::write(port_file, port)?;
         let spec = ProcessSpec {
             name: process.into(),
-            program: SupervisorProgram::this()?.0,
+            program: self.0.home.program().0.clone(),
             args: args.collect(),
             ..ProcessSpec::default()
         };

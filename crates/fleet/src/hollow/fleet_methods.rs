@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use clusters::ability::ProviderAbility;
 use clusters::error::ClusterError;
-use clusters::supervisor::SupervisorProgram;
 use clusters::supervisor::protocol::ProcessSpec;
 use diagnosis::Object;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -102,7 +101,7 @@ impl Fleet {
         let paths = [self.hub().kubeconfig.as_path(), supervisor.dir()].map(|path| path.display().to_string());
         let spec = ProcessSpec {
             name: PROCESS.into(),
-            program: SupervisorProgram::this()?.0,
+            program: self.0.home.program().0.clone(),
             args: ["hollow".to_owned(), "serve".into()].into_iter().chain(paths).collect(),
             ..ProcessSpec::default()
         };
