@@ -12,6 +12,7 @@ const CATALOGUE: &str = "src/catalogue";
 const FILES: &[&str] = &[
     "kubefleet",
     "argocd_sync",
+    "argocd_controller",
     "argocd_out_of_sync",
     "argocd_destination",
     "argocd_repository",

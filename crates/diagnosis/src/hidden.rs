@@ -79,6 +79,7 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
         "applications.argoproj.io",
         &[
             "AR-SF-001 to AR-SF-015",
+            "AR-AC-001",
             "AR-CL-001 to AR-CL-005",
             "AR-DL-001 to AR-DL-007",
             "AR-HL-001 to AR-HL-005",

@@ -3,6 +3,7 @@
 
 mod admission;
 mod application;
+mod application_controller;
 mod application_deletion;
 mod application_health;
 mod application_set;
@@ -48,6 +49,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
         all.iter().copied().filter(|application| application.object.deleted_at().is_none()).collect();
     let mut drafts: Vec<FindingDraft> =
         applications.iter().flat_map(|application| application_findings(*application)).collect();
+    drafts.extend(application_controller::rule(fleet, &applications));
     drafts.extend(admission::shared_webhooks(&applications));
     drafts.extend(application_set::rule(fleet, &all));
     drafts.extend(all.iter().filter_map(|application| application_deletion::rule(*application)));

@@ -1,6 +1,7 @@
 //! Tests of the rules for Argo CD's failed syncs, with messages as v3.2 writes them.
 
 mod admission;
+mod application_controller;
 mod application_deletion;
 mod application_health;
 mod application_set;
@@ -25,6 +26,7 @@ mod wave;
 pub fn troubled() -> Vec<serde_json::Value> {
     let mut all = generation::troubled();
     all.extend(admission::troubled());
+    all.extend(application_controller::troubled());
     all.extend(application_set::troubled());
     all.extend(hook::troubled());
     all.extend(project::troubled());

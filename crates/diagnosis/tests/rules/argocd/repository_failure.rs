@@ -1,7 +1,6 @@
-use diagnosis::{Finding, KubectlAccess, Snapshot};
 use serde_json::{Value, json};
 
-use super::shapes::{alone, application, cause, evidence, operated, operation, saying};
+use super::shapes::{alone, application, by_cause, cause, evidence, operated, operation, saying};
 use crate::shapes::{found, hub, with};
 
 const UNKNOWN: &str = "rpc error: code = Unknown desc = ";
@@ -22,10 +21,6 @@ fn down() -> String {
 }
 
 /// Findings as `fleetdrill diagnose` prints them: one for each cause.
-fn by_cause(snapshot: &Snapshot) -> Vec<Finding> {
-    diagnosis::examine_by_cause(snapshot, &KubectlAccess::same_names()).findings
-}
-
 /// Objects for the test of robustness.
 pub fn troubled() -> Vec<Value> {
     vec![unknown("deploy: app path does not exist"), unread("shop", &down())]

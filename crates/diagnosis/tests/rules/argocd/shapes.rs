@@ -1,6 +1,6 @@
 //! Applications as Argo CD v3.2 writes them, reduced to what the rules read.
 
-use diagnosis::Snapshot;
+use diagnosis::{Finding, KubectlAccess, Snapshot};
 use serde_json::{Value, json};
 
 use crate::shapes::{BEFORE, hub, hub_and_member, with};
@@ -107,4 +107,9 @@ pub fn cause(snapshot: &Snapshot) -> String {
 /// Returns all commands of the first finding.
 pub fn commands(snapshot: &Snapshot) -> Vec<String> {
     diagnosis::diagnose(snapshot)[0].remedies.iter().flat_map(|r| r.commands.clone()).collect()
+}
+
+/// Returns the findings with one for each cause.
+pub fn by_cause(snapshot: &Snapshot) -> Vec<Finding> {
+    diagnosis::examine_by_cause(snapshot, &KubectlAccess::same_names()).findings
 }
