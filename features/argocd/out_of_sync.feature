@@ -407,3 +407,51 @@ Feature: An Application is out of sync, although its last sync succeeded
     And application "web" is refreshed
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
+
+  @AR-OS-006 @pods @takes-60s
+  Scenario: Self-heal fights with an autoscaler
+    Given member "member-1" has pods
+    And a repository "web" with "web.yaml"
+      """
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata:
+        name: web
+      spec:
+        replicas: 1
+        selector:
+          matchLabels: {app: web}
+        template:
+          metadata:
+            labels: {app: web}
+          spec:
+            containers:
+              - {name: web, image: nginx:1.29}
+      """
+    And an application "web" of repository "web" for "member-1" with '{"syncPolicy": {"automated": {"selfHeal": true}}}'
+    And application "web" is Synced and Healthy
+    # Without metrics, an autoscaler still sees to it that there are minReplicas.
+    When the administrator of "member-1" applies
+      """
+      apiVersion: autoscaling/v2
+      kind: HorizontalPodAutoscaler
+      metadata:
+        name: web
+      spec:
+        scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+        minReplicas: 2
+        maxReplicas: 4
+      """
+    Then within 200 seconds the diagnosis of application "web" is AR-OS-006
+      | object                   | value                                   |
+      | Application/argocd/{web} | Succeeded                               |
+      | Application/argocd/{web} |                                         |
+      | Deployment/{apps}/web    | 2 (applied: 1)                          |
+      | Deployment/{apps}/web    | kube-controller-manager (Update, scale) |
+    When application "web" gets '{"ignoreDifferences": [{"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/replicas"]}], "syncPolicy": {"syncOptions": ["RespectIgnoreDifferences=true"]}}'
+    And application "web" is refreshed
+    Then application "web" is Synced and Healthy
+    And object "Deployment/{apps}/web" of "member-1" has
+      | field         | value |
+      | spec.replicas | 2     |
+    And the diagnosis finds nothing
