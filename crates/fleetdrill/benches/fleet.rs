@@ -45,7 +45,7 @@ type BenchError = Box<dyn std::error::Error>;
 type BenchPart = fn() -> Result<(), BenchError>;
 
 /// Parts of the benchmark, which can be selected by name: `make bench ARGS=kubefleet`.
-const PARTS: [(&str, BenchPart); 8] = [
+const PARTS: [(&str, BenchPart); 9] = [
     ("start", start),
     ("failures", failures),
     ("kubefleet", kubefleet),
@@ -54,6 +54,7 @@ const PARTS: [(&str, BenchPart); 8] = [
     ("providers", providers),
     ("scale", scale::scale),
     ("scale-live", scale::live_hub),
+    ("scale-applications", scale::applications),
 ];
 
 /// Version from which an upgrade to the default version starts.
@@ -94,10 +95,15 @@ fn start() -> Result<(), BenchError> {
 
 /// Gets the components of a local fleet.
 async fn components() -> Result<ComponentSet, BenchError> {
+    components_for(&FleetNeeds::default()).await
+}
+
+/// Gets the components of a local fleet with these needs.
+async fn components_for(needs: &FleetNeeds) -> Result<ComponentSet, BenchError> {
     let components = FleetToolchain::open()?;
     let sink = |event| eprintln!("{event}");
     let agents = components.agents(&components.kubefleet(None)?, &sink).await?;
-    Ok(ClusterSource::Local.components(&components, agents, &FleetNeeds::default(), &sink).await?)
+    Ok(ClusterSource::Local.components(&components, agents, needs, &sink).await?)
 }
 
 /// Measures the start of a fleet (hub and three members) on each provider that this machine has. The comparison is a

@@ -259,7 +259,8 @@ async fn sent_bytes(fleet: &Fleet) -> Result<f64, BenchError> {
     Ok(sums.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum())
 }
 
-fn diagnose(kubeconfig: &Path) -> Result<Measured, BenchError> {
+/// Diagnoses the fleet of a kubeconfig, whose hub has the context `hub`.
+pub(super) fn diagnose(kubeconfig: &Path) -> Result<Measured, BenchError> {
     let mut command = Command::new(program());
     command.args(["diagnose", "--output", "json", "--hub", "hub", "--kubeconfig"]).arg(kubeconfig);
     measured(command)

@@ -1,5 +1,6 @@
 //! Time and peak memory of a diagnosis of large fleets, and how both grow.
 
+mod applications;
 mod generated_fleet;
 mod live;
 
@@ -7,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+pub use applications::applications;
 use generated_fleet::{FleetState, write_bundle};
 
 use crate::{BenchError, kib_of, seconds};
