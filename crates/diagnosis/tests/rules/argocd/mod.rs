@@ -20,6 +20,7 @@ mod repository_failure;
 mod retrying;
 pub mod shapes;
 mod shared_resource;
+mod unusual;
 mod wave;
 
 /// Applications that fail, one for each kind of failure.
