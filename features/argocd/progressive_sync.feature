@@ -73,6 +73,9 @@ Feature: Progressive syncs stop
       | field                         | value     |
       | status.sync.status            | OutOfSync |
       | status.operationState.phase   | Failed    |
+    And application "west" reports
+      | field | value     |
+      | sync  | OutOfSync |
     And application set "shop" has
       | field                                            | value                                               |
       | status.conditions.type=ErrorOccurred.status      | False                                               |
@@ -83,9 +86,6 @@ Feature: Progressive syncs stop
       | ApplicationSet/argocd/{shop} | step 1                |
       | Application/argocd/{east}    | OutOfSync             |
       | ApplicationSet/argocd/{shop} | step 2, Waiting       |
-    And application "west" reports
-      | field | value     |
-      | sync  | OutOfSync |
     When the last commit of repository "shop" is reverted
     And application "east" is refreshed
     And application "east" syncs
