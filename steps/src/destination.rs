@@ -55,14 +55,19 @@ pub(crate) fn manifests(text: &str) -> Result<Vec<Value>, StepError> {
     serde_saphyr::from_multiple(text).map_err(|e| StepError::Feature(format!("these manifests are no YAML: {e}")))
 }
 
-/// Deletes an object (`Kind/name`; in the namespace `{apps}`, unless it is of a kind that has none) on a member, as its
-/// administrator does, and waits until it is gone.
-#[when(expr = "the administrator of {string} deletes {string}")]
-async fn deletes(world: &mut World, member: String, object: String) -> Result<(), StepError> {
+/// Deletes an object on a member or on the hub, as its administrator does, and waits until it is gone: `Kind/namespace/name`, or
+/// `Kind/name` for one in the namespace `{apps}` or of a kind that has no namespaces.
+#[when(expr = "the administrator of {destination} deletes {string}")]
+async fn deletes(world: &mut World, destination: DestinationRef, object: String) -> Result<(), StepError> {
     let context = world.context();
-    let (cluster, kind, name) = known(context, &member, &object).await?;
-    let namespace = context.ledger.names.get(NAMESPACE)?;
-    let namespace = Some(namespace.as_str()).filter(|_| kind.namespaced);
+    let cluster = cluster_of(context, destination).await?;
+    let (kind, path) = kind_and_name(&object)?;
+    let (namespace, name) = match path.split_once('/') {
+        Some((namespace, name)) => (Some(context.ledger.names.fill(namespace)), name),
+        None if kind.namespaced => (Some(context.ledger.names.get(NAMESPACE)?), path),
+        None => (None, path),
+    };
+    let (namespace, name) = (namespace.as_deref(), context.ledger.names.fill(name));
     objects::delete(&cluster, kind, namespace, &name).await?;
     let path = ObjectPath::new(kind.kind, namespace, &name);
     context.remedied(Action::new(format!("{}/{name} deleted on {}", kind.kind, cluster.name)).on(path));
@@ -270,10 +275,14 @@ pub(crate) async fn known(
     object: &str,
 ) -> Result<(Cluster, ResourceKind, String), StepError> {
     let cluster = context.fleet.member(&context.ledger.names.get(member)?).await?.cluster;
-    let named = object
+    let (kind, name) = kind_and_name(object)?;
+    Ok((cluster, kind, context.ledger.names.fill(name)))
+}
+
+/// Reads `Kind/name`.
+fn kind_and_name(object: &str) -> Result<(ResourceKind, &str), StepError> {
+    object
         .split_once('/')
-        .and_then(|(kind, name)| Some((kinds::ALL.iter().find(|k| k.kind == kind)?, name)))
-        .ok_or_else(|| StepError::Feature(format!("`{object}` does not name an object like `ConfigMap/settings`")));
-    let (kind, name) = named?;
-    Ok((cluster, *kind, context.ledger.names.fill(name)))
+        .and_then(|(kind, name)| Some((*kinds::ALL.iter().find(|k| k.kind == kind)?, name)))
+        .ok_or_else(|| StepError::Feature(format!("`{object}` does not name an object like `ConfigMap/settings`")))
 }
