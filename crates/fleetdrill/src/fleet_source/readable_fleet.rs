@@ -318,18 +318,36 @@ impl ReadableCluster {
         ClusterAccess { client: self.client.clone(), server: Some(self.server.clone()) }
     }
 
-    /// Checks that the cluster can be read and is a hub at all, before anything is concluded from what isn't there.
+    /// Checks that the cluster can be read and is a KubeFleet hub, or has Argo CD, before anything is concluded from what isn't there.
     ///
     /// # Errors
-    /// Returns an error if the API server can't be reached or refuses, or if it isn't a hub's.
+    /// Returns an error if the API server can't be reached or refuses, or if it knows neither.
     pub(crate) async fn check(&self) -> Result<(), CommandError> {
-        // The group placement.kubernetes-fleet.io wouldn't do: members also serve it, for their AppliedWorks.
-        let request = http::Request::get("/apis/cluster.kubernetes-fleet.io").body(Vec::new()).unwrap_or_default();
+        for group in HUB_GROUPS {
+            match self.serves(group).await? {
+                Ok(()) => return Ok(()),
+                Err(status) if status.code == 404 => {}
+                Err(status) => return Err(self.refused(&status)),
+            }
+        }
+        let server = &self.server;
+        Err(CommandError::usage(
+            format!("{server} has neither KubeFleet's hub nor Argo CD: it doesn't know {}", HUB_GROUPS.join(" or ")),
+            Some("name the context of the hub, or of Argo CD's cluster, with --hub CONTEXT"),
+        ))
+    }
+
+    /// Asks the API server for an API group. Returns its refusal, if it gives one.
+    ///
+    /// # Errors
+    /// Returns an error if there is no answer.
+    async fn serves(&self, group: &str) -> Result<Result<(), Box<Status>>, CommandError> {
+        let request = http::Request::get(format!("/apis/{group}")).body(Vec::new()).unwrap_or_default();
         let server = &self.server;
         let answer = tokio::time::timeout(CHECK_LIMIT, self.client.request_text(request)).await;
         let unreached = match answer {
-            Ok(Ok(_)) => return Ok(()),
-            Ok(Err(kube::Error::Api(status))) => return Err(self.refused(&status)),
+            Ok(Ok(_)) => return Ok(Ok(())),
+            Ok(Err(kube::Error::Api(status))) => return Ok(Err(status)),
             Ok(Err(error)) => in_full(&error),
             Err(_) => format!("no answer within {} s", CHECK_LIMIT.as_secs()),
         };
@@ -342,10 +360,6 @@ impl ReadableCluster {
     fn refused(&self, status: &Status) -> CommandError {
         let server = &self.server;
         match status.code {
-            404 => CommandError::usage(
-                format!("{server} is no KubeFleet hub: it doesn't know cluster.kubernetes-fleet.io"),
-                Some("name the hub's context with --hub CONTEXT"),
-            ),
             401 => CommandError::usage(
                 format!(
                     "the hub's API server {server} refuses these credentials (401): they aren't valid, or no longer"
@@ -378,6 +392,10 @@ async fn config(kubeconfig: &Kubeconfig, context: &str) -> Result<Config, Comman
 fn unusable(context: &str, why: &str) -> String {
     format!("failed to use context `{context}` of the kubeconfig: {why}")
 }
+
+/// API groups of which a cluster that is read as a hub serves one: KubeFleet's, which only its hub has (members serve
+/// placement.kubernetes-fleet.io, too, for their `AppliedWorks`), or Argo CD's.
+const HUB_GROUPS: [&str; 2] = ["cluster.kubernetes-fleet.io", "argoproj.io"];
 
 /// Limit of the time until an API server takes a connection.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);

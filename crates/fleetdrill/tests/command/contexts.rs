@@ -92,7 +92,7 @@ fn server(status: &'static str) -> String {
 fn a_cluster_that_is_no_hub() {
     let place = Place::new();
     for (status, code, part) in [
-        ("404 Not Found", 2, "is no KubeFleet hub"),
+        ("404 Not Found", 2, "has neither KubeFleet's hub nor Argo CD"),
         ("401 Unauthorized", 2, "refuses these credentials (401): they aren't valid, or no longer"),
         ("403 Forbidden", 2, "refuses these credentials (403)"),
         ("500 Internal Server Error", 3, "answers with an error (500"),

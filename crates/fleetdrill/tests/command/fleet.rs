@@ -60,7 +60,7 @@ fn its_kubeconfig_works(place: &Place, kubeconfig: &Path) {
     place.run(by_contexts).expect(0, &[]);
     place
         .run(["diagnose", "--kubeconfig", &file, "--hub", "member-1"])
-        .expect(2, &["is no KubeFleet hub", "--hub CONTEXT"]);
+        .expect(2, &["has neither KubeFleet's hub nor Argo CD", "--hub CONTEXT"]);
 }
 
 fn nobody_else_gets_in(place: &Place, kubeconfig: &Path) {
