@@ -1,6 +1,6 @@
 //! Steps about objects that are deleted.
 
-use cucumber::when;
+use cucumber::{then, when};
 use diagnosis::Object;
 use fleet::kinds;
 use fleet::objects;
@@ -64,6 +64,23 @@ async fn is_deleted(world: &mut World, object: ObjectRef) -> Result<(), StepErro
             Ok(())
         }
     }
+}
+
+/// Waits until an object of a member, given by its path, is gone: a controller deletes it.
+#[then(expr = "object {string} of {string} is gone")]
+async fn has_gone(world: &mut World, path: String, member: String) -> Result<(), StepError> {
+    let context = world.context();
+    let object = ObjectRef::Named { path, member: Some(member) };
+    let found = context.find(&object)?;
+    let cluster = context.cluster_of(&found).await?;
+    let expectation = format!("the {} is gone", found.kind.kind);
+    context
+        .wait(&cluster, &found.watched, &expectation, limits::REPORTED, |objects| match found.pick(objects) {
+            Some(_) => Verdict::Pending("it is still there".into()),
+            None => Verdict::Holds,
+        })
+        .await?;
+    Ok(())
 }
 
 /// Waits until an object is there, deletes it and waits until it is gone. Returns its path.
