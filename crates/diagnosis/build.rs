@@ -20,6 +20,7 @@ const FILES: &[&str] = &[
     "argocd_application_set",
     "argocd_deletion",
     "argocd_health",
+    "argocd_kubefleet",
     "unexplained",
 ];
 

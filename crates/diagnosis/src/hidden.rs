@@ -1,6 +1,7 @@
 //! Failure codes that a diagnosis can't find without the objects of some kinds.
 
 const OF_PLACEMENTS: &[&str] = &[
+    "AR-KF-001 to AR-KF-006",
     "KF-AP-001 to KF-AP-020",
     "KF-AV-001 to KF-AV-012",
     "KF-DR-001 to KF-DR-009",
@@ -83,6 +84,8 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
             "AR-CL-001 to AR-CL-005",
             "AR-DL-001 to AR-DL-007",
             "AR-HL-001 to AR-HL-005",
+            "AR-KF-001 to AR-KF-003",
+            "AR-KF-006",
             "AR-OS-001 to AR-OS-004",
             "AR-OS-006",
             "AR-PJ-001 to AR-PJ-006",

@@ -257,6 +257,7 @@ fn apply_failure(
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
     let draft =
         draft.affects(placement.part_on(status.member)).depends_on(AffectedPart::Member(status.member.to_owned()));
+    let draft = draft.depends_on(placement.objects_on(status.member));
     let mut namespaces = failed.iter().filter(|_| code == RuleCode::KF_AP_006).filter_map(FailedObject::namespace);
     match namespaces.find_map(|name| missing_namespace::placement_on_its_way(fleet, name, status.member)) {
         // Nothing has failed while the namespace is on its way.

@@ -34,6 +34,10 @@ pub(super) enum AffectedPart {
     Sync { namespace: String, name: String },
     /// Revision that an application's running operation keeps syncing.
     Revision { namespace: String, name: String },
+    /// Objects of a placement on one member: those that fail or have drifted there, all of them.
+    ObjectsOn { namespace: Option<String>, name: String, member: String },
+    /// Object on a cluster.
+    Object { cluster: String, group: String, kind: String, namespace: Option<String>, name: String },
     /// Admission webhook on a cluster.
     Webhook { cluster: String, name: String },
 }

@@ -161,7 +161,8 @@ fn drifted(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPla
     let mut names = names(placement, status, &objects);
     names["only_additions"] = objects.iter().all(is_unset).into();
     let subject = placement.subject(fleet, Some(status.member));
-    Some(FindingDraft::new(RuleCode::KF_DR_002, subject, &names, evidence))
+    let draft = FindingDraft::new(RuleCode::KF_DR_002, subject, &names, evidence);
+    Some(draft.depends_on(placement.objects_on(status.member)))
 }
 
 /// KF-DR-001: a placement that only compares has found differences.

@@ -295,6 +295,15 @@ impl<'a> PlacementView<'a> {
         }
     }
 
+    /// Returns the placement's failing and drifted objects on one member as a part that findings affect.
+    pub fn objects_on(self, member: &str) -> AffectedPart {
+        AffectedPart::ObjectsOn {
+            namespace: self.object.namespace().map(str::to_owned),
+            name: self.object.name().to_owned(),
+            member: member.to_owned(),
+        }
+    }
+
     /// True if `other` is a binding, a snapshot or a Work of this placement.
     pub fn owns(self, other: Object<'_>) -> bool {
         owns(self.object.namespace(), self.object.name(), other)

@@ -150,6 +150,12 @@ impl<'a> ApplicationView<'a> {
         self.object.at("/spec/syncPolicy/automated")?.get(flag).and_then(JsonRef::as_bool)
     }
 
+    /// Returns the number of self-heals of the present commit up to the last operation.
+    pub fn heals(self) -> Option<i64> {
+        let path = "/status/operationState/operation/sync/autoHealAttemptsCount";
+        self.object.at(path).and_then(JsonRef::as_i64)
+    }
+
     /// True if the Application is Synced and Healthy.
     pub fn is_synced_and_healthy(self) -> bool {
         self.object.str("/status/sync/status") == Some("Synced")

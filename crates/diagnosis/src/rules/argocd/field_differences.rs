@@ -58,9 +58,13 @@ pub(super) struct FieldDifferences {
 impl FieldDifferences {
     /// Compares an object with its last applied manifest; `None` if it has none.
     pub fn read(live: Object<'_>) -> Option<Self> {
+        Some(Self::between(live, &last_applied(live)?))
+    }
+
+    /// Compares an object with a manifest of it.
+    pub fn between(live: Object<'_>, applied: &Value) -> Self {
         // Kubernetes' own kinds merge lists by key, and Argo CD normalizes their values.
         let of_built_in_kind = is_built_in(live.group());
-        let applied = last_applied(live)?;
         let compare = |normalizes| {
             let mut found = Vec::new();
             let comparison = Comparison { merges: of_built_in_kind, normalizes };
@@ -82,7 +86,7 @@ impl FieldDifferences {
         // Argo CD normalizes built-in kinds, too, so that what differs only in its notation isn't the cause, unless nothing else is.
         let normalized = compare(of_built_in_kind);
         let all = if normalized.is_empty() { compare(false) } else { normalized };
-        Some(Self { all })
+        Self { all }
     }
 
     /// True if the object lacks every field that differs.

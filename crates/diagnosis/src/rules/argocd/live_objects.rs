@@ -87,12 +87,15 @@ pub(super) fn object_names(resources: &[ManagedResource<'_>]) -> String {
 /// Returns the live objects that rules quote, besides those which the snapshot has. Secrets aren't read.
 pub fn wanted_live_objects(snapshot: &Snapshot) -> Vec<WantedObjects> {
     FleetView::with(snapshot, |fleet| {
+        let mut wanted = super::kubefleet::wanted(fleet);
+        wanted.extend(super::placed_applications::wanted(fleet));
         // The views read the owners of all objects.
-        if !fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).any(is_worth_a_look) {
-            return Vec::new();
+        if fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).any(is_worth_a_look) {
+            let all = ApplicationView::all_with_deleted(fleet);
+            wanted.extend(all.filter(|application| is_worth_a_look(application.object)).flat_map(wanted_of));
         }
-        let all = ApplicationView::all_with_deleted(fleet).filter(|application| is_worth_a_look(application.object));
-        all.flat_map(wanted_of).take(MOST).collect()
+        wanted.truncate(MOST);
+        wanted
     })
 }
 

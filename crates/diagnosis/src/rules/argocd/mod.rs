@@ -15,12 +15,14 @@ mod generation;
 mod hook;
 mod immutable;
 mod kept_applications;
+mod kubefleet;
 mod live_objects;
 mod logs;
 mod missing_crd;
 mod names;
 mod operation;
 mod out_of_sync;
+mod placed_applications;
 mod placement;
 mod progressive_sync;
 mod project;
@@ -52,6 +54,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     drafts.extend(application_controller::rule(fleet, &applications));
     drafts.extend(admission::shared_webhooks(&applications));
     drafts.extend(application_set::rule(fleet, &all));
+    drafts.extend(placed_applications::rule(fleet));
     drafts.extend(all.iter().filter_map(|application| application_deletion::rule(*application)));
     drafts
 }
@@ -66,6 +69,7 @@ fn application_findings(application: ApplicationView<'_>) -> Vec<FindingDraft> {
         drafts.extend(destination_failure::old_picture(application));
     }
     drafts.extend(out_of_sync::rule(application));
+    drafts.extend(kubefleet::rule(application));
     drafts.extend(retrying::rule(application));
     drafts.extend(shared_resource::warning(application));
     drafts.extend(project::orphans(application));

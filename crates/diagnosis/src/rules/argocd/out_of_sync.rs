@@ -13,7 +13,7 @@ use super::live_objects::ManagedResource;
 use crate::kinds::CRD;
 use crate::object::{list_field, text_field};
 use crate::rules::code::RuleCode;
-use crate::rules::draft::FindingDraft;
+use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::kubectl;
 use crate::{Evidence, JsonList, JsonRef, Object};
 
@@ -81,8 +81,14 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
         (Cause::Replicas, RuleCode::AR_OS_003),
         (Cause::Written, RuleCode::AR_OS_004),
     ];
-    let of_cause = |cause| lasting.iter().filter(|object| object.cause == cause).collect::<Vec<_>>();
-    codes.into_iter().filter_map(|(cause, code)| draft(application, code, &of_cause(cause))).collect()
+    let of_cause = |cause, is_placed: bool| {
+        let objects = lasting.iter().filter(|object| object.cause == cause);
+        objects.filter(|object| object.placed_part(application).is_some() == is_placed).collect::<Vec<_>>()
+    };
+    // What a placement writes has another cause than what somebody else does.
+    let cases =
+        codes.into_iter().flat_map(|(cause, code)| [(code, of_cause(cause, false)), (code, of_cause(cause, true))]);
+    cases.filter_map(|(code, objects)| draft(application, code, &objects)).collect()
 }
 
 /// Returns the end of the last sync, if it succeeded and the Application is `OutOfSync` at the same commit and source, by a comparison
@@ -111,8 +117,7 @@ fn last_sync(application: ApplicationView<'_>) -> Option<Timestamp> {
 
 /// Returns the number of self-heals of the present commit up to the last operation.
 fn heals(application: ApplicationView<'_>) -> i64 {
-    let path = "/status/operationState/operation/sync/autoHealAttemptsCount";
-    application.object.at(path).and_then(JsonRef::as_i64).unwrap_or_default()
+    application.heals().unwrap_or_default()
 }
 
 impl<'a> DifferingObject<'a> {
@@ -155,6 +160,11 @@ impl<'a> DifferingObject<'a> {
         fields.chain(written).collect()
     }
 
+    /// Returns the object as a part that findings affect, if a placement has put it there.
+    fn placed_part(&self, application: ApplicationView<'_>) -> Option<AffectedPart> {
+        super::kubefleet::placed_part(application.destination().name(), self.live)
+    }
+
     /// Returns the write that explains the difference: the autoscaler's, or else the latest.
     fn writer(&self) -> Option<FieldWrite<'a>> {
         let scales = self.writes.iter().find(|write| self.cause == Cause::Replicas && write.subresource == SCALE);
@@ -194,7 +204,7 @@ fn draft(application: ApplicationView<'_>, code: RuleCode, objects: &[&Differing
     let mut evidence = vec![application.quote_operation()];
     evidence.extend(objects.iter().take(QUOTED).flat_map(|object| object.evidence(application)));
     let names = names(application, first, objects, &mut evidence);
-    Some(application.draft(code, &names, evidence))
+    Some(depending(application.draft(code, &names, evidence), application, objects))
 }
 
 /// AR-OS-006: self-heal syncs the same commit again and again.
@@ -205,7 +215,13 @@ fn fight(application: ApplicationView<'_>, objects: &[DifferingObject<'_>]) -> O
     let mut evidence = vec![application.quote_operation(), application.quote().field(application.object, count)];
     evidence.extend(objects.iter().take(QUOTED).flat_map(|object| object.evidence(application)));
     let names = names(application, first, &objects, &mut evidence);
-    Some(application.draft(RuleCode::AR_OS_006, &names, evidence))
+    Some(depending(application.draft(RuleCode::AR_OS_006, &names, evidence), application, &objects))
+}
+
+/// Lets a finding hang under those about its objects, if placements have put all of them there.
+fn depending(draft: FindingDraft, application: ApplicationView<'_>, objects: &[&DifferingObject<'_>]) -> FindingDraft {
+    let parts: Option<Vec<_>> = objects.iter().map(|object| object.placed_part(application)).collect();
+    parts.into_iter().flatten().fold(draft, FindingDraft::depends_on)
 }
 
 /// Returns the names for the texts, and adds the evidence that they rest on.

@@ -1,5 +1,6 @@
 //! Resources that git doesn't have any more and that stay on the destination: a sync hasn't pruned them (AR-DL-006), or waits for a
-//! person to confirm it (AR-DL-007).
+//! person to confirm it (AR-DL-007). If they are placements on the hub, or what placements have selected there, pruning deletes them from
+//! members, too (AR-KF-006).
 
 use std::sync::LazyLock;
 
@@ -7,12 +8,18 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::destination::named_cluster;
+use super::destination::{TRACKING_ID, named_cluster, tracking_id};
 use super::live_objects::{ManagedResource, object_names};
+use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
+use crate::rules::fleet::{PlacementView, distinct, full_name};
+use crate::rules::kubectl;
 use crate::rules::pattern::{group, pattern_of_any_case};
-use crate::{APPLICATION, JsonRef};
+use crate::{APPLICATION, JsonRef, Object};
+
+/// Number of objects of a placement that a finding names.
+const MOST_NAMED: usize = 5;
 
 /// Annotation of an object with its sync options.
 const SYNC_OPTIONS: &str = "argocd.argoproj.io/sync-options";
@@ -22,8 +29,78 @@ const SYNC_OPTIONS: &str = "argocd.argoproj.io/sync-options";
 static CONFIRMATION: LazyLock<Regex> =
     LazyLock::new(|| pattern_of_any_case(r"waiting for pruning confirmation of \S*/(?<kind>[^/\s]+)/(?<name>[^/\s]+)"));
 
-pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
-    unconfirmed(application).or_else(|| not_pruned(application))
+pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
+    let held_back = unconfirmed(application).or_else(|| not_pruned(application));
+    held_back.into_iter().chain(placed(application)).collect()
+}
+
+/// Resource on the hub whose end is the end of what a placement has put on members.
+struct PlacedResource<'a> {
+    resource: ManagedResource<'a>,
+    live: Object<'a>,
+    placement: PlacementView<'a>,
+}
+
+impl<'a> PlacedResource<'a> {
+    /// Reads a resource that git doesn't have any more; `None` if pruning it takes nothing from a member.
+    fn read(application: ApplicationView<'a>, resource: ManagedResource<'a>) -> Option<Self> {
+        let fleet = application.fleet;
+        let is_on_hub = application.destination().cluster.is_some_and(|cluster| cluster.name == fleet.hub.name);
+        if !is_on_hub || !resource.requires_pruning() || !resource.is_out_of_sync() || resource.is_hook() {
+            return None;
+        }
+        let live = resource.live(application).filter(|live| live.deleted_at().is_none())?;
+        // What several placements have selected goes from the members of all of them; the first stands for them.
+        let selecting = fleet.placements_of_resource(resource.key());
+        let itself = fleet.placements().filter(|placement| placement.object.path() == live.path());
+        let placement = itself.chain(selecting).find(|placement| placement.clusters().next().is_some())?;
+        let is_kept = sync_options(live.value()).is_some_and(|options| options.contains("Prune=false"));
+        (!is_kept).then_some(Self { resource, live, placement })
+    }
+}
+
+/// AR-KF-006: the next sync with pruning deletes something from members.
+fn placed(application: ApplicationView<'_>) -> Option<FindingDraft> {
+    let all: Vec<_> = ManagedResource::all(application.object)
+        .filter_map(|resource| PlacedResource::read(application, resource))
+        .collect();
+    let first = all.first()?;
+    let mut evidence: Vec<_> = all.iter().map(|placed| quote_pruning(application, placed.resource)).collect();
+    let quote = application.quote();
+    for placed in &all {
+        let tracking = format!("metadata.annotations[{TRACKING_ID}]");
+        evidence.extend(tracking_id(placed.live).map(|id| quote.text(placed.live, &tracking, id.to_owned(), None)));
+    }
+    let placements = distinct(all.iter().map(|placed| placed.placement).collect());
+    let mut members = Vec::new();
+    let mut lost = Vec::new();
+    for placement in &placements {
+        for status in placement.clusters() {
+            members.push(status.member);
+            let available = status.condition("Available").or(status.condition("Applied"));
+            evidence.extend(available.map(|c| quote.condition_in(placement.object, status.place(), &c)));
+        }
+        let selected = placement.object.list("/status/selectedResources").iter();
+        lost.extend(selected.take(MOST_NAMED).map(|reference| {
+            let namespace = Some(text_field(reference, "namespace")).filter(|namespace| !namespace.is_empty());
+            format!("{} {}", text_field(reference, "kind"), full_name(namespace, text_field(reference, "name")))
+        }));
+    }
+    members.sort_unstable();
+    members.dedup();
+    let is_placement = first.placement.object.path() == first.live.path();
+    let resources: Vec<_> = all.iter().map(|placed| placed.resource).collect();
+    let names = json!({
+        "objects": object_names(&resources),
+        "refs": resources.iter().map(|resource| resource.reference()).collect::<Vec<_>>(),
+        "placements": placements.iter().map(|placement| placement.full_name()).collect::<Vec<_>>().join(", "),
+        "placement_refs": placements.iter().map(|p| kubectl::reference(p.object)).collect::<Vec<_>>(),
+        "members": members.join(", "),
+        "lost": if is_placement { lost.join(", ") } else { object_names(&resources) },
+        "prunes_itself": application.is_automated() && application.automation("prune") == Some(true),
+        "prune": super::names::prune_commands(application),
+    });
+    Some(application.draft_beside_sync(RuleCode::AR_KF_006, &names, evidence))
 }
 
 /// AR-DL-007: the operation waits for a confirmation, and applies nothing else of its wave before (v3.2 and v3.5).
@@ -57,6 +134,8 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
     }
     let left: Vec<ManagedResource<'_>> = ManagedResource::all(application.object)
         .filter(|resource| resource.requires_pruning() && resource.is_out_of_sync() && !resource.is_hook())
+        // Of those whose end members would feel, AR-KF-006 tells.
+        .filter(|resource| PlacedResource::read(application, *resource).is_none())
         // Pruning would delete what another Application wants.
         .filter(|resource| !is_wanted_by_another(application, *resource))
         .collect();

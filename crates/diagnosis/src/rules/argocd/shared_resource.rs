@@ -73,7 +73,9 @@ fn draft(application: ApplicationView<'_>, failed: bool) -> FindingDraft {
         "live_ref": kubectl::reference_words(format!("{}/{name}", kind.to_lowercase()), namespace),
         "tracking_id": id.unwrap_or_default(),
     });
-    application.draft(RuleCode::AR_SF_007, &names, evidence)
+    let draft = application.draft(RuleCode::AR_SF_007, &names, evidence);
+    let placed = live.and_then(|live| super::kubefleet::placed_part(destination.name(), live));
+    placed.into_iter().fold(draft, FindingDraft::depends_on)
 }
 
 /// Returns the shared object on the destination, if its kind is read.

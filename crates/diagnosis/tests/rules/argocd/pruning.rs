@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::shapes::{OLD, alone, application, cause, commands, evidence, fleet, operated, operation};
-use crate::shapes::{found, with};
+use crate::shapes::{found, green, hub, with};
 
 /// ConfigMap that git doesn't have any more, in a status.
 fn left() -> Value {
@@ -95,4 +95,59 @@ fn a_confirmation_is_awaited_in_both_versions_words() {
 fn the_healthy_twin_is_silent() {
     let synced = with(skipped("ignored (requires pruning)"), "/status/sync/status", "Synced");
     assert_eq!(found(&alone(synced)), [""; 0], "the application ignores extraneous resources");
+}
+
+/// Application on the hub of which git doesn't have a resource any more.
+fn on_hub(resource: Value) -> Value {
+    let web = with(left_of(resource), "/spec/destination", json!({"name": "in-cluster", "namespace": "web"}));
+    with(web, "/metadata/name", "gitops")
+}
+
+fn left_of(resource: Value) -> Value {
+    let resource = with(with(resource, "/status", "OutOfSync"), "/requiresPruning", true);
+    let web = operated(application("web"), operation("Succeeded", "successfully synced (all tasks run)", json!([])));
+    with(web, "/status/resources", json!([resource]))
+}
+
+fn placement_with_settings() -> Value {
+    let selected = json!({"version": "v1", "kind": "ConfigMap", "namespace": "web", "name": "old"});
+    with(green("apps", &["member-1", "member-2"]), "/status/selectedResources", json!([selected]))
+}
+
+#[test]
+fn pruning_on_the_hub_reaches_members() {
+    let placement =
+        json!({"group": "placement.kubernetes-fleet.io", "kind": "ClusterResourcePlacement", "name": "apps"});
+    let snapshot = hub(vec![on_hub(placement.clone()), placement_with_settings()]);
+    assert_eq!(found(&snapshot), ["AR-KF-006 Application/argocd/gitops"]);
+    assert_eq!(
+        cause(&snapshot),
+        "The source of application argocd/gitops doesn't have ClusterResourcePlacement apps any more. The next sync with pruning deletes it on \
+         the hub, and KubeFleet then deletes from member-1, member-2 what placement apps has put there."
+    );
+    assert!(
+        diagnosis::diagnose(&snapshot)[0]
+            .data_loss
+            .as_ref()
+            .unwrap()
+            .contains("ConfigMap web/old on member-1, member-2")
+    );
+    // An object that the placement has selected.
+    let settings = json!({"group": "", "kind": "ConfigMap", "namespace": "web", "name": "old"});
+    let snapshot = hub(vec![on_hub(settings.clone()), placement_with_settings(), old("")]);
+    assert_eq!(found(&snapshot), ["AR-KF-006 Application/argocd/gitops"]);
+    // It is to stay, it is nobody's, or it is a member's.
+    let kept = hub(vec![on_hub(settings.clone()), placement_with_settings(), old("Prune=false")]);
+    assert_eq!(found(&kept), [""; 0]);
+    assert_eq!(found(&hub(vec![on_hub(settings.clone()), green("apps", &["member-1"]), old("")])), [""; 0]);
+    assert_eq!(found(&fleet(vec![left_of(settings), placement_with_settings()], vec![old("")])), [""; 0]);
+    let empty = with(green("apps", &[]), "/metadata/name", "apps");
+    assert_eq!(found(&hub(vec![on_hub(placement), empty])), [""; 0], "nothing is on members");
+}
+
+#[test]
+fn a_skipped_pruning_that_reaches_members_is_told_once() {
+    let skipped = with(skipped("ignored (requires pruning)"), "/spec/destination", json!({"name": "in-cluster"}));
+    let snapshot = hub(vec![skipped, placement_with_settings(), old("")]);
+    assert_eq!(found(&snapshot), ["AR-KF-006 Application/argocd/web"]);
 }
