@@ -20,6 +20,9 @@ use crate::world::World;
 /// Finalizer by which Argo CD deletes an Application's resources before the Application goes.
 const CASCADE: &str = "resources-finalizer.argocd.argoproj.io";
 
+/// Finalizer by which Argo CD deletes an Application's resources, and leaves the objects that they own to the garbage collector.
+const BACKGROUND: &str = "resources-finalizer.argocd.argoproj.io/background";
+
 /// Annotation of an Application by which a person confirms deletions.
 const APPROVED: &str = "argocd.argoproj.io/deletion-approved";
 
@@ -28,12 +31,27 @@ const APPROVED: &str = "argocd.argoproj.io/deletion-approved";
 #[given(expr = "application {string} is deleted with its resources")]
 #[when(expr = "application {string} is deleted with its resources")]
 async fn is_deleted(world: &mut World, name: String) -> Result<(), StepError> {
-    let context = world.context();
-    let application = context.application(&name)?;
+    delete_with_resources(world.context(), &name, CASCADE, "--cascade").await
+}
+
+/// Asks for the deletion of an Application and of its resources, as `argocd app delete --propagation-policy background` does: adds Argo CD's
+/// finalizer for it, and deletes the Application. Doesn't wait for its end.
+#[when(expr = "application {string} is deleted with its resources in the background")]
+async fn is_deleted_in_the_background(world: &mut World, name: String) -> Result<(), StepError> {
+    delete_with_resources(world.context(), &name, BACKGROUND, "--propagation-policy background").await
+}
+
+async fn delete_with_resources(
+    context: &mut ScenarioContext,
+    name: &str,
+    finalizer: &str,
+    flags: &str,
+) -> Result<(), StepError> {
+    let application = context.application(name)?;
     let (real, namespace) = (application.name.as_str(), Some(argocd::NAMESPACE));
-    fleet::objects::add_finalizer(&context.hub(), kinds::APPLICATION, namespace, real, CASCADE).await?;
+    fleet::objects::add_finalizer(&context.hub(), kinds::APPLICATION, namespace, real, finalizer).await?;
     context.delete(kinds::APPLICATION, namespace, real).await?;
-    context.did(Action::new(format!("argocd app delete {real} --cascade")).on(application.path()));
+    context.did(Action::new(format!("argocd app delete {real} {flags}")).on(application.path()));
     Ok(())
 }
 

@@ -719,9 +719,12 @@ pub struct Rights {
 
 impl_from_str!(Rights, |text| Self { all: text == "all rights" });
 
-/// `has a revoked token`, `has another CA`, `is gone`, `is there twice`, or `is as it was`.
+/// `has a revoked token`, `has another CA`, `is gone`, `is there twice`, `lacks its label`, or `is as it was`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
-#[param(regex = "has a revoked token|has another CA|is gone|is there twice|is as it was", name = "registration change")]
+#[param(
+    regex = "has a revoked token|has another CA|is gone|is there twice|lacks its label|is as it was",
+    name = "registration change"
+)]
 pub enum RegistrationChange {
     /// The member no longer accepts the token.
     TokenRevoked,
@@ -731,6 +734,8 @@ pub enum RegistrationChange {
     Gone,
     /// There are two Secrets.
     Twice,
+    /// The Secret lacks the label of clusters.
+    Unlabelled,
     /// The faults are undone.
     Restored,
 }
@@ -740,6 +745,7 @@ impl_from_str!(RegistrationChange, |text| match text {
     "has another CA" => Self::OtherCa,
     "is gone" => Self::Gone,
     "is there twice" => Self::Twice,
+    "lacks its label" => Self::Unlabelled,
     _ => Self::Restored,
 });
 

@@ -9,8 +9,8 @@ use crate::phrases::{ApiServerChange, RegistrationChange};
 use crate::world::World;
 
 /// Brings a fault upon Argo CD's registration of a member of the scenario's own: the ServiceAccount of the token is deleted; the Secret has
-/// the certificate of somebody else as CA; the Secret is deleted; or there is a second Secret with the same name for the cluster.
-/// `is as it was` undoes all of them, with a new token.
+/// the certificate of somebody else as CA; the Secret is deleted; there is a second Secret with the same name for the cluster; or the
+/// Secret lacks the label `argocd.argoproj.io/secret-type`. `is as it was` undoes all of them, with a new token.
 #[given(expr = "Argo CD's registration of member {string} {registration change}")]
 #[when(expr = "Argo CD's registration of member {string} {registration change}")]
 async fn changes(world: &mut World, member: String, change: RegistrationChange) -> Result<(), StepError> {
@@ -28,6 +28,7 @@ async fn changes(world: &mut World, member: String, change: RegistrationChange) 
         RegistrationChange::OtherCa => (DestinationFault::OtherCa, "Argo CD's Secret has another CA"),
         RegistrationChange::Gone => (DestinationFault::SecretDeleted, "Argo CD's Secret is deleted"),
         RegistrationChange::Twice => (DestinationFault::SecretTwice, "Argo CD has a second Secret"),
+        RegistrationChange::Unlabelled => (DestinationFault::LabelMissing, "Argo CD's Secret lacks its label"),
     };
     context.fleet.break_destination(&cluster, fault).await?;
     context.induced(format!("{}: {what}", cluster.name));

@@ -10,7 +10,8 @@ use crate::phrases::{FileChange, RepositoryMove};
 use crate::world::World;
 
 /// Makes a git repository on disk whose first commit has this file, with the step's text as its contents. In it, `{name}`
-/// stands for the real name of what the scenario calls so, and `{suffix}` for what all its names end in.
+/// stands for the real name of what the scenario calls so, `{suffix}` for what all its names end in, and `{repository:shop}` for the
+/// directory of another repository.
 #[given(expr = "a repository {string} with {string}")]
 async fn with(world: &mut World, name: String, file: String, step: &Step) -> Result<(), StepError> {
     let context = world.context();
@@ -93,11 +94,11 @@ pub(crate) fn repository<'a>(context: &'a ScenarioContext, name: &str) -> Result
         .ok_or_else(|| StepError::Feature(format!("there is no repository \"{name}\" in this scenario")))
 }
 
-/// Returns the step's text, with real names.
+/// Returns the step's text, with real names and with the directories of repositories.
 pub(crate) fn document(context: &ScenarioContext, step: &Step) -> Result<String, StepError> {
     let text = step.docstring.as_deref();
     let text = text.ok_or_else(|| StepError::Feature("this step needs a text between lines of \"\"\"".into()))?;
-    Ok(context.ledger.names.fill(text.trim_start_matches('\n')))
+    Ok(context.ledger.fill(text.trim_start_matches('\n')))
 }
 
 /// Shortens a commit's hash for people.

@@ -82,6 +82,8 @@ kinds! {
     MUTATING_POLICY_BINDING = "admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding";
     LEASE = "coordination.k8s.io", "Lease";
     JOB = "batch", "Job";
+    CRON_JOB = "batch", "CronJob";
+    AUTOSCALER = "autoscaling", "HorizontalPodAutoscaler";
     CRD = "apiextensions.k8s.io", "CustomResourceDefinition";
 }
 

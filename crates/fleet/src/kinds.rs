@@ -96,6 +96,8 @@ kinds! {
     MUTATING_POLICY_BINDING = "v1", "mutatingadmissionpolicybindings", false;
     LEASE = "v1", "leases", true;
     JOB = "v1", "jobs", true;
+    CRON_JOB = "v1", "cronjobs", true;
+    AUTOSCALER = "v2", "horizontalpodautoscalers", true;
     CRD = "v1", "customresourcedefinitions", false;
 }
 

@@ -27,6 +27,12 @@ const LIMITED: &str = "argocd-limited";
 /// Namespace of both accounts.
 const SYSTEM: &str = "kube-system";
 
+/// Label of the Secrets that Argo CD reads its clusters from.
+const SECRET_TYPE: &str = "argocd.argoproj.io/secret-type";
+
+/// Value of [`SECRET_TYPE`] for a cluster.
+const CLUSTER: &str = "cluster";
+
 /// Creates a ServiceAccount with all rights on the member, and a Secret on the hub with a token for the ServiceAccount.
 pub(super) async fn add(hub: &Cluster, member: &Cluster) -> Result<(), FleetError> {
     account(member, MANAGER, "cluster-admin").await?;
@@ -37,7 +43,7 @@ pub(super) async fn add(hub: &Cluster, member: &Cluster) -> Result<(), FleetErro
 async fn cluster_secret(member: &Cluster, name: &str) -> Result<Value, FleetError> {
     Ok(json!({
         "apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": name, "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
+        "metadata": {"name": name, "labels": {SECRET_TYPE: CLUSTER}},
         "stringData": {"name": member.name, "server": member.server, "config": config(member, MANAGER).await?},
     }))
 }
@@ -53,6 +59,8 @@ pub enum DestinationFault {
     SecretDeleted,
     /// A second Secret has the same name for a cluster.
     SecretTwice,
+    /// The Secret lacks the label by which Argo CD finds clusters.
+    LabelMissing,
 }
 
 /// Brings a fault upon a destination. `other_ca` is a certificate that hasn't issued the member's, PEM.
@@ -77,7 +85,13 @@ pub(crate) async fn break_destination(
             let secret = cluster_secret(member, &second_secret(&member.name)).await?;
             create(hub, SECRET, Some(NAMESPACE), secret).await
         }
+        DestinationFault::LabelMissing => patch_secret(hub, &member.name, &label(&Value::Null)).await,
     }
+}
+
+/// Builds a patch of the label by which Argo CD finds clusters.
+fn label(value: &Value) -> Value {
+    json!({"metadata": {"labels": {SECRET_TYPE: value}}})
 }
 
 /// Returns the token in the member's Secret.
@@ -121,6 +135,7 @@ pub(crate) async fn restore_destination(hub: &Cluster, member: &Cluster) -> Resu
     delete(hub, SECRET, Some(NAMESPACE), &second_secret(&member.name)).await?;
     account(member, MANAGER, "cluster-admin").await?;
     create(hub, SECRET, Some(NAMESPACE), cluster_secret(member, &secret(&member.name)).await?).await?;
+    patch_secret(hub, &member.name, &label(&json!(CLUSTER))).await?;
     use_account(hub, member, MANAGER).await
 }
 
