@@ -13,6 +13,7 @@ Feature: An application that is deleted doesn't go
       """
 
   @healthy
+  @guide:argocd-app-deletion/kubectl/cascade
   Scenario: An application goes with its resources
     Given an application "web" of repository "web" for "member-1"
     And application "web" syncs
@@ -23,6 +24,7 @@ Feature: An application that is deleted doesn't go
     And the diagnosis finds nothing
 
   @AR-DL-001
+  @guide:argocd-app-deletion/policies/foreground
   Scenario: Somebody's finalizer holds one of its objects
     Given an application "web" of repository "web" for "member-1"
     And application "web" syncs
@@ -113,6 +115,7 @@ Feature: An application that is deleted doesn't go
 
   # A deletion that finds the hooks' manifests in the repo-server's cache runs them, although the repository is gone.
   @AR-DL-003
+  @guide:argocd-faq/lost-repository/fix
   Scenario: Its hooks can't be rendered, because the branch is gone
     Given repository "web" also has "goodbye.yaml"
       """
@@ -173,6 +176,7 @@ Feature: An application that is deleted doesn't go
     And the diagnosis finds nothing
 
   @AR-DL-005
+  @guide:argocd-sync-options/delete-confirm
   Scenario: An object is deleted only after a confirmation
     Given repository "web" also has "data.yaml"
       """

@@ -30,6 +30,7 @@ Feature: An application is in sync and not healthy
     And the diagnosis finds nothing
 
   @AR-HL-002 @pods
+  @drift:argocd-health/workload/updated
   Scenario: An image can't be had
     Given a repository "web" with "deployment.yaml"
       """
@@ -52,6 +53,11 @@ Feature: An application is in sync and not healthy
     And an application "web" of repository "web" for "member-1"
     When application "web" syncs
     Then the sync of application "web" succeeds
+    And object "Deployment/{apps}/web" of "member-1" has
+      | field                     | value  |
+      | status.observedGeneration | 1      |
+      | status.updatedReplicas    | 1      |
+      | status.availableReplicas  | absent |
     And application "web" reports
       | field  | value       |
       | sync   | Synced      |
@@ -140,6 +146,7 @@ Feature: An application is in sync and not healthy
     And the diagnosis finds nothing
 
   @AR-HL-001
+  @guide:argocd-health/service/load-balancer
   Scenario: A Service gets no address
     Given a repository "web" with "service.yaml"
       """

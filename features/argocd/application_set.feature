@@ -180,6 +180,7 @@ Feature: ApplicationSets make too few applications, or none
     And the diagnosis finds nothing
 
   @AR-AS-004
+  @guide:argocd-applicationset-go-template/options/missing-key
   Scenario: An element lacks a field that the template needs
     Given an application set "shop" of repository "shop" for "member-1" with
       """
@@ -246,9 +247,13 @@ Feature: ApplicationSets make too few applications, or none
     And application "west" is Synced and Healthy
     And the diagnosis finds nothing
 
+    @guide:argocd-applicationset-list/clusters/predefined
     Examples:
       | what                         | good             | bad                    | field                           | message                                                                                     |
       | a cluster that doesn't exist | cluster: member-1 | cluster: east-{suffix} | destination: {name: '{{.cluster}}'} | application destination spec is invalid: there are no clusters with this name: east-{suffix} |
+
+    Examples:
+      | what                         | good             | bad                    | field                           | message                                                                                     |
       | a project that doesn't exist | project: default | project: shop-{suffix} | project: '{{.project}}' | application references project shop-{suffix} which does not exist                           |
 
   @AR-AS-006

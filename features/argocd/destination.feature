@@ -51,6 +51,7 @@ Feature: A sync fails because of where it should go
     And the diagnosis finds nothing
 
   @AR-SF-013
+  @guide:argocd-sync-options/namespace/missing
   Scenario: The namespace isn't there
     Given an application "web" of repository "web" for "member-1" with '{"destination": {"namespace": "shop-{suffix}"}}'
     When application "web" syncs

@@ -84,7 +84,7 @@ Feature: A sync fails because a field can't be changed
     And the diagnosis finds nothing
 
   @guide:argocd-sync-failed/meaning/sync-again @drift:argocd-sync-failed/diagnose/dry-run @drift:argocd-sync-failed/diagnose/resource-messages
-  @drift:argocd-sync-failed/immutable-field/replace
+  @drift:argocd-sync-failed/immutable-field/replace @guide:argocd-sync-options/force/recreated
   Scenario: The selector of a Deployment, and what does not help
     When application "web" syncs
     Then the sync of application "web" fails

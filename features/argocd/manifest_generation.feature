@@ -55,7 +55,7 @@ Feature: A sync ends in an error because no manifests could be rendered
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @drift:argocd-sync-failed/generation/log-without-name
+  @drift:argocd-sync-failed/generation/log-without-name @drift:argocd-faq/cached/log
   Scenario: A kustomization names a file that isn't there
     Given a repository "overlay" with "kustomization.yaml"
       """
@@ -97,7 +97,7 @@ Feature: A sync ends in an error because no manifests could be rendered
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @guide:argocd-sync-failed/generation/non-zero-exit @guide:argocd-sync-failed/generation/log
+  @guide:argocd-sync-failed/generation/non-zero-exit @guide:argocd-sync-failed/generation/log @guide:argocd-faq/helm-ls/no-release
   Scenario: A Helm chart needs a value that isn't given
     Given a repository "chart" with "Chart.yaml"
       """
@@ -121,6 +121,8 @@ Feature: A sync ends in an error because no manifests could be rendered
     And an application "web" of repository "chart" for "member-1"
     And application "web" syncs
     And application "web" is Synced and Healthy
+    # Helm would have made a release.
+    And "Secret/sh.helm.release.v1.{web}.v1" is not on "member-1"
     When "values.yaml" of repository "chart" becomes
       """
       color: green
@@ -146,6 +148,7 @@ Feature: A sync ends in an error because no manifests could be rendered
 
   # The cache's key contains the kinds of the destination. On a member where CRDs come and go, the error is computed
   # again. So features that create CRDs do so on "member-2".
+  @guide:argocd-faq/cached/meaning @guide:argocd-faq/cached/ongoing
   @guide:argocd-sync-failed/diagnose/cached @drift:argocd-sync-failed/generation/stale-after-push @drift:argocd-sync-failed/fix-it/hard-refresh-first
   Scenario: After three failures the error comes from the cache, and a new commit has a new one
     Given a repository "web" with "kustomization.yaml"
@@ -167,6 +170,10 @@ Feature: A sync ends in an error because no manifests could be rendered
       | phase   | Error                              |
       | message | Manifest generation error (cached) |
     And the diagnosis of application "web" is AR-SF-001
+    When application "web" is hard-refreshed
+    Then application "web" reports
+      | field           | value         |
+      | ComparisonError | settings.yaml |
     When repository "web" also has "settings.yaml"
       """
       apiVersion: v1
@@ -180,7 +187,7 @@ Feature: A sync ends in an error because no manifests could be rendered
     And the diagnosis finds nothing
 
   @AR-SF-010
-  @guide:argocd-sync-failed/meaning/no-apply @guide:argocd-sync-failed/generation/hard-refresh
+  @guide:argocd-sync-failed/meaning/no-apply @guide:argocd-sync-failed/generation/hard-refresh @guide:argocd-faq/cached/hard-refresh
   Scenario: A tool is missing, and the cached error stays until a hard refresh
     Given the repo-server lacks the kustomize "custom"
     And a repository "web" with "kustomization.yaml"

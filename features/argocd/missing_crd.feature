@@ -4,6 +4,7 @@ Feature: A sync fails because the cluster doesn't know a kind
   there fails the whole sync, unless the manifests contain its CustomResourceDefinition.
 
   @guide:argocd-sync-failed/diagnose/missing-crd @guide:argocd-sync-failed/missing-crd/not-found @guide:argocd-sync-failed/missing-crd/crd-first
+  @guide:argocd-sync-options/skip-dry-run/error
   Scenario: The CustomResourceDefinition is missing
     Given a repository "web" with "gadget.yaml"
       """
@@ -176,7 +177,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @guide:argocd-sync-failed/missing-crd/no-matches @guide:argocd-sync-failed/missing-crd/skip-dry-run
+  @guide:argocd-sync-failed/missing-crd/no-matches @guide:argocd-sync-failed/missing-crd/skip-dry-run @guide:argocd-sync-options/skip-dry-run/option
   Scenario: The look-up is skipped, and the API server says the same
     Given a repository "web" with "gizmo.yaml"
       """
@@ -219,7 +220,7 @@ Feature: A sync fails because the cluster doesn't know a kind
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @drift:argocd-sync-failed/missing-crd/wave
+  @drift:argocd-sync-failed/missing-crd/wave @guide:argocd-sync-options/skip-dry-run/same-sync
   Scenario: The CustomResourceDefinition is in the same application and the same wave, and at most a retry is needed
     Given a repository "web" with "sprocket.yaml"
       """

@@ -78,6 +78,7 @@ Feature: An Application is out of sync, although its last sync succeeded
     And the diagnosis finds nothing
 
   @healthy
+  @guide:argocd-diffing/application/pointer
   Scenario: The Application ignores what somebody changes
     Given a repository "web" with "settings.yaml"
       """
@@ -103,6 +104,7 @@ Feature: An Application is out of sync, although its last sync succeeded
     And the diagnosis finds nothing
 
   @AR-OS-002
+  @guide:argocd-diffing/reasons/unknown-fields
   Scenario: The schema of a custom resource doesn't have a field
     Given the administrator of "member-2" applies
       """
@@ -162,6 +164,7 @@ Feature: An Application is out of sync, although its last sync succeeded
     And the diagnosis finds nothing
 
   @AR-OS-003 @pods
+  @guide:argocd-diffing/application/replicas
   Scenario: An autoscaler sets the number of replicas
     Given member "member-1" has pods
     And a repository "web" with "web.yaml"
@@ -263,6 +266,7 @@ Feature: An Application is out of sync, although its last sync succeeded
     And the diagnosis finds nothing
 
   @AR-OS-001
+  @guide:argocd-diffing/reasons/mutation
   Scenario: An admission policy changes what is applied
     Given a repository "web" with "settings.yaml"
       """

@@ -25,6 +25,8 @@ Feature: Progressive syncs stop
       """
 
   @AR-AS-007 @AR-SF-002
+  @guide:argocd-applicationset-progressive-syncs/rolling/order @guide:argocd-applicationset-progressive-syncs/rolling/external
+  @guide:argocd-applicationset-progressive-syncs/rolling/retry
   Scenario: The sync of the first step fails, and the second step waits
     Given an application set "shop" of repository "shop" for "member-1" with
       """
@@ -99,6 +101,7 @@ Feature: Progressive syncs stop
     And the diagnosis finds nothing
 
   @AR-AS-008
+  @guide:argocd-applicationset-progressive-syncs/rolling/no-step
   Scenario: An application matches no step
     When an application set "shop" of repository "shop" for "member-1" with
       """

@@ -161,6 +161,7 @@ Feature: A project forbids what an Application wants
     And the diagnosis finds nothing
 
   @AR-PJ-006
+  @guide:argocd-faq/orphaned/warning
   Scenario: An object in the namespace belongs to no application
     Given a project "shop" with
       """

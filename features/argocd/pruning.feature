@@ -32,6 +32,7 @@ Feature: What git doesn't have any more stays
     And the diagnosis finds nothing
 
   @AR-DL-006
+  @guide:argocd-diffing/reasons/unpruned
   Scenario: A sync without pruning leaves it
     Given repository "web" also has "old.yaml"
       """
@@ -49,6 +50,10 @@ Feature: What git doesn't have any more stays
     And the sync of application "web" reports of its resources
       | resource      | status       | message                    |
       | ConfigMap/old | PruneSkipped | ignored (requires pruning) |
+    And application "web" reports
+      | field | value     |
+      | sync  | OutOfSync |
+      | phase | Succeeded |
     And the diagnosis of application "web" is AR-DL-006
       | object                   | value                      |
       | Application/argocd/{web} | true                       |
@@ -82,6 +87,7 @@ Feature: What git doesn't have any more stays
     And the diagnosis finds nothing
 
   @AR-DL-006
+  @guide:argocd-sync-options/no-prune
   Scenario: The object is to stay
     Given repository "web" also has "old.yaml"
       """
@@ -98,6 +104,12 @@ Feature: What git doesn't have any more stays
     When "old.yaml" is removed from repository "web"
     And application "web" syncs with "--prune"
     Then the sync of application "web" succeeds
+    And the sync of application "web" reports of its resources
+      | resource      | status       | message            |
+      | ConfigMap/old | PruneSkipped | ignored (no prune) |
+    And application "web" reports
+      | field | value     |
+      | sync  | OutOfSync |
     And the diagnosis of application "web" is AR-DL-006
       | object                   | value              |
       | Application/argocd/{web} | true               |
@@ -109,6 +121,7 @@ Feature: What git doesn't have any more stays
     And the diagnosis finds nothing
 
   @AR-DL-007
+  @guide:argocd-sync-options/prune-confirm
   Scenario: A sync waits for a confirmation
     Given repository "web" also has "old.yaml"
       """

@@ -107,3 +107,21 @@ Feature: Argo CD can't work with a destination
     And application "web" is refreshed
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
+
+  @AR-CL-004
+  @guide:argocd-faq/cluster-secret/label
+  Scenario: The destination's Secret lacks its label
+    Given an application "web" of repository "web" for "east"
+    And application "web" syncs
+    And application "web" is Synced and Healthy
+    When Argo CD's registration of member "east" lacks its label
+    And application "web" is refreshed
+    Then application "web" reports
+      | field            | value                                        |
+      | sync             | Unknown                                      |
+      | InvalidSpecError | there are no clusters with this name: {east} |
+    And the diagnosis of application "web" is AR-CL-004
+    When Argo CD's registration of member "east" is as it was
+    And application "web" is refreshed
+    Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing

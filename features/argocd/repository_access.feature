@@ -180,6 +180,7 @@ Feature: Argo CD can't read a source
       | Application/argocd/{web} | http://127.0.0.1:1/{suffix} |
 
   @AR-RP-007
+  @guide:argocd-faq/helm
   Scenario Outline: The registry of a chart's dependency doesn't answer: <registry>
     Given a repository "chart" with "Chart.yaml"
       """

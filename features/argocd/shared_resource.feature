@@ -26,7 +26,7 @@ Feature: Two Applications have the same object
     And application "blue" syncs
     And application "blue" is Synced and Healthy
 
-  @guide:argocd-sync-failed/shared-resource/warning
+  @guide:argocd-sync-failed/shared-resource/warning @guide:argocd-sync-options/shared/default
   Scenario: The sync takes the object over, and the warning moves to the other
     Given an application "green" of repository "green" for "member-1"
     When application "green" is refreshed
@@ -59,6 +59,7 @@ Feature: Two Applications have the same object
     And the diagnosis finds nothing
 
   @guide:argocd-sync-failed/shared-resource/failed @guide:argocd-sync-failed/shared-resource/only-with-option @drift:argocd-sync-failed/shared-resource/one-owner
+  @guide:argocd-sync-options/shared/option
   Scenario: The sync fails, and the object has to be adopted once
     Given an application "green" of repository "green" for "member-1" with '{"syncPolicy": {"syncOptions": ["FailOnSharedResource=true"]}}'
     When application "green" syncs

@@ -29,6 +29,8 @@ Feature: What Argo CD takes for healthy between waves
     And the diagnosis finds nothing
 
   @guide:argocd-sync-failed/wave/postsync @guide:argocd-sync-failed/wave/unhealthy @guide:argocd-sync-failed/wave/quirks @guide:argocd-sync-failed/wave/health-check
+  @guide:argocd-faq/progressing/ingress @guide:argocd-faq/progressing/health-check @guide:argocd-health/ingress/address
+  @guide:argocd-health/override/override
   Scenario: An Ingress without an address holds the sync until a health check of one's own lets it pass
     Given a repository "web" with "ingress.yaml"
       """
