@@ -14,8 +14,8 @@ use fleetdrill::suite::Suite;
 const INTRODUCTION: &str = "\
 # The guides, statement by statement
 
-The troubleshooting guides of KubeFleet and of Argo CD say what failures look like. fleetdrill has every statement of them that
-can be checked in [guides/](../guides): each condition of each example with its text, each way to look, each delay and each
+The troubleshooting guides of KubeFleet and of Argo CD, and Argo CD's own documents, say what failures look like. fleetdrill has
+every statement of them on failures that can be checked in [guides/](../guides): each condition of each example with its text, each way to look, each delay and each
 remedy. Scenarios name the statements that they show; on every run each is compared with what the real controllers wrote.
 
 ```sh
@@ -82,6 +82,18 @@ fn docs_guides_md_is_what_was_measured() {
 
 /// Versions on which every guide was measured. On v0.14.0, guides of which a statement is unreached aren't in its file.
 const MEASURED_WHOLE: [&str; 2] = ["v0.1.2", "v0.3.1"];
+
+#[test]
+fn no_statement_about_argo_cd_is_unreached() {
+    for guide in coverage().iter().filter(|guide| guide.product == Product::ArgoCd) {
+        assert!(
+            guide.unreached.is_empty(),
+            "{}: {:?}: each needs a scenario, and a run of each version",
+            guide.name,
+            guide.unreached
+        );
+    }
+}
 
 #[test]
 fn no_statement_about_kubefleet_is_unreached() {
