@@ -65,30 +65,6 @@ Feature: What Argo CD's documents say about ApplicationSets
     And "ConfigMap/east" is on "member-1"
     And the diagnosis finds nothing
 
-  @guide:argocd-applicationset-deletion/orphan
-  Scenario: An ApplicationSet is deleted without its applications
-    Given an application set "shop" of repository "shop" for "member-1" with
-      """
-      generators:
-        - list: {elements: [{name: east}]}
-      template:
-        spec:
-          syncPolicy: {automated: {}}
-      """
-    And application set "shop" owns application "east"
-    And application "east" is Synced and Healthy
-    When application set "shop" is deleted without its applications
-    Then application "east" has for 5 seconds
-      | field                      | value                                  |
-      | metadata.ownerReferences   | absent                                 |
-      | metadata.deletionTimestamp | absent                                 |
-      | metadata.finalizers.0      | resources-finalizer.argocd.argoproj.io |
-    And application "east" is Synced and Healthy
-    When application "east" is deleted
-    Then application "east" is gone
-    And "ConfigMap/east" is not on "member-1"
-    And the diagnosis finds nothing
-
   @passes:AR-AS-006
   Scenario Outline: The policy <policy>
     Given an application set "shop" of repository "shop" for "member-1" with

@@ -64,20 +64,6 @@ async fn is_created(
     Ok(())
 }
 
-/// Deletes an ApplicationSet and leaves its Applications, as `kubectl delete --cascade=orphan` does. Waits until it is gone.
-#[when(expr = "application set {string} is deleted without its applications")]
-async fn is_deleted_alone(world: &mut World, name: String) -> Result<(), StepError> {
-    let context = world.context();
-    let real = real_name(context, &name)?;
-    let hub = context.hub();
-    fleet::objects::delete_alone(&hub, kinds::APPLICATION_SET, Some(argocd::NAMESPACE), &real).await?;
-    context.did(Action::new(format!("kubectl delete applicationset {real} --cascade=orphan")).on(path(&real)));
-    let watched = WatchSelection::one("hub", kinds::APPLICATION_SET, Some(argocd::NAMESPACE), &real);
-    let expectation = format!("ApplicationSet/{real} is gone");
-    context.wait(&hub, &watched, &expectation, limits::REPORTED, |objects| Verdict::gone(objects, &real)).await?;
-    Ok(())
-}
-
 /// Asks for the deletion of an ApplicationSet, as `kubectl delete --wait=false` does, and doesn't wait for its end.
 #[when(expr = "the deletion of application set {string} begins")]
 async fn deletion_begins(world: &mut World, name: String) -> Result<(), StepError> {

@@ -2,7 +2,7 @@
 
 use clusters::cluster::Cluster;
 use diagnosis::{JsonRef, Object};
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, PropagationPolicy};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use record::ObjectPath;
 use serde_json::{Value, json};
 
@@ -103,37 +103,7 @@ pub async fn delete(
     namespace: Option<&str>,
     name: &str,
 ) -> Result<(), FleetError> {
-    delete_with(cluster, kind, namespace, name, &DeleteParams::default()).await
-}
-
-/// Deletes an object and leaves the objects that it owns, as `kubectl delete --cascade=orphan` does. It is no error if it is gone already.
-///
-/// # Errors
-/// Returns an error if the API server refuses.
-pub async fn delete_alone(
-    cluster: &Cluster,
-    kind: ResourceKind,
-    namespace: Option<&str>,
-    name: &str,
-) -> Result<(), FleetError> {
-    delete_with(
-        cluster,
-        kind,
-        namespace,
-        name,
-        &DeleteParams { propagation_policy: Some(PropagationPolicy::Orphan), ..DeleteParams::default() },
-    )
-    .await
-}
-
-async fn delete_with(
-    cluster: &Cluster,
-    kind: ResourceKind,
-    namespace: Option<&str>,
-    name: &str,
-    params: &DeleteParams,
-) -> Result<(), FleetError> {
-    match kind.api(&cluster.client, namespace).delete(name, params).await {
+    match kind.api(&cluster.client, namespace).delete(name, &DeleteParams::default()).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
         Err(error) => Err(FleetError::api(&cluster.name, format!("delete {}/{name}", kind.kind))(error)),
