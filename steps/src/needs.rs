@@ -11,6 +11,7 @@ pub use clusters::ability::ProviderAbility;
 use cucumber::gherkin::Step;
 use cucumber::step::{Collection, Context, Location};
 pub use fleet::capability::Capability;
+use record::Product;
 pub(crate) use steps_macros::needs;
 
 use crate::expected_finding::AssertedDiagnosis;
@@ -51,8 +52,8 @@ pub enum StepRole {
     AssertsNoFindings,
     /// Changes a placement's resources, as a proof that the whole path works.
     ChangesResources,
-    /// Waits for the end of an upgrade of KubeFleet.
-    Upgrades,
+    /// Waits for the end of an upgrade of this product.
+    Upgrades(Product),
     /// Leaves the shared fleet for a fleet of the scenario's own.
     LeavesSharedFleet,
 }
@@ -181,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::params::ObjectRef;
-    use crate::upgrade::UPGRADE_STEP;
+    use crate::upgrade::upgrade_step;
 
     fn needs_of(text: &str) -> StepNeeds {
         let feature = Feature::parse(format!("Feature: f\n  Scenario: s\n    {text}\n"), GherkinEnv::default());
@@ -257,7 +258,9 @@ mod tests {
 
     #[test]
     fn the_step_that_is_put_into_scenarios_upgrades() {
-        assert_eq!(needs_of(&format!("When {UPGRADE_STEP}")).role, Some(StepRole::Upgrades));
+        for product in Product::ALL {
+            assert_eq!(needs_of(&format!("When {}", upgrade_step(product))).role, Some(StepRole::Upgrades(product)));
+        }
         assert_eq!(needs_of("When hub and members run different versions of KubeFleet").role, None);
     }
 

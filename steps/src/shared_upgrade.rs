@@ -1,10 +1,9 @@
-//! An upgrade of KubeFleet that scenarios share, and a scenario's place in it.
+//! An upgrade of a fleet that scenarios share, and a scenario's place in it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fleet::agents::KubeFleetPrograms;
-use fleet::upgrade::{KubeFleetPart, UpgradeOrder, UpgradePhase};
+use fleet::upgrade::{FleetPart, UpgradeOrder, UpgradePhase, UpgradeTarget};
 use tokio::sync::watch;
 
 use crate::error::StepError;
@@ -16,7 +15,7 @@ pub struct Upgrade(Arc<UpgradeInner>);
 
 struct UpgradeInner {
     order: UpgradeOrder,
-    to: KubeFleetPrograms,
+    to: UpgradeTarget,
     /// Number of scenarios that aren't ready yet for a phase to begin.
     awaited: watch::Sender<BTreeMap<UpgradePhase, usize>>,
     /// The phase that the fleet is in, or why there is no other.
@@ -25,15 +24,18 @@ struct UpgradeInner {
 
 impl std::fmt::Debug for Upgrade {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Upgrade").field("order", &self.0.order).field("to", &self.0.to.version).finish_non_exhaustive()
+        f.debug_struct("Upgrade")
+            .field("order", &self.0.order)
+            .field("to", &self.0.to.version())
+            .finish_non_exhaustive()
     }
 }
 
 impl Upgrade {
     /// An upgrade to a version under so many scenarios.
     #[must_use]
-    pub fn new(order: UpgradeOrder, to: KubeFleetPrograms, scenarios: usize) -> Self {
-        let awaited = order.phases().iter().map(|(phase, _)| (*phase, scenarios)).collect();
+    pub fn new(order: UpgradeOrder, to: UpgradeTarget, scenarios: usize) -> Self {
+        let awaited = to.phases(order).iter().map(|(phase, _)| (*phase, scenarios)).collect();
         let (awaited, reached) = (watch::Sender::new(awaited), watch::Sender::new(Ok(UpgradePhase::Before)));
         Self(Arc::new(UpgradeInner { order, to, awaited, reached }))
     }
@@ -46,8 +48,14 @@ impl Upgrade {
 
     /// The version that it goes to.
     #[must_use]
-    pub fn to(&self) -> &KubeFleetPrograms {
+    pub fn to(&self) -> &UpgradeTarget {
         &self.0.to
+    }
+
+    /// The phases of the upgrade, each with what is exchanged at its beginning.
+    #[must_use]
+    pub fn phases(&self) -> &'static [(UpgradePhase, &'static [FleetPart])] {
+        self.0.to.phases(self.0.order)
     }
 
     /// Waits until all scenarios are ready for a phase to begin.
@@ -90,9 +98,9 @@ impl UpgradeParticipant {
     }
 
     /// The phases up to this one that the scenario hasn't waited for yet, each with what is exchanged for it.
-    pub(crate) fn phases_to(&self, phase: UpgradePhase) -> Vec<(UpgradePhase, &'static [KubeFleetPart])> {
+    pub(crate) fn phases_to(&self, phase: UpgradePhase) -> Vec<(UpgradePhase, &'static [FleetPart])> {
         let before = *self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = self.upgrade.order().phases().iter().copied();
+        let all = self.upgrade.phases().iter().copied();
         all.filter(|(other, _)| *other <= phase && before.is_none_or(|before| *other > before)).collect()
     }
 
@@ -118,9 +126,10 @@ impl Drop for UpgradeParticipant {
 
 #[cfg(test)]
 mod tests {
-    use fleet::upgrade::{UpgradeOrder, UpgradePhase};
+    use fleet::agents::KubeFleetPrograms;
+    use fleet::upgrade::{UpgradeOrder, UpgradePhase, UpgradeTarget};
 
-    use super::{KubeFleetPrograms, Upgrade, UpgradeParticipant};
+    use super::{Upgrade, UpgradeParticipant};
 
     fn awaited(upgrade: &Upgrade) -> Vec<usize> {
         upgrade.0.awaited.borrow().values().copied().collect()
@@ -128,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_phase_begins_when_all_scenarios_are_ready_or_gone() {
-        let upgrade = Upgrade::new(UpgradeOrder::HubFirst, KubeFleetPrograms::default(), 2);
+        let target = UpgradeTarget::KubeFleet(KubeFleetPrograms::default());
+        let upgrade = Upgrade::new(UpgradeOrder::HubFirst, target, 2);
         let (one, other) = (UpgradeParticipant::new(upgrade.clone()), UpgradeParticipant::new(upgrade.clone()));
         assert_eq!(awaited(&upgrade), [2, 2]);
         one.ready_for(UpgradePhase::Skew);

@@ -1,11 +1,12 @@
-//! Steps at which a fleet's KubeFleet is exchanged for another version, by `fleetdrill upgrade`.
+//! Steps at which a fleet's KubeFleet or Argo CD is exchanged for another version, by `fleetdrill upgrade`.
 
 use std::time::Duration;
 
 use cucumber::{given, then, when};
+use fleet::argocd;
 use fleet::placed_resources::PlacedResources;
-use fleet::upgrade::{KubeFleetPart, UpgradePhase};
-use record::{RecordEntry, RecordedEvent};
+use fleet::upgrade::{FleetPart, UpgradePhase};
+use record::{Action, Product, RecordEntry, RecordedEvent};
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
@@ -15,15 +16,22 @@ use crate::pauses::settle;
 use crate::shared_upgrade::Upgrade;
 use crate::world::World;
 
-/// Time for which a phase is watched before a scenario goes on and the next phase may begin: members send heartbeats every 15 s.
+/// Time for which a phase is watched before a scenario goes on and the next phase may begin: members send heartbeats every 15 s, and an
+/// application-controller that was just started reads all clusters before it compares.
 pub const WATCHED: Duration = Duration::from_secs(20);
 
 /// Time by which a scenario's limit is put off for an upgrade: all scenarios have to come as far, and the agents to work again.
 const LIMIT: Duration = Duration::from_mins(20);
 
-/// Text that `fleetdrill upgrade` puts into scenarios: the step that waits for the end of the upgrade. Scenarios that have the step already
-/// are found by [`StepRole::Upgrades`].
-pub const UPGRADE_STEP: &str = "KubeFleet is upgraded";
+/// Returns the text that `fleetdrill upgrade` puts into scenarios: the step that waits for the end of the upgrade. Scenarios that have the
+/// step already are found by [`StepRole::Upgrades`].
+#[must_use]
+pub fn upgrade_step(product: Product) -> &'static str {
+    match product {
+        Product::KubeFleet => "KubeFleet is upgraded",
+        Product::ArgoCd => "Argo CD is upgraded",
+    }
+}
 
 /// Waits until hub and members run different versions, in the middle of an upgrade: the hub's is the newer one or the members',
 /// by the upgrade's order. Where hub and members are upgraded at once there is no such time, and nothing happens. Only
@@ -32,17 +40,27 @@ pub const UPGRADE_STEP: &str = "KubeFleet is upgraded";
 #[given("hub and members run different versions of KubeFleet")]
 #[when("hub and members run different versions of KubeFleet")]
 async fn half_way(world: &mut World) -> Result<(), StepError> {
-    goes_to(world.context(), UpgradePhase::Skew).await
+    goes_to(world.context(), Product::KubeFleet, UpgradePhase::Skew).await
 }
 
 /// Waits until the new version of KubeFleet runs on the hub and on all members. What the scenario has on members is compared with
 /// what was there before: the report says what was deleted, created again or restarted. Only `fleetdrill upgrade` runs scenarios with
 /// this step, and puts it into others before their remedy.
-#[needs(settles: WATCHED, role: Some(StepRole::Upgrades))]
+#[needs(settles: WATCHED, role: Some(StepRole::Upgrades(Product::KubeFleet)))]
 #[given("KubeFleet is upgraded")]
 #[when("KubeFleet is upgraded")]
 async fn is_upgraded(world: &mut World) -> Result<(), StepError> {
-    goes_to(world.context(), UpgradePhase::After).await
+    goes_to(world.context(), Product::KubeFleet, UpgradePhase::After).await
+}
+
+/// Waits until the new version of Argo CD runs and compares Applications, and requests a comparison of each Application of the scenario:
+/// without a request, Argo CD compares it within three minutes. Only `fleetdrill upgrade --argocd` runs scenarios with this step, and
+/// puts it into others before their remedy.
+#[needs(settles: WATCHED, role: Some(StepRole::Upgrades(Product::ArgoCd)))]
+#[given("Argo CD is upgraded")]
+#[when("Argo CD is upgraded")]
+async fn argocd_is_upgraded(world: &mut World) -> Result<(), StepError> {
+    goes_to(world.context(), Product::ArgoCd, UpgradePhase::After).await
 }
 
 /// Since the scenario began, no upgrade has taken anything of it from members or restarted it there, nor left a Work behind.
@@ -53,10 +71,10 @@ fn nothing_was_lost(world: &mut World) -> Result<(), StepError> {
     if lost.is_empty() { Ok(()) } else { Err(StepError::Differs(lost.join("; "))) }
 }
 
-async fn goes_to(context: &mut ScenarioContext, phase: UpgradePhase) -> Result<(), StepError> {
-    let upgrade = context.upgrade()?.upgrade().clone();
-    let phases = context.upgrade()?.phases_to(phase);
-    if !upgrade.order().phases().iter().any(|(other, _)| *other == phase) {
+async fn goes_to(context: &mut ScenarioContext, product: Product, phase: UpgradePhase) -> Result<(), StepError> {
+    let upgrade = context.upgrade_of(product)?.upgrade().clone();
+    let phases = context.upgrade_of(product)?.phases_to(phase);
+    if !upgrade.phases().iter().any(|(other, _)| *other == phase) {
         context.did(format!("hub and members are upgraded {}: they never run different versions", upgrade.order()));
         return Ok(());
     }
@@ -65,7 +83,7 @@ async fn goes_to(context: &mut ScenarioContext, phase: UpgradePhase) -> Result<(
     let before = PlacedResources::on(context.fleet(), &ours).await?;
     let findings = context.diagnose().await?;
     context.recorder.add(RecordedEvent::Diagnosed { findings });
-    context.upgrade()?.ready_for(phase);
+    context.upgrade_of(product)?.ready_for(phase);
     if context.owns_fleet() {
         goes_alone(context, &upgrade, &phases).await?;
     } else {
@@ -73,6 +91,9 @@ async fn goes_to(context: &mut ScenarioContext, phase: UpgradePhase) -> Result<(
             upgrade.until(phase).await?;
             context.recorder.add(RecordedEvent::Upgraded { phase });
         }
+    }
+    if product == Product::ArgoCd {
+        request_comparisons(context).await?;
     }
     settle(WATCHED).await;
     count_snapshots(context).await?;
@@ -99,11 +120,28 @@ async fn count_snapshots(context: &mut ScenarioContext) -> Result<(), StepError>
     Ok(())
 }
 
+/// Requests a comparison of each Application of the scenario. The answer isn't waited for: a fault may keep Argo CD from it.
+async fn request_comparisons(context: &ScenarioContext) -> Result<(), StepError> {
+    for application in context.ledger.applications.values() {
+        let name = &application.name;
+        match argocd::refresh(&context.hub(), name, false).await {
+            Ok(asked) => {
+                context.wrote(&asked);
+                context.did(Action::new(format!("argocd app get --refresh {name}")).on(application.path()));
+            }
+            // The scenario has deleted it.
+            Err(error) if error.status().is_some_and(kube::core::Status::is_not_found) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
 /// Upgrades the scenario's own fleet, which nobody else waits for.
 async fn goes_alone(
     context: &ScenarioContext,
     upgrade: &Upgrade,
-    phases: &[(UpgradePhase, &'static [KubeFleetPart])],
+    phases: &[(UpgradePhase, &'static [FleetPart])],
 ) -> Result<(), StepError> {
     let healthy = context.fleet().members().await.into_keys().collect();
     for (number, (phase, parts)) in phases.iter().enumerate() {

@@ -10,6 +10,8 @@ use clusters::error::ClusterError;
 use crate::argocd::{self, ArgoCdCli, ArgoCdComponent, ArgoCdPaths, ArgoCdPrograms, DestinationFault, Repository};
 use crate::error::FleetError;
 use crate::fleet::Fleet;
+use crate::hub_probe::PROBE;
+use crate::observe::Observer;
 use crate::port::listens;
 
 impl Fleet {
@@ -39,6 +41,31 @@ impl Fleet {
     /// Version of Argo CD; `None` on a fleet without Argo CD.
     pub async fn argocd_version(&self) -> Option<String> {
         self.0.argocd.read().await.as_ref().map(|programs| programs.version.clone())
+    }
+
+    /// Replaces Argo CD with another version, and waits until the new one compares an Application, unless a component was stopped on
+    /// purpose that takes part in it.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, the API server refuses a CRD, or a component ends or doesn't work in time. Parts
+    /// that are replaced by then stay replaced.
+    pub(crate) async fn exchange_argocd(&self, to: &ArgoCdPrograms) -> Result<(), FleetError> {
+        let mut running = self.0.argocd.write().await;
+        if running.is_none() {
+            return Err(FleetError::NoArgoCd(self.0.name.clone()));
+        }
+        let exchanged = argocd::exchange(&self.0.home, self.hub(), to).await;
+        *running = Some(to.clone());
+        drop(running);
+        self.save().await?;
+        if exchanged? {
+            let repository = self.repository(PROBE).await?;
+            if repository.head().await.is_err() {
+                repository.commit(&[("README", Some("No manifests.\n"))]).await?;
+            }
+            argocd::compares(self.hub(), &Observer::silent(self.first_exit()), &repository).await?;
+        }
+        Ok(())
     }
 
     /// Kills a component of Argo CD, as a crash does.

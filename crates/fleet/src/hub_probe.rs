@@ -21,8 +21,8 @@ use crate::observe::{Observer, Verdict, WatchSelection, WatchedObjects};
 /// Time limit for a new agent to work. A new hub-agent took about 3 s here (v0.1.2, v0.14.0).
 pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(120);
 
-/// Name of the probe placements.
-const PROBE: &str = "fleetdrill-probe";
+/// Name of the probe placements, and of the probe of Argo CD.
+pub(crate) const PROBE: &str = "fleetdrill-probe";
 
 /// Index of the first resource snapshot that the hub-agent takes because it has noticed a change. Snapshot 1 may come from a
 /// reconcile with another reason, such as the first scheduling of the probe (v0.1.2).

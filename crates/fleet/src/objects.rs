@@ -35,6 +35,14 @@ pub(crate) async fn create(
     }
 }
 
+/// Applies a cluster-scoped object as it is (server-side apply), whether it exists already or not.
+pub(crate) async fn apply(cluster: &Cluster, kind: ResourceKind, value: &Value) -> Result<(), FleetError> {
+    let name = crate::install::name(value);
+    let params = PatchParams::apply(crate::install::FIELD_MANAGER).force();
+    let applied = kind.api(&cluster.client, None).patch(name, &params, &Patch::Apply(value)).await;
+    applied.map(drop).map_err(FleetError::api(&cluster.name, format!("apply {}/{name}", kind.kind)))
+}
+
 /// Adds a finalizer to those that an object has.
 ///
 /// # Errors

@@ -1,7 +1,8 @@
-//! Replaces KubeFleet with another version, on a fleet that keeps its data.
+//! Replaces KubeFleet or Argo CD with another version, on a fleet that keeps its data.
 //!
 //! The steps are an operator's: the new version's CRDs replace the old ones, then the agents' processes are replaced.
-//! Hub and members are replaced separately, in either order; in between the fleet runs both versions.
+//! KubeFleet's hub and members are replaced separately, in either order; in between the fleet runs both versions. What an operator
+//! does for Argo CD is in `argocd/upgrade.rs`.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -9,10 +10,11 @@ use std::sync::{Arc, PoisonError};
 use clusters::cluster::Cluster;
 use futures::future::{try_join, try_join_all};
 use jiff::Timestamp;
-pub use record::{KubeFleetPart, UpgradeOrder, UpgradePhase};
+pub use record::{FleetPart, Product, UpgradeOrder, UpgradePhase};
 use serde_json::Value;
 
 use crate::agents::KubeFleetPrograms;
+use crate::argocd::ArgoCdPrograms;
 use crate::error::FleetError;
 use crate::fleet::{Fleet, Release};
 use crate::hub_probe::{self, ANSWER_LIMIT};
@@ -22,7 +24,71 @@ use crate::member::{self, Member};
 use crate::observe::{Observer, Verdict, WatchSelection};
 use crate::start::is_for_members;
 
+/// Version that a fleet is upgraded to, with its programs.
+#[derive(Clone, Debug)]
+pub enum UpgradeTarget {
+    /// A version of KubeFleet.
+    KubeFleet(KubeFleetPrograms),
+    /// A version of Argo CD.
+    ArgoCd(ArgoCdPrograms),
+}
+
+impl UpgradeTarget {
+    /// Product that is upgraded.
+    #[must_use]
+    pub fn product(&self) -> Product {
+        match self {
+            Self::KubeFleet(_) => Product::KubeFleet,
+            Self::ArgoCd(_) => Product::ArgoCd,
+        }
+    }
+
+    /// Version of the product.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        match self {
+            Self::KubeFleet(programs) => &programs.version,
+            Self::ArgoCd(programs) => &programs.version,
+        }
+    }
+
+    /// The phases after [`UpgradePhase::Before`], each with what is exchanged at its beginning. Argo CD has one, in each order.
+    #[must_use]
+    pub fn phases(&self, order: UpgradeOrder) -> &'static [(UpgradePhase, &'static [FleetPart])] {
+        match self {
+            Self::KubeFleet(_) => order.phases(),
+            Self::ArgoCd(_) => &[(UpgradePhase::After, &[FleetPart::ArgoCd])],
+        }
+    }
+}
+
 impl Fleet {
+    /// Version of a product on the fleet: of KubeFleet, the hub's while the members run another. `None` for Argo CD on a fleet without it.
+    pub async fn version_of(&self, product: Product) -> Option<String> {
+        match product {
+            Product::KubeFleet => Some(self.version()),
+            Product::ArgoCd => self.argocd_version().await,
+        }
+    }
+
+    /// Replaces parts of the fleet with another version, all parts at the same time, and waits until the new version works: KubeFleet
+    /// until hub-agent and member-agents answer, Argo CD until it compares an Application.
+    ///
+    /// # Errors
+    /// Returns an error if the API server refuses a CRD, or a process ends or doesn't work in time. Parts that are
+    /// replaced by then stay replaced.
+    pub async fn exchange(
+        &self,
+        parts: &[FleetPart],
+        to: &UpgradeTarget,
+        healthy: &BTreeSet<String>,
+    ) -> Result<(), FleetError> {
+        match to {
+            UpgradeTarget::KubeFleet(programs) => self.exchange_kubefleet(parts, programs, healthy).await,
+            UpgradeTarget::ArgoCd(programs) => self.exchange_argocd(programs).await,
+        }
+    }
+
     /// Replaces parts of KubeFleet with another version, all parts at the same time. Waits until the new hub-agent
     /// schedules a placement, and until the new agents of the members in `healthy` send heartbeats. Other members
     /// aren't waited for, since a fault may stop their agents from working.
@@ -30,14 +96,14 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the API server refuses a CRD, or an agent ends or doesn't work in time. Parts that are
     /// replaced by then stay replaced.
-    pub async fn exchange(
+    async fn exchange_kubefleet(
         &self,
-        parts: &[KubeFleetPart],
+        parts: &[FleetPart],
         to: &KubeFleetPrograms,
         healthy: &BTreeSet<String>,
     ) -> Result<(), FleetError> {
         let release = Release::read(to.clone()).await?;
-        let (hub, members) = (parts.contains(&KubeFleetPart::Hub), parts.contains(&KubeFleetPart::Members));
+        let (hub, members) = (parts.contains(&FleetPart::Hub), parts.contains(&FleetPart::Members));
         let result = try_join(async { if hub { self.exchange_hub(&release).await } else { Ok(()) } }, async {
             if members { self.exchange_members(&release, healthy).await } else { Ok(()) }
         })

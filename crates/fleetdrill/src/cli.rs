@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use fleet::bundle::SizeLimit;
 use fleet::hollow::MOST_HOLLOW_MEMBERS;
 use fleet::upgrade::UpgradeOrder;
+use record::Product;
 use strum::IntoEnumIterator;
 
 use crate::accuracy::generator::MOST_DRILLS;
@@ -42,7 +43,7 @@ pub struct Cli {
 pub enum CliCommand {
     /// Run scenarios, by default on a new fleet that is ended after them
     Run(RunArgs),
-    /// Run scenarios before, across and after an upgrade of KubeFleet, and report what differs
+    /// Run scenarios before, across and after an upgrade of KubeFleet or Argo CD, and report what differs
     Upgrade(UpgradeArgs),
     /// List scenarios with their failure codes and tags
     List(ListArgs),
@@ -165,17 +166,22 @@ impl RunArgs {
 
 /// `fleetdrill upgrade`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("before").required(true).args(["from", "argocd"])))]
 pub struct UpgradeArgs {
     /// The scenarios.
     #[command(flatten)]
     pub scenarios: ScenarioOptions,
     /// Version of KubeFleet before the upgrade
     #[arg(long, value_name = "VERSION")]
-    pub from: String,
-    /// Version of KubeFleet after the upgrade
+    pub from: Option<String>,
+    /// Version of Argo CD before the upgrade; upgrades Argo CD instead of KubeFleet, with the scenarios tagged @argocd unless --tags
+    /// selects others
+    #[arg(long, value_name = "VERSION")]
+    pub argocd: Option<String>,
+    /// Version after the upgrade, of KubeFleet, or of Argo CD with --argocd
     #[arg(long, value_name = "VERSION")]
     pub to: String,
-    /// Order in which hub and members are upgraded; may be given several times, all three by default
+    /// Order in which hub and members are upgraded; may be given several times, all three by default; for KubeFleet only
     #[arg(long, value_name = "ORDER", value_parser = orders())]
     pub order: Vec<UpgradeOrder>,
     /// Downgrade to the old version again afterwards
@@ -210,6 +216,31 @@ pub struct UpgradeArgs {
     /// Directory for the bundles of failed scenarios, which `fleetdrill diagnose --from` reads
     #[arg(long, value_name = "DIR", default_value = "report/bundles")]
     pub bundles: PathBuf,
+}
+
+/// Tags of the scenarios that an upgrade of Argo CD runs, unless others are given.
+const ARGOCD_SCENARIOS: &str = "@argocd";
+
+impl UpgradeArgs {
+    /// Product to upgrade, and its version before the upgrade.
+    #[must_use]
+    pub fn before(&self) -> (Product, &str) {
+        match &self.argocd {
+            Some(version) => (Product::ArgoCd, version),
+            // One of the two is given: clap refuses anything else.
+            None => (Product::KubeFleet, self.from.as_deref().unwrap_or_default()),
+        }
+    }
+
+    /// Returns the selection of scenarios.
+    #[must_use]
+    pub fn selection(&self) -> ScenarioSelection<'_> {
+        let mut selection = self.scenarios.selection(None);
+        if self.argocd.is_some() {
+            selection.tags = selection.tags.or(Some(ARGOCD_SCENARIOS));
+        }
+        selection
+    }
 }
 
 /// A part of `fleetdrill upgrade`.

@@ -37,6 +37,7 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
                 "fleetdrill upgrade --from v0.14.0 --to v0.1.2 --only in-flight --order hub-first",
                 "only scenarios that are in progress while the fleet is upgraded",
             ),
+            ("fleetdrill upgrade --argocd v3.2.11 --to v3.5.7 --back", "Argo CD, and back again"),
         ],
     ),
     (

@@ -218,7 +218,7 @@ impl Suite {
         self.part(|feature, scenario| !has_tag(feature, scenario, "fast-forward"))
     }
 
-    /// Removes and returns the scenarios in which KubeFleet is upgraded, tagged `@upgrade`.
+    /// Removes and returns the scenarios in which the fleet is upgraded, tagged `@upgrade`.
     #[must_use]
     pub fn part_off_upgrades(&mut self) -> Self {
         self.part(|feature, scenario| !has_tag(feature, scenario, "upgrade"))

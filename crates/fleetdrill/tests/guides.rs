@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 
 use expect_test::expect_file;
 use fleetdrill::guides::coverage::ScenariosByStatement;
-use fleetdrill::guides::{GuideCoverage, MeasuredResults, Product, guides};
+use fleetdrill::guides::{GuideCoverage, MeasuredResults, guides};
 use fleetdrill::output::drift;
 use fleetdrill::selection::ScenarioSelection;
 use fleetdrill::suite::Suite;
+use record::Product;
 
 const INTRODUCTION: &str = "\
 # The guides, statement by statement

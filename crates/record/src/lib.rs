@@ -13,6 +13,7 @@ mod hollow;
 mod loss;
 mod object_path;
 mod origin;
+mod product;
 mod run;
 mod upgrade;
 mod wait;
@@ -26,12 +27,12 @@ pub use hollow::{HOLLOW_LABEL, SCALE_TAG};
 pub use loss::{Loss, LossKind};
 pub use object_path::ObjectPath;
 pub use origin::{ManifestReport, ObjectOrigin, ObjectWriter, WorkOrigin};
+pub use product::Product;
 pub use run::{
     Action, ConditionTemplate, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement,
     ShownStatementState,
 };
 pub use upgrade::{
-    KubeFleetPart, UpgradeOrder, UpgradeOrderRecord, UpgradePhase, UpgradePhaseRecord, UpgradeRecord,
-    VersionChangeRecord,
+    FleetPart, UpgradeOrder, UpgradeOrderRecord, UpgradePhase, UpgradePhaseRecord, UpgradeRecord, VersionChangeRecord,
 };
 pub use wait::{FailedWait, Observation, ObservedCondition, ObservedObject, WaitEnd};

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 
-use crate::{ContinuousDiagnosis, RunRecord, ScenarioRecord};
+use crate::{ContinuousDiagnosis, Product, RunRecord, ScenarioRecord};
 
-/// In which order a fleet is upgraded.
+/// In which order a fleet is upgraded. Argo CD, which runs on the hub only, is upgraded [`UpgradeOrder::AtOnce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, EnumIter, EnumString)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -45,38 +45,43 @@ impl UpgradePhase {
 }
 
 impl UpgradeOrder {
-    /// The phases after [`UpgradePhase::Before`], each with what is exchanged at its beginning.
+    /// The phases of an upgrade of KubeFleet after [`UpgradePhase::Before`], each with what is exchanged at its beginning.
     #[must_use]
-    pub fn phases(self) -> &'static [(UpgradePhase, &'static [KubeFleetPart])] {
+    pub fn phases(self) -> &'static [(UpgradePhase, &'static [FleetPart])] {
         match self {
-            Self::HubFirst => {
-                &[(UpgradePhase::Skew, &[KubeFleetPart::Hub]), (UpgradePhase::After, &[KubeFleetPart::Members])]
-            }
+            Self::HubFirst => &[(UpgradePhase::Skew, &[FleetPart::Hub]), (UpgradePhase::After, &[FleetPart::Members])],
             Self::MembersFirst => {
-                &[(UpgradePhase::Skew, &[KubeFleetPart::Members]), (UpgradePhase::After, &[KubeFleetPart::Hub])]
+                &[(UpgradePhase::Skew, &[FleetPart::Members]), (UpgradePhase::After, &[FleetPart::Hub])]
             }
-            Self::AtOnce => &[(UpgradePhase::After, &[KubeFleetPart::Hub, KubeFleetPart::Members])],
+            Self::AtOnce => &[(UpgradePhase::After, &[FleetPart::Hub, FleetPart::Members])],
         }
     }
 }
 
-/// Part of KubeFleet that is upgraded by itself.
+/// Part of a fleet that is upgraded by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display)]
 #[strum(serialize_all = "kebab-case")]
-pub enum KubeFleetPart {
+pub enum FleetPart {
     /// The hub's CRDs and hub-agent.
     Hub,
     /// The members' CRDs and member-agents.
     Members,
+    /// Argo CD: its CRDs, its rights and all of its components.
+    #[strum(serialize = "Argo CD")]
+    ArgoCd,
 }
+
 /// Record of `fleetdrill upgrade`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UpgradeRecord {
     /// Version of fleetdrill.
     pub fleetdrill: String,
-    /// Version of KubeFleet before the upgrade.
+    /// Product that is upgraded. Records of earlier versions of fleetdrill don't name it: they are about KubeFleet.
+    #[serde(default)]
+    pub product: Product,
+    /// Version of the product before the upgrade.
     pub from: String,
-    /// Version of KubeFleet after the upgrade.
+    /// Version of the product after the upgrade.
     pub to: String,
     /// Start of the command.
     pub started_at: Timestamp,

@@ -19,7 +19,7 @@ use fleet::objects;
 use fleet::observe::{Observer, Verdict, WaitHeld, WatchSelection, WatchedObjects};
 use fleet::{ChildFleetParts, Fleet, FleetError, HUB};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use record::{Action, FailedWait, ObjectPath, RecordedEvent};
+use record::{Action, FailedWait, ObjectPath, Product, RecordedEvent};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -46,7 +46,7 @@ pub struct ScenarioInfo {
     pub deadline: Deadline,
     /// Callback that is told what a step waits for, and how far it is.
     pub progress: WaitNotice,
-    /// The upgrade of KubeFleet that goes on under the scenario.
+    /// The upgrade that goes on under the scenario.
     pub upgrade: Option<Upgrade>,
 }
 
@@ -194,9 +194,12 @@ impl ScenarioContext {
     }
 
     /// Returns the scenario's place in the upgrade that goes on under it.
-    pub(crate) fn upgrade(&self) -> Result<&UpgradeParticipant, StepError> {
-        let why = "only `fleetdrill upgrade` upgrades KubeFleet";
-        self.place.as_ref().ok_or_else(|| StepError::Feature(why.into()))
+    ///
+    /// # Errors
+    /// Returns an error if no upgrade of this product goes on.
+    pub(crate) fn upgrade_of(&self, product: Product) -> Result<&UpgradeParticipant, StepError> {
+        let place = self.place.as_ref().filter(|place| place.upgrade().to().product() == product);
+        place.ok_or_else(|| StepError::Feature(format!("only `fleetdrill upgrade` upgrades {}", product.name())))
     }
 
     /// Puts the scenario's limit off by what a step waits on purpose.

@@ -219,6 +219,16 @@ impl SupervisorClient {
         self.done(SupervisorRequest::Exchange(spec), action).await
     }
 
+    /// Replaces the program of a process as [`SupervisorClient::exchange`] does. The process keeps its arguments, also those of
+    /// [`SupervisorClient::start_again_with`], and its environment.
+    ///
+    /// # Errors
+    /// Returns an error if the supervisor has no process of this name, or the program can't be started.
+    pub async fn exchange_program(&self, name: &str, program: &Path) -> Result<(), ClusterError> {
+        let request = SupervisorRequest::ExchangeProgram { name: name.to_owned(), program: program.to_owned() };
+        self.done(request, format!("exchange {name}")).await
+    }
+
     /// Returns all processes, in the order in which they were first started.
     ///
     /// # Errors

@@ -64,6 +64,14 @@ pub enum SupervisorRequest {
     /// Replace a process with another of the same name. If the old process was stopped, the new one starts with the
     /// next [`SupervisorRequest::StartAgain`]. Otherwise the old process is killed and the new one starts now.
     Exchange(ProcessSpec),
+    /// Replace the program of a process, as [`SupervisorRequest::Exchange`] does. The process keeps its arguments, also those of
+    /// [`SupervisorRequest::StartAgain`], and its environment.
+    ExchangeProgram {
+        /// Name of the process.
+        name: String,
+        /// Path of the new program.
+        program: PathBuf,
+    },
     /// Give a process only a part of its processor time for as long as this connection is open. The answer is
     /// [`SupervisorResponse::Done`]. A client that ends, for whatever reason, leaves no throttled process behind.
     Throttle {

@@ -214,6 +214,17 @@ impl Supervisor {
         self.start(spec)
     }
 
+    async fn exchange_program(self: &Arc<Self>, name: &str, program: PathBuf) -> Result<(), String> {
+        let spec = self.spec(name)?;
+        self.exchange(ProcessSpec { program, ..spec }).await
+    }
+
+    /// Returns the specification of a process, whether it runs or not.
+    fn spec(&self, name: &str) -> Result<ProcessSpec, String> {
+        let spec = self.lock().processes.iter().find(|p| p.spec.name == name).map(|p| p.spec.clone());
+        spec.ok_or_else(|| format!("there is no process {name}"))
+    }
+
     /// Returns the process group of a running process, and the receiver that turns true once the process has ended.
     fn running(&self, name: &str) -> Result<(Pid, watch::Receiver<bool>), String> {
         let inner = self.lock();
@@ -322,11 +333,11 @@ async fn handle(supervisor: &Arc<Supervisor>, request: SupervisorRequest) -> Sup
         SupervisorRequest::Stop { name } => done(supervisor.stop(&name).await),
         SupervisorRequest::Remove { name } => done(supervisor.remove(&name).await),
         SupervisorRequest::StartAgain { name, more } => {
-            let spec = supervisor.lock().processes.iter().find(|p| p.spec.name == name).map(|p| p.spec.clone());
-            let spec = spec.ok_or_else(|| format!("there is no process {name}"));
+            let spec = supervisor.spec(&name);
             done(spec.and_then(|spec| supervisor.start(ProcessSpec { args: [spec.args, more].concat(), ..spec })))
         }
         SupervisorRequest::Exchange(spec) => done(supervisor.exchange(spec).await),
+        SupervisorRequest::ExchangeProgram { name, program } => done(supervisor.exchange_program(&name, program).await),
         SupervisorRequest::List => {
             let inner = supervisor.lock();
             let statuses = inner.processes.iter().map(|p| ProcessStatus {

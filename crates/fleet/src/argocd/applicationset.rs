@@ -15,13 +15,16 @@ use crate::error::FleetError;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, SERVICE_ACCOUNT};
 use crate::member::account_token;
 use crate::objects::create;
-use crate::port::listens;
+use crate::port::{self, listens};
 
 /// The controller's ServiceAccount, and the name of its ClusterRole.
 const ACCOUNT: &str = "argocd-applicationset-controller";
 
 /// File with the kubeconfig by which the controller reaches the hub.
 const KUBECONFIG: &str = "applicationset.kubeconfig";
+
+/// File with the port on which the controller answers once it runs.
+pub(super) const PROBE_PORT: &str = "applicationset.port";
 
 /// Starts the controller unless it runs, with progressive syncs, and waits until it listens.
 pub(crate) async fn start(home: &FleetHome, hub: &Cluster, programs: &ArgoCdPrograms) -> Result<(), FleetError> {
@@ -41,6 +44,7 @@ pub(crate) async fn start(home: &FleetHome, hub: &Cluster, programs: &ArgoCdProg
     let token = account_token(hub, NAMESPACE, ACCOUNT).await?;
     place.write_kubeconfig(KUBECONFIG, hub, &token)?;
     let [metrics, probe, webhook] = home.supervisor().reserve().await?;
+    port::write(&place.dir(PROBE_PORT), probe)?;
     home.supervisor().start(controller(&place, programs, [metrics, probe, webhook])?).await?;
     listens(home, process, probe).await
 }

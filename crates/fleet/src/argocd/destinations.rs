@@ -16,7 +16,7 @@ use super::accounts::{cluster_role_binding, service_account};
 use crate::error::FleetError;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, SECRET, SERVICE_ACCOUNT};
 use crate::member::account_token;
-use crate::objects::{create, delete};
+use crate::objects::{apply, create, delete};
 
 /// ServiceAccount of Argo CD on a member, with the name that `argocd cluster add` gives it.
 const MANAGER: &str = "argocd-manager";
@@ -154,11 +154,7 @@ pub async fn limit_rights(hub: &Cluster, member: &Cluster, rules: &Value) -> Res
         "apiVersion": CLUSTER_ROLE.api_version(), "kind": CLUSTER_ROLE.kind,
         "metadata": {"name": LIMITED}, "rules": rules,
     });
-    let applied = CLUSTER_ROLE
-        .api(&member.client, None)
-        .patch(LIMITED, &PatchParams::apply(crate::install::FIELD_MANAGER).force(), &Patch::Apply(role))
-        .await;
-    applied.map_err(FleetError::api(&member.name, format!("apply ClusterRole/{LIMITED}")))?;
+    apply(member, CLUSTER_ROLE, &role).await?;
     account(member, LIMITED, LIMITED).await?;
     use_account(hub, member, LIMITED).await
 }

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 use super::ArgoCdPrograms;
 use super::accounts::{cluster_role_binding, service_account};
 use crate::error::FleetError;
-use crate::install::{apply_crds, name, read_crds};
+use crate::install::{apply_crds, name, read_crds, replace_crds};
 use crate::kinds::{
-    APP_PROJECT, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, NAMESPACE as NAMESPACE_KIND, SECRET, SERVICE_ACCOUNT,
+    APP_PROJECT, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, CONFIG_MAP, NAMESPACE as NAMESPACE_KIND, ResourceKind, SECRET,
+    SERVICE_ACCOUNT,
 };
 use crate::member::account_token;
-use crate::objects::create;
+use crate::objects::{apply, create};
 
 /// The namespace of Argo CD and of its Applications.
 pub const NAMESPACE: &str = "argocd";
@@ -59,21 +60,34 @@ pub(super) async fn namespace(hub: &Cluster) -> Result<(), FleetError> {
 
 /// Applies CRDs, settings and rights.
 pub(super) async fn install(hub: &Cluster, programs: &ArgoCdPrograms) -> Result<(), FleetError> {
-    let crds = read_crds(programs.crds.clone()).await?;
-    let crds: Vec<&Value> = crds.iter().filter(|crd| CRDS.contains(&name(crd))).collect();
-    if let Some(missing) = CRDS.iter().find(|wanted| !crds.iter().any(|crd| name(crd) == **wanted)) {
-        let what = format!("the CRDs of Argo CD {}", programs.version);
-        return Err(FleetError::Unreadable { what, why: format!("{missing} isn't among them") });
-    }
-    apply_crds(hub, crds).await?;
+    apply_crds(hub, &crds(programs).await?).await?;
     try_join_all(CONFIG_MAPS.map(|name| create(hub, CONFIG_MAP, Some(NAMESPACE), config_map(name)))).await?;
     create(hub, SECRET, Some(NAMESPACE), secret()).await?;
     create(hub, SERVICE_ACCOUNT, Some(NAMESPACE), service_account(CONTROLLER)).await?;
     for rights in rights(programs).await? {
-        let kind = if rights["kind"] == CLUSTER_ROLE.kind { CLUSTER_ROLE } else { CLUSTER_ROLE_BINDING };
-        create(hub, kind, None, rights).await?;
+        create(hub, kind_of_rights(&rights), None, rights).await?;
     }
     create(hub, APP_PROJECT, Some(NAMESPACE), project()).await
+}
+
+/// Replaces CRDs and rights with those of another version. The settings stay: fleetdrill has them at their defaults, in each version.
+pub(super) async fn replace(hub: &Cluster, programs: &ArgoCdPrograms) -> Result<(), FleetError> {
+    replace_crds(hub, &crds(programs).await?).await?;
+    for rights in rights(programs).await? {
+        apply(hub, kind_of_rights(&rights), &rights).await?;
+    }
+    Ok(())
+}
+
+/// Reads the version's CRDs.
+async fn crds(programs: &ArgoCdPrograms) -> Result<Vec<Value>, FleetError> {
+    let mut crds = read_crds(programs.crds.clone()).await?;
+    crds.retain(|crd| CRDS.contains(&name(crd)));
+    if let Some(missing) = CRDS.iter().find(|wanted| !crds.iter().any(|crd| name(crd) == **wanted)) {
+        let what = format!("the CRDs of Argo CD {}", programs.version);
+        return Err(FleetError::Unreadable { what, why: format!("{missing} isn't among them") });
+    }
+    Ok(crds)
 }
 
 /// Requests a token with which the application-controller acts on the hub.
@@ -107,6 +121,10 @@ async fn rights(programs: &ArgoCdPrograms) -> Result<Vec<Value>, FleetError> {
         return Ok(of_module);
     }
     Ok(vec![cluster_role_binding(CONTROLLER, "cluster-admin", (NAMESPACE, CONTROLLER))])
+}
+
+fn kind_of_rights(rights: &Value) -> ResourceKind {
+    if is_role(rights) { CLUSTER_ROLE } else { CLUSTER_ROLE_BINDING }
 }
 
 fn is_role(object: &Value) -> bool {

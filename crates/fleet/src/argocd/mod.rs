@@ -13,11 +13,13 @@ mod accounts;
 mod applicationset;
 mod destinations;
 mod install;
+mod probe;
 mod processes;
 mod programs;
 mod repository;
 mod server;
 mod sync;
+mod upgrade;
 
 use clusters::cluster::Cluster;
 use clusters::home::FleetHome;
@@ -27,6 +29,7 @@ pub(crate) use self::applicationset::start as start_applicationset_controller;
 pub use self::destinations::{DestinationFault, limit_rights, restore_rights};
 pub(crate) use self::destinations::{break_destination, restore_destination};
 pub use self::install::NAMESPACE;
+pub(crate) use self::probe::compares;
 pub use self::processes::ArgoCdComponent;
 pub(crate) use self::processes::{ArgoCdPaths, tools};
 pub use self::programs::ArgoCdPrograms;
@@ -35,6 +38,7 @@ pub use self::repository::{GIT_USER, Repository};
 pub use self::server::ArgoCdCli;
 pub(crate) use self::server::start as start_server;
 pub use self::sync::{REFRESH, SyncRequest, refresh, sync, sync_again, terminate, unask};
+pub(crate) use self::upgrade::exchange;
 pub use crate::application_conditions::conditions;
 use crate::error::FleetError;
 
@@ -59,6 +63,12 @@ pub(crate) async fn start(
     let destinations = try_join_all(members.into_iter().map(|member| add_destination(hub, member)));
     try_join(installed, destinations).await?;
     processes::start(home, &place, programs).await
+}
+
+/// True for the name of a process that belongs to Argo CD.
+#[must_use]
+pub fn is_process(name: &str) -> bool {
+    name == server::PROCESS || ArgoCdComponent::ALL.iter().any(|component| component.process() == name)
 }
 
 /// Makes a member a destination of Argo CD.

@@ -31,6 +31,9 @@ pub enum ArgoCdComponent {
 }
 
 impl ArgoCdComponent {
+    /// All components, each before those that connect to it.
+    pub(super) const ALL: [Self; 4] = [Self::Redis, Self::RepoServer, Self::Controller, Self::ApplicationSetController];
+
     /// Name of the component's process.
     #[must_use]
     pub fn process(self) -> &'static str {
@@ -50,7 +53,7 @@ const ROOT: &str = "argocd";
 pub(super) const KUBECONFIG: &str = "kubeconfig";
 
 /// File with the repo-server's port, for processes that are started later.
-const REPO_SERVER_PORT: &str = "repo-server.port";
+pub(super) const REPO_SERVER_PORT: &str = "repo-server.port";
 
 /// Name of the program that the repo-server calls for each commit since v3.5, also if no signatures are asked for. Argo CD's image has it,
 /// a build from its module hasn't. Without it, each comparison fails with `permission denied`.
@@ -102,6 +105,17 @@ impl ArgoCdPaths {
         ] {
             write_private(&place.root.join(file), text)?;
         }
+        place.link_tools(programs)?;
+        let verify = place.root.join("bin").join(VERIFY_PROGRAM);
+        write_private(&verify, VERIFY_SCRIPT)?;
+        if let Err(source) = fs::set_permissions(&verify, Permissions::from_mode(0o700)) {
+            return Err(ClusterError::Io { action: "write", path: verify, source }.into());
+        }
+        Ok(place)
+    }
+
+    /// Gives the repo-server the programs that it renders with, instead of those that it had before.
+    pub fn link_tools(&self, programs: &ArgoCdPrograms) -> Result<(), FleetError> {
         let tools = [
             ("kustomize", &programs.kustomize),
             ("helm", &programs.helm),
@@ -110,20 +124,15 @@ impl ArgoCdPaths {
             ("argocd", &programs.argocd),
         ];
         for (name, program) in tools {
-            let link = place.root.join("bin").join(name);
-            match symlink(program, &link) {
-                Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
-                    return Err(ClusterError::Io { action: "write", path: link, source }.into());
-                }
-                _ => {}
-            }
+            let (link, new) = (self.root.join("bin").join(name), self.root.join("tmp").join(name));
+            // A link can't be replaced in place: the new one is renamed to the old one.
+            symlink(program, &new).and_then(|()| fs::rename(&new, &link)).map_err(|source| ClusterError::Io {
+                action: "write",
+                path: link,
+                source,
+            })?;
         }
-        let verify = place.root.join("bin").join(VERIFY_PROGRAM);
-        write_private(&verify, VERIFY_SCRIPT)?;
-        if let Err(source) = fs::set_permissions(&verify, Permissions::from_mode(0o700)) {
-            return Err(ClusterError::Io { action: "write", path: verify, source }.into());
-        }
-        Ok(place)
+        Ok(())
     }
 
     /// Writes a kubeconfig by which a component reaches the hub.
@@ -150,7 +159,12 @@ impl ArgoCdPaths {
 
     /// Port of the repo-server, as written when it was started.
     pub fn repo_server_port(&self) -> Result<u16, FleetError> {
-        port::read(&self.root.join(REPO_SERVER_PORT))
+        self.port(REPO_SERVER_PORT)
+    }
+
+    /// Port of a component, as written to this file when the component was started.
+    pub fn port(&self, file: &str) -> Result<u16, FleetError> {
+        port::read(&self.root.join(file))
     }
 
     fn display(&self, path: &str) -> String {

@@ -26,7 +26,7 @@ use crate::objects::create;
 use crate::port::listens;
 
 /// Name of the API server's process.
-const PROCESS: &str = "argocd-server";
+pub(super) const PROCESS: &str = "argocd-server";
 
 /// Secret with the server's certificate. Without this Secret, Argo CD makes a certificate itself.
 const CERTIFICATE_SECRET: &str = "argocd-server-tls";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::RunRecord;
+use record::{Product, RunRecord};
 use report::text::style::OutputLayout;
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::cli::{GuidesArgs, GuidesFormat, OutputFormat};
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::guides::coverage::ScenariosByStatement;
-use crate::guides::{self, GuideCoverage, MeasuredResults, Product, TroubleshootingGuide};
+use crate::guides::{self, GuideCoverage, MeasuredResults, TroubleshootingGuide};
 use crate::output::{coverage, data, drift};
 use crate::selection::ScenarioSelection;
 use crate::suite::Suite;

@@ -6,13 +6,13 @@ use std::time::Instant;
 use clusters::agents::is_agent;
 use clusters::stderr_line;
 use clusters::supervisor::protocol::ProcessExit;
-use fleet::agents::KubeFleetPrograms;
+use fleet::argocd;
 use fleet::capability::Capabilities;
 use fleet::error::in_full;
-use fleet::upgrade::UpgradeOrder;
+use fleet::upgrade::{UpgradeOrder, UpgradeTarget};
 use fleet::{Fleet, FleetError};
 use jiff::Timestamp;
-use record::{RunRecord, ScenarioRecord};
+use record::{Product, RunRecord, ScenarioRecord};
 use record::{UpgradeOrderRecord, UpgradeRecord, VersionChangeRecord};
 use report::run::{DetailLevel, Reporters, RunEvent, RunProgressDisplay, TerminalReporter, prepare, write_atomically};
 use report::text::style::OutputLayout;
@@ -25,8 +25,8 @@ use strum::IntoEnumIterator;
 use super::Interrupts;
 use crate::cli::{UpgradeArgs, UpgradePart};
 use crate::command_progress::CommandProgress;
-use crate::component_version::{ComponentVersion, KUBEFLEET};
-use crate::components::FleetToolchain;
+use crate::component_version::{ArgoCdRequest, ComponentVersion};
+use crate::components::{ComponentSet, FleetToolchain};
 use crate::continuous_diagnosis::DiagnosedFleet;
 use crate::continuous_diagnosis::accounted_codes::AssertedConsequences;
 use crate::error::CommandError;
@@ -43,20 +43,30 @@ use crate::upgrade::in_flight_scenarios::in_flight;
 
 pub(super) async fn upgrade(args: UpgradeArgs) -> Result<CommandExitCode, CommandError> {
     let mut interrupts = Interrupts::listen();
-    let suite = Suite::load(&args.scenarios.selection(None))?;
+    check_order(&args)?;
+    let suite = Suite::load(&args.selection())?;
     let components = FleetToolchain::open()?;
-    let from = components.kubefleet(Some(&args.from))?;
-    let to = components.kubefleet(Some(&args.to))?;
-    let needs = FleetNeeds::of_suite(&suite, None);
+    let (product, from) = args.before();
+    let (kubefleet, needs) = match product {
+        Product::KubeFleet => {
+            components.kubefleet(Some(&args.to))?;
+            (components.kubefleet(Some(from))?, FleetNeeds::of_suite(&suite, None))
+        }
+        Product::ArgoCd => {
+            components.argocd(Some(&args.to))?;
+            let argocd = ArgoCdRequest::of_version(Some(from));
+            (components.kubefleet(None)?, FleetNeeds { argocd, ..FleetNeeds::of_suite(&suite, None) })
+        }
+    };
     let name = format!("upgrade-{}", new_id());
-    let plan = FleetPlan { name, members: usize::from(args.members), clusters: ClusterSource::Local, kubefleet: from };
+    let plan = FleetPlan { name, members: usize::from(args.members), clusters: ClusterSource::Local, kubefleet };
     let new_fleet = plan.check(&needs, &components).await?;
     let baseline = args.baseline.as_deref().map(Baseline::read).transpose()?.unwrap_or_default();
     for path in [&args.json, &args.html].into_iter().flatten() {
         prepare(path)?;
     }
     let run = tokio::select! {
-        run = UpgradeRun::prepare(&args, suite, components, new_fleet, &to, &needs) => run?,
+        run = UpgradeRun::prepare(&args, suite, components, new_fleet, &needs) => run?,
         () = interrupts.next() => {
             stderr_line!("interrupted");
             return Ok(CommandExitCode::Interrupted);
@@ -68,6 +78,15 @@ pub(super) async fn upgrade(args: UpgradeArgs) -> Result<CommandExitCode, Comman
         output(&args, &record, &report)?;
     }
     Ok(if interrupted { CommandExitCode::Interrupted } else { exit(report.cut_off.is_some(), report.verdict) })
+}
+
+/// Refuses orders of upgrade for Argo CD.
+fn check_order(args: &UpgradeArgs) -> Result<(), CommandError> {
+    if args.argocd.is_some() && !args.order.is_empty() {
+        let hint = "leave it out: Argo CD runs on the hub only, and all of it is upgraded at once";
+        return Err(CommandError::usage("--order is for KubeFleet, and --argocd upgrades Argo CD", Some(hint)));
+    }
+    Ok(())
 }
 
 /// Returns the exit code of an upgrade. Differences in the baseline don't count in its verdict.
@@ -86,8 +105,8 @@ struct UpgradeRun<'a> {
     components: FleetToolchain,
     /// The fleet of the old version, which is started once for each order.
     old: BuiltFleet,
-    /// KubeFleet's programs of the new version.
-    new: KubeFleetPrograms,
+    /// The new version.
+    new: UpgradeTarget,
 }
 
 /// Record of the upgrades, until they ended or were cut short.
@@ -123,13 +142,30 @@ impl<'a> UpgradeRun<'a> {
         suite: Suite,
         components: FleetToolchain,
         fleet: NewFleet,
-        to: &ComponentVersion,
         needs: &FleetNeeds,
     ) -> Result<Self, CommandError> {
         let builder = FleetBuilder { components, progress: Arc::new(CommandProgress::stderr()) };
         let old = fleet.probe(&builder).await?.build(needs, &builder).await?;
-        let new = builder.components.agents(to, &|event| builder.progress.build(event)).await?;
+        let new = new_version(args, &builder).await?;
         Ok(Self { args, suite, components: builder.components, old, new })
+    }
+
+    /// The old version, for the way back.
+    fn old_version(&self) -> Option<UpgradeTarget> {
+        let ComponentSet { agents, argocd, .. } = &self.old.components;
+        match self.new.product() {
+            Product::KubeFleet => Some(UpgradeTarget::KubeFleet(agents.clone())),
+            Product::ArgoCd => argocd.clone().map(UpgradeTarget::ArgoCd),
+        }
+    }
+
+    /// The orders of upgrade to try.
+    fn orders(&self) -> Vec<UpgradeOrder> {
+        match self.new.product() {
+            Product::ArgoCd => vec![UpgradeOrder::AtOnce],
+            Product::KubeFleet if self.args.order.is_empty() => UpgradeOrder::iter().collect(),
+            Product::KubeFleet => self.args.order.clone(),
+        }
     }
 
     /// Name of its fleets.
@@ -146,8 +182,7 @@ impl<'a> UpgradeRun<'a> {
         let (started_at, started) = (Timestamp::now(), Instant::now());
         let mut before = None;
         let (mut orders, mut cut_off, mut interrupted) = (Vec::new(), None, false);
-        let asked = if self.args.order.is_empty() { UpgradeOrder::iter().collect() } else { self.args.order.clone() };
-        for order in asked {
+        for order in self.orders() {
             let ended = tokio::select! {
                 ended = self.on_a_fleet(order, &mut before, &mut orders) => Some(ended),
                 () = interrupts.next() => None,
@@ -171,11 +206,12 @@ impl<'a> UpgradeRun<'a> {
         }
         let record = UpgradeRecord {
             fleetdrill: env!("CARGO_PKG_VERSION").into(),
-            from: self.args.from.clone(),
+            product: self.new.product(),
+            from: self.args.before().1.to_owned(),
             to: self.args.to.clone(),
             started_at,
             seconds: started.elapsed().as_secs_f64(),
-            before: before.unwrap_or_else(|| self.empty(&self.args.from)),
+            before: before.unwrap_or_else(|| self.empty(self.args.before().1)),
             orders,
             cut_off,
         };
@@ -199,7 +235,7 @@ impl<'a> UpgradeRun<'a> {
         let fleet = self.start_fleet().await?;
         let seen = async {
             if before.is_none() && self.args.only != Some(UpgradePart::InFlight) {
-                stderr_line!("the scenarios on KubeFleet {}", self.args.from);
+                stderr_line!("the scenarios on {} {}", self.new.product().name(), self.args.before().1);
                 *before = Some(self.peaceful(&fleet).await?);
             }
             self.order(&fleet, order).await
@@ -214,19 +250,20 @@ impl<'a> UpgradeRun<'a> {
 
     /// Tries one order on a fleet of the old version.
     async fn order(&self, fleet: &Fleet, order: UpgradeOrder) -> Result<UpgradeOrderRecord, CommandError> {
-        stderr_line!("upgrading to KubeFleet {}, {order}", self.new.version);
+        let (product, version) = (self.new.product().name(), self.new.version());
+        stderr_line!("upgrading to {product} {version}, {order}");
         let forth = self.pass(fleet, order, &self.new).await?;
         let mut record = UpgradeOrderRecord { order, forth, after: None, back: None };
         if record.forth.error.is_some() {
             return Ok(record);
         }
         if self.args.only != Some(UpgradePart::InFlight) {
-            stderr_line!("the scenarios on KubeFleet {}, upgraded {order}", self.new.version);
+            stderr_line!("the scenarios on {product} {version}, upgraded {order}");
             record.after = Some(self.peaceful(fleet).await?);
         }
-        if self.args.back {
-            stderr_line!("back to KubeFleet {}, {order}", self.old.components.agents.version);
-            record.back = Some(self.pass(fleet, order, &self.old.components.agents).await?);
+        if let Some(old) = self.old_version().filter(|_| self.args.back) {
+            stderr_line!("back to {product} {}, {order}", old.version());
+            record.back = Some(self.pass(fleet, order, &old).await?);
         }
         Ok(record)
     }
@@ -243,12 +280,12 @@ impl<'a> UpgradeRun<'a> {
         &self,
         fleet: &Fleet,
         order: UpgradeOrder,
-        to: &KubeFleetPrograms,
+        to: &UpgradeTarget,
     ) -> Result<VersionChangeRecord, CommandError> {
-        let from = fleet.version();
+        let from = self.running_version(fleet).await;
         let suite = match self.args.only {
             Some(UpgradePart::BeforeAfter) => Suite { features: Vec::new() },
-            Some(UpgradePart::InFlight) | None => in_flight(&self.suite),
+            Some(UpgradePart::InFlight) | None => in_flight(&self.suite, to.product()),
         };
         let part = FilteredSuite::of(suite, fleet, true);
         let upgrade = steps::shared_upgrade::Upgrade::new(order, to.clone(), part.suite.scenarios().count());
@@ -265,7 +302,7 @@ impl<'a> UpgradeRun<'a> {
         Ok(VersionChangeRecord {
             id: run.id,
             from,
-            to: to.version.clone(),
+            to: to.version().to_owned(),
             phases,
             error,
             scenarios: run.scenarios,
@@ -281,7 +318,7 @@ impl<'a> UpgradeRun<'a> {
         upgrade: Option<steps::shared_upgrade::Upgrade>,
     ) -> Result<(RunRecord, Option<ProcessExit>), CommandError> {
         let started = Instant::now();
-        let mut record = self.empty(&fleet.version());
+        let mut record = self.empty(&self.running_version(fleet).await);
         record.id = new_id();
         record.capabilities = fleet.capabilities();
         record.scenarios = left_out;
@@ -328,10 +365,18 @@ impl<'a> UpgradeRun<'a> {
         }))
     }
 
-    /// Returns the record of a run that has no scenarios yet, with KubeFleet in this version.
+    /// Version of the upgraded product that runs on the fleet.
+    async fn running_version(&self, fleet: &Fleet) -> String {
+        fleet.version_of(self.new.product()).await.unwrap_or_default()
+    }
+
+    /// Returns the record of a run that has no scenarios yet, with the upgraded product in this version.
     fn empty(&self, version: &str) -> RunRecord {
-        let others = self.old.components.versions.iter().filter(|one| one.component != KUBEFLEET).cloned();
-        let versions: Vec<_> = std::iter::once(ComponentVersion::kubefleet(version)).chain(others).collect();
+        let component = self.new.product().component();
+        let mut versions = self.old.components.versions.clone();
+        for one in versions.iter_mut().filter(|one| one.component == component) {
+            version.clone_into(&mut one.version);
+        }
         RunRecord {
             id: String::new(),
             fleetdrill: env!("CARGO_PKG_VERSION").into(),
@@ -347,10 +392,24 @@ impl<'a> UpgradeRun<'a> {
     }
 }
 
+/// Gets the new version, building what the cache lacks.
+async fn new_version(args: &UpgradeArgs, builder: &FleetBuilder) -> Result<UpgradeTarget, CommandError> {
+    let (components, to) = (&builder.components, Some(args.to.as_str()));
+    Ok(match args.before().0 {
+        Product::KubeFleet => {
+            let to = components.kubefleet(to)?;
+            UpgradeTarget::KubeFleet(components.agents(&to, &|event| builder.progress.build(event)).await?)
+        }
+        Product::ArgoCd => {
+            UpgradeTarget::ArgoCd(components.argocd_programs(to, &|event| builder.progress.build(event)).await?)
+        }
+    })
+}
+
 /// True if the new version is to blame for an upgrade that failed, and not the machine.
 fn is_the_upgrade_s(error: &FleetError) -> bool {
     match error {
-        FleetError::Broken { exit } => is_agent(&exit.name),
+        FleetError::Broken { exit } => is_agent(&exit.name) || argocd::is_process(&exit.name),
         error => !error.is_environment(),
     }
 }

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use fleet::capability::Capabilities;
-use record::{ConditionTemplate, Outcome, RunRecord, ShownStatementState};
+use record::{ConditionTemplate, Outcome, Product, RunRecord, ShownStatementState};
 use serde::Serialize;
 
 use super::measured::MeasuredResults;
-use super::product::Product;
 use super::statement::{Statement, StatementClaim, StatementScope, TroubleshootingGuide};
 use super::tags::{self, TagError};
 use crate::capability_needs::CapabilityNeeds;

@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fleet::capability::Capabilities;
-use record::{ConditionTemplate, Outcome, RunRecord, ShownStatement, ShownStatementState};
+use record::{ConditionTemplate, Outcome, Product, RunRecord, ShownStatement, ShownStatementState};
 use serde::{Deserialize, Serialize};
 
-use super::product::Product;
 use super::statement::{Statement, guides, measured_file, measured_files};
 
 /// Results of one version, by the statements' ids.
@@ -169,7 +168,7 @@ impl MeasuredResults {
     /// Never in a build that passed its tests: the files are part of the binary.
     #[must_use]
     pub fn committed(product: Product, version: &str) -> Option<Self> {
-        Self::in_file(&product.measured(version))
+        Self::in_file(&file_name(product, version))
     }
 
     /// Returns all committed results, by product and version.
@@ -207,6 +206,14 @@ impl MeasuredResults {
 fn known(product: Product) -> BTreeSet<&'static str> {
     let about = guides().iter().filter(|g| g.product == product);
     about.flat_map(|g| &g.statements).map(|s| s.id.as_str()).collect()
+}
+
+/// Returns the name of the file with the results measured on a version, without extension.
+fn file_name(product: Product, version: &str) -> String {
+    match product {
+        Product::KubeFleet => version.to_owned(),
+        Product::ArgoCd => format!("{}-{version}", product.component()),
+    }
 }
 
 #[cfg(test)]

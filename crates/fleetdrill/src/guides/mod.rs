@@ -8,14 +8,12 @@
 pub mod coverage;
 pub mod measured;
 pub mod message;
-pub mod product;
 pub mod statement;
 pub mod statement_check;
 pub mod tags;
 
 pub use coverage::GuideCoverage;
 pub use measured::{KnownResults, MeasuredResults};
-pub use product::Product;
 pub use statement::{ConditionOwner, Statement, StatementClaim, StatementScope, TroubleshootingGuide, guide, guides};
 pub use statement_check::check;
 pub use tags::NamedStatement;

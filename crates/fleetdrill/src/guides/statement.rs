@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 
 use fleet::capability::{Capabilities, Capability};
 use include_dir::{Dir, include_dir};
-use record::ConditionPlace;
+use record::{ConditionPlace, Product};
 use serde::{Deserialize, Serialize};
 
 use super::message::MessageTemplate;
-use super::product::Product;
 use crate::capability_needs::CapabilityNeeds;
 
 /// Files of the guides.

@@ -123,10 +123,10 @@ mod tests {
 
     use fleet::capability::{Capabilities, Capability};
 
-    use record::{ConditionPlace, RecordedEvent};
+    use record::{ConditionPlace, Product, RecordedEvent};
 
     use super::*;
-    use crate::guides::{MeasuredResults, Product, guide};
+    use crate::guides::{MeasuredResults, guide};
 
     const PLACEMENT: &str = "ClusterResourcePlacement/web-abcd1";
 

@@ -10,7 +10,9 @@ use cucumber::event::ScenarioFinished;
 use cucumber::{Cucumber, cli, parser};
 use fleet::Fleet;
 use futures::stream;
-use record::{ContinuousDiagnosis, Outcome, RecordEntry, RecordedEvent, ScenarioName, ScenarioRecord, ShownStatement};
+use record::{
+    ContinuousDiagnosis, Outcome, Product, RecordEntry, RecordedEvent, ScenarioName, ScenarioRecord, ShownStatement,
+};
 use report::run::Reporters;
 use steps::Recorder;
 use steps::shared_upgrade::Upgrade;
@@ -25,7 +27,7 @@ use crate::continuous_diagnosis::accounted_codes::{AssertedConsequences, Scenari
 use crate::continuous_diagnosis::owners::Suffixes;
 use crate::continuous_diagnosis::running_scenarios::{RunningScenario, RunningScenarios};
 use crate::continuous_diagnosis::{DiagnosedFleet, RunDiagnosis};
-use crate::guides::{self, KnownResults, Product};
+use crate::guides::{self, KnownResults};
 use crate::suite::{self, Suite};
 
 /// Time after a scenario's limit at which the watchdog ends the run. The scenario's own waits end earlier.

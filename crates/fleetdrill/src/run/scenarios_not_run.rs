@@ -29,7 +29,7 @@ pub fn left_out(
     }
     if !upgraded {
         let off = suite.part_off_upgrades();
-        let why = "KubeFleet is upgraded in it: `fleetdrill upgrade` runs it (tag @upgrade)";
+        let why = "the fleet is upgraded in it: `fleetdrill upgrade` runs it (tag @upgrade)";
         records.extend(all_not_run(&off, why));
     }
     if real_time {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use steps::shared_upgrade::Upgrade;
 use steps::upgrade::WATCHED;
 
-use record::UpgradePhaseRecord;
+use record::{FleetPart, UpgradePhaseRecord};
 
 /// Runs the phases of an upgrade; each starts when the scenarios are ready for it. Returns the phases that were
 /// reached, and the error that ended the upgrade early.
@@ -21,10 +21,9 @@ pub async fn go(
     // Only these members are waited for: members that scenarios add later may have faults.
     let healthy: BTreeSet<String> = fleet.members().await.into_keys().collect();
     let mut reached = Vec::new();
-    for (phase, parts) in upgrade.order().phases() {
+    for (phase, parts) in upgrade.phases() {
         upgrade.awaited(*phase).await;
-        let what: Vec<String> = parts.iter().map(ToString::to_string).collect();
-        told(&format!("upgrading {} to {}", what.join(" and "), upgrade.to().version));
+        told(&format!("upgrading {} to {}", named(parts), upgrade.to().version()));
         let started = Instant::now();
         if let Err(error) = fleet.exchange(parts, upgrade.to(), &healthy).await {
             upgrade.reached(Err(in_full(&error)));
@@ -35,9 +34,22 @@ pub async fn go(
             at: Timestamp::now(),
             seconds: started.elapsed().as_secs_f64(),
         });
-        told(&format!("{} runs on {}", upgrade.to().version, what.join(" and ")));
+        told(&running(parts, upgrade.to().version()));
         upgrade.reached(Ok(*phase));
         tokio::time::sleep(WATCHED).await;
     }
     (reached, None)
+}
+
+fn named(parts: &[FleetPart]) -> String {
+    let names: Vec<String> = parts.iter().map(ToString::to_string).collect();
+    names.join(" and ")
+}
+
+/// Says that a version runs. Argo CD is the product itself, and KubeFleet runs on the parts of the fleet.
+fn running(parts: &[FleetPart], version: &str) -> String {
+    match parts {
+        [FleetPart::ArgoCd] => format!("Argo CD {version} runs"),
+        parts => format!("{version} runs on {}", named(parts)),
+    }
 }

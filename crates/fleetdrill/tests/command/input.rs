@@ -305,6 +305,29 @@ fn a_baseline_that_is_none() {
 }
 
 #[test]
+fn an_upgrade_of_two_products_or_of_none() {
+    let place = Place::new();
+    let argocd = ["upgrade", "--argocd", "v3.2.11", "--to", "v3.5.7"];
+    let refused = |more: &[&str], parts: &[&str]| {
+        place.run([&argocd[..], more].concat()).expect(2, parts);
+    };
+    refused(&["--from", "v0.1.2"], &["'--argocd <VERSION>' cannot be used with '--from <VERSION>'"]);
+    place.run(["upgrade", "--to", "v3.5.7"]).expect(2, &["<--from <VERSION>|--argocd <VERSION>>"]);
+    refused(
+        &["--order", "hub-first"],
+        &["--order is for KubeFleet, and --argocd upgrades Argo CD", "hint: leave it out: Argo CD runs on the hub only"],
+    );
+    // Scenarios that don't use Argo CD aren't selected.
+    refused(&["An object that an override has changed leads to the override"], &["no scenario is selected by"]);
+    for (from, to) in [("v9.9.9", "v3.5.7"), ("v3.2.11", "v9.9.9")] {
+        place
+            .run(["upgrade", "--argocd", from, "--to", to])
+            .expect(2, &["there is no argocd v9.9.9", "there are v3.2.11 and v3.5.7"]);
+    }
+    place.nothing_is_left();
+}
+
+#[test]
 fn a_fleet_that_there_is_none_of() {
     let place = Place::new();
     let commands: [&[&str]; 4] =

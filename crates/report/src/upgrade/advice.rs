@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::UpgradeOrder;
+use record::{Product, UpgradeOrder, UpgradeRecord};
 use serde::Serialize;
 
 use super::difference::{DifferenceKind, DifferencePeriod, UpgradeVerdict};
@@ -23,10 +23,10 @@ pub struct UpgradeAdvice {
 
 /// Returns the advice about changes that break something and aren't in the baseline, in the order of the changes,
 /// without duplicates.
-pub(super) fn actions(changes: &[DifferenceGroup], to: &str) -> Vec<UpgradeAdvice> {
+pub(super) fn actions(changes: &[DifferenceGroup], record: &UpgradeRecord) -> Vec<UpgradeAdvice> {
     let mut actions: Vec<UpgradeAdvice> = Vec::new();
     for change in changes.iter().filter(|change| change.verdict == UpgradeVerdict::Breaks && !change.accepted) {
-        let (what, why) = advice(change, to);
+        let (what, why) = advice(change, record);
         let index = actions.iter().position(|action| action.what == what).unwrap_or(actions.len());
         if index == actions.len() {
             actions.push(UpgradeAdvice { what, why: BTreeSet::new(), orders: BTreeSet::new(), scenarios: Vec::new() });
@@ -44,19 +44,26 @@ pub(super) fn actions(changes: &[DifferenceGroup], to: &str) -> Vec<UpgradeAdvic
 }
 
 /// Returns the advice about a change, and the consequence of ignoring it.
-fn advice(change: &DifferenceGroup, to: &str) -> (String, String) {
+fn advice(change: &DifferenceGroup, record: &UpgradeRecord) -> (String, String) {
     let is = change.is.clone().unwrap_or_default();
     match (change.kind, change.when) {
         (DifferenceKind::Upgrade, DifferencePeriod::Back) => {
             ("don't count on a way back".to_owned(), format!("the downgrade {is}"))
         }
-        (DifferenceKind::Upgrade, _) => ("don't upgrade in this order".to_owned(), format!("the upgrade {is}")),
+        (DifferenceKind::Upgrade, _) => {
+            let what = match record.product {
+                Product::KubeFleet => "don't upgrade in this order".to_owned(),
+                // There is no other order.
+                Product::ArgoCd => format!("don't upgrade to {}", record.to),
+            };
+            (what, format!("the upgrade {is}"))
+        }
         (DifferenceKind::Loss, _) => {
             ("take what would be lost out of the upgrade's way, or be ready to make it again".to_owned(), is)
         }
         (_, DifferencePeriod::After) => (
             "rewrite the runbooks that describe what no longer happens".to_owned(),
-            format!("on {to} {}", change.title()),
+            format!("on {} {}", record.to, change.title()),
         ),
         _ if change.codes.is_empty() => {
             ("let what is under way end first: scenarios in flight fail".to_owned(), change.title())

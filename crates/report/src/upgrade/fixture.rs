@@ -1,8 +1,7 @@
 //! An upgrade written by hand: every verdict, two orders, a loss, and an upgrade that failed.
 
 use jiff::{SignedDuration, Timestamp};
-use record::Capabilities;
-use record::UpgradeOrder;
+use record::{Capabilities, Product, UpgradeOrder};
 use record::{
     ConditionPlace, ConditionState, ContinuousDiagnosis, FalseAlarm, Loss, LossKind, ObjectPath, Outcome, RecordEntry,
     RecordedEvent, RunRecord, ScenarioName, ScenarioRecord, Transition, UpgradePhase,
@@ -21,6 +20,7 @@ const HEALTHY: &str = "A run <succeeds> & all is well";
 pub(super) fn record() -> UpgradeRecord {
     UpgradeRecord {
         fleetdrill: "0.1.0".to_owned(),
+        product: Product::KubeFleet,
         from: "v1.0.0".to_owned(),
         to: "v2.0.0".to_owned(),
         started_at: time(0),
@@ -113,7 +113,7 @@ fn forth() -> VersionChangeRecord {
     }
 }
 
-fn passage(id: &str, from: &str, to: &str) -> VersionChangeRecord {
+pub(super) fn passage(id: &str, from: &str, to: &str) -> VersionChangeRecord {
     VersionChangeRecord {
         id: id.to_owned(),
         from: from.to_owned(),
@@ -192,7 +192,7 @@ fn progressing(id: &str, status: &str, reason: &str, message: &str) -> RecordedE
     })
 }
 
-fn step(keyword: &str, text: &str) -> RecordedEvent {
+pub(super) fn step(keyword: &str, text: &str) -> RecordedEvent {
     RecordedEvent::Step { keyword: keyword.to_owned(), text: text.to_owned() }
 }
 
@@ -212,7 +212,7 @@ pub(super) fn scenario(name: &str, outcome: Outcome, entries: Vec<RecordEntry>) 
     }
 }
 
-fn run(id: &str, scenarios: Vec<ScenarioRecord>) -> RunRecord {
+pub(super) fn run(id: &str, scenarios: Vec<ScenarioRecord>) -> RunRecord {
     RunRecord {
         id: id.to_owned(),
         fleetdrill: "0.1.0".to_owned(),
@@ -227,10 +227,10 @@ fn run(id: &str, scenarios: Vec<ScenarioRecord>) -> RunRecord {
     }
 }
 
-fn time(seconds: i64) -> Timestamp {
+pub(super) fn time(seconds: i64) -> Timestamp {
     "2026-11-21T02:10:00Z".parse::<Timestamp>().expect("a time") + SignedDuration::from_secs(seconds)
 }
 
-fn at(seconds: i64, what: RecordedEvent) -> RecordEntry {
+pub(super) fn at(seconds: i64, what: RecordedEvent) -> RecordEntry {
     RecordEntry { at: time(seconds), what }
 }

@@ -3,7 +3,7 @@
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use record::UpgradeOrder;
-use record::{Outcome, RecordEntry, ScenarioRecord};
+use record::{Outcome, Product, RecordEntry, ScenarioRecord};
 use record::{UpgradeRecord, VersionChangeRecord};
 use serde::Serialize;
 use serde_json::json;
@@ -108,6 +108,10 @@ fn filled(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, mini
         .collect();
     let known = json!({
         "report": report,
+        "product": report.product.name(),
+        "holes": holes(report.product),
+        "key": key(report.product),
+        "skews": report.product == Product::KubeFleet,
         "changes": changes,
         "ways": ways,
         "counts": report.counts(),
@@ -119,6 +123,22 @@ fn filled(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, mini
     let page = environment.get_template("report")?.render(Serde(&known))?;
     // Controllers' messages may contain characters that are invalid in HTML.
     Ok(clean(&page) + "\n")
+}
+
+/// Meanings of the three colours of states.
+fn key(product: Product) -> [&'static str; 3] {
+    match product {
+        Product::KubeFleet => ["True", "False", "Unknown"],
+        Product::ArgoCd => ["Synced, Healthy, Succeeded", "OutOfSync, Degraded, Missing, Failed; an error", "other"],
+    }
+}
+
+/// Examples of the words that stand for names.
+fn holes(product: Product) -> &'static str {
+    match product {
+        Product::KubeFleet => "{placement}, {run}, {member}",
+        Product::ArgoCd => "{application}, {namespace}, {member}",
+    }
 }
 
 fn shown(change: DifferenceGroup) -> DifferenceGroupView {

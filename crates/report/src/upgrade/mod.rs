@@ -16,11 +16,14 @@ mod in_flight_differences;
 pub mod json;
 pub mod report;
 mod scenario_observations;
+mod state_class;
 pub mod text;
 mod timeline;
 mod word_diff;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod fixture_argocd;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::UpgradeOrder;
-use record::{FailureCode, Outcome, ScenarioRecord, UpgradeOrderRecord, UpgradeRecord, VersionChangeRecord};
+use record::{FailureCode, Outcome, Product, ScenarioRecord, UpgradeOrderRecord, UpgradeRecord, VersionChangeRecord};
 use serde::Serialize;
 
 use super::advice::{UpgradeAdvice, actions};
@@ -19,6 +19,8 @@ use super::scenario_observations::ScenarioObservations;
 /// Report about the differences after an upgrade.
 #[derive(Clone, Debug, Serialize)]
 pub struct UpgradeReport {
+    /// Product that is upgraded.
+    pub product: Product,
     /// Version before the upgrade.
     pub from: String,
     /// Version after the upgrade.
@@ -168,12 +170,13 @@ impl UpgradeReport {
         let verdict = new.map(|d| d.verdict).max().unwrap_or(UpgradeVerdict::Safe);
         let matrix = matrix(record, &differences);
         Self {
+            product: record.product,
             from: record.from.clone(),
             to: record.to.clone(),
             verdict,
             cut_off: record.cut_off.clone(),
             counts: counts(&matrix, &differences),
-            actions: actions(&changes(&differences), &record.to),
+            actions: actions(&changes(&differences), record),
             findings: changes(differences.iter().filter(|d| d.kind == DifferenceKind::Finding)),
             runbooks: runbooks(record, &differences),
             matrix,

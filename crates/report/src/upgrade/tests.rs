@@ -54,6 +54,37 @@ fn as_html() {
 }
 
 #[test]
+fn an_upgrade_of_argo_cd_names_it_in_all_reports() {
+    let record = super::fixture_argocd::record();
+    let report = UpgradeReport::of(&record, &Baseline::default());
+    let text = text::render(&report, OutputLayout::default());
+    let (html, json) = (html::render(&record, &report).unwrap(), json::render(&record, &report).unwrap());
+    for report in [&text, &html] {
+        assert!(!report.contains("KubeFleet"), "{report}");
+    }
+    let mut shape: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(serde_json::from_value::<UpgradeRecord>(shape["record"].take()).unwrap(), record);
+    insta::assert_snapshot!("argocd_as_text", anstream::adapter::strip_str(&text).to_string());
+    insta::assert_snapshot!("argocd_as_json", serde_json::to_string_pretty(&shape).unwrap());
+    insta::assert_snapshot!("argocd_as_html", html);
+}
+
+#[test]
+fn the_advice_about_a_failed_upgrade_of_argo_cd_names_no_order() {
+    let mut record = super::fixture_argocd::record();
+    record.orders[0].forth.error = Some("argocd-repo-server ended (exit status: 1)".to_owned());
+    let report = UpgradeReport::of(&record, &Baseline::default());
+    assert_eq!(report.actions[0].what, "don't upgrade to v3.5.7");
+}
+
+#[test]
+fn a_record_that_names_no_product_is_about_kubefleet() {
+    let mut older = serde_json::to_value(record()).unwrap();
+    older.as_object_mut().unwrap().remove("product");
+    assert_eq!(serde_json::from_value::<UpgradeRecord>(older).unwrap(), record());
+}
+
+#[test]
 fn one_version_differs_from_itself_in_nothing() {
     for (before, after) in old("aaaa").iter().zip(&old("zzzz")) {
         let found =

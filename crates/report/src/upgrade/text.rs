@@ -21,10 +21,10 @@ const NAMED: usize = 3;
 #[must_use]
 pub fn render(report: &UpgradeReport, look: OutputLayout) -> String {
     let mut page = TextPage::new(look.width);
-    let UpgradeReport { from, to, verdict, .. } = report;
+    let UpgradeReport { product, from, to, verdict, .. } = report;
     page.styled(&format!(
         "{} {}",
-        format!("KubeFleet {from} {} {to}:", look.symbols.arrow).style(BOLD),
+        format!("{} {from} {} {to}:", product.name(), look.symbols.arrow).style(BOLD),
         told(*verdict)
     ));
     page.indented(2, |page| {

@@ -8,6 +8,7 @@ use record::VersionChangeRecord;
 use serde::Serialize;
 
 use super::in_flight_differences::ComparisonTimes;
+use super::state_class::class;
 use super::scenario_observations::{ScenarioObservations, StateSpan};
 
 /// Width of the time axis.
@@ -70,7 +71,7 @@ pub(super) struct Lane {
 pub(super) struct Bar {
     pub(super) x: f64,
     pub(super) width: f64,
-    /// CSS class by the condition's status.
+    /// CSS class by the condition's status, or by an Application's state.
     pub(super) class: &'static str,
     /// Status and reason, shortened to the width.
     pub(super) label: String,
@@ -172,11 +173,7 @@ fn bar(span: &StateSpan<'_>, next: Option<&StateSpan<'_>>, axis: &Axis) -> Bar {
     let state = span.state.to_string();
     let until = span.until.map_or("the end".to_owned(), |until| format!("{:.1} s", axis.seconds(until)));
     let title = format!("{state}, from {:.1} s to {until}\n{}", axis.seconds(span.from), span.state.message);
-    let class = match span.state.status.as_str() {
-        "True" => "true",
-        "False" => "false",
-        _ => "unknown",
-    };
+    let class = class(&span.transition.object.kind, &span.transition.condition, &span.state.status);
     Bar { x, width, class, label: fit(&state, width), title: title.trim_end().to_owned() }
 }
 

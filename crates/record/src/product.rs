@@ -1,8 +1,8 @@
-//! Products that guides are about. A statement holds or differs by the version of its guide's product.
+//! Products whose versions and guides fleetdrill distinguishes.
 
 use serde::{Deserialize, Serialize};
 
-/// Product with guides.
+/// Product that a fleet runs, with guides and versions of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Product {
@@ -32,15 +32,6 @@ impl Product {
         match self {
             Self::KubeFleet => "KubeFleet",
             Self::ArgoCd => "Argo CD",
-        }
-    }
-
-    /// Returns the name of the file with the results measured on a version, without extension.
-    #[must_use]
-    pub fn measured(self, version: &str) -> String {
-        match self {
-            Self::KubeFleet => version.to_owned(),
-            Self::ArgoCd => format!("{}-{version}", self.component()),
         }
     }
 }
