@@ -132,7 +132,7 @@ async fn owns(world: &mut World, name: String, wanted: GeneratedApplications) ->
     let real = real_name(context, &name)?;
     let mut names: Vec<String> = wanted.0.iter().map(|name| context.ledger.names.make(name)).collect();
     names.sort();
-    let watched = WatchSelection::all("hub", kinds::APPLICATION, Some(argocd::NAMESPACE));
+    let watched = WatchSelection::ending("hub", kinds::APPLICATION, Some(argocd::NAMESPACE), &context.ours());
     let listed = if names.is_empty() { "no Application".to_owned() } else { names.join(", ") };
     let expectation = format!("ApplicationSet/{real} owns {listed}");
     let mut owned = Vec::new();

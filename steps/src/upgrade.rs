@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use cucumber::{given, then, when};
-use fleet::argocd;
 use fleet::placed_resources::PlacedResources;
 use fleet::upgrade::{FleetPart, UpgradePhase};
-use record::{Action, Product, RecordEntry, RecordedEvent};
+use record::{Product, RecordEntry, RecordedEvent};
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
@@ -53,9 +52,9 @@ async fn is_upgraded(world: &mut World) -> Result<(), StepError> {
     goes_to(world.context(), Product::KubeFleet, UpgradePhase::After).await
 }
 
-/// Waits until the new version of Argo CD runs and compares Applications, and requests a comparison of each Application of the scenario:
-/// without a request, Argo CD compares it within three minutes. Only `fleetdrill upgrade --argocd` runs scenarios with this step, and
-/// puts it into others before their remedy.
+/// Waits until the new version of Argo CD runs and compares Applications. The scenario's own Applications are compared when Argo CD does
+/// so by itself, within three minutes of their last comparison, or when a later step requests it. Only `fleetdrill upgrade --argocd` runs
+/// scenarios with this step, and puts it into others before their remedy.
 #[needs(settles: WATCHED, role: Some(StepRole::Upgrades(Product::ArgoCd)))]
 #[given("Argo CD is upgraded")]
 #[when("Argo CD is upgraded")]
@@ -92,9 +91,6 @@ async fn goes_to(context: &mut ScenarioContext, product: Product, phase: Upgrade
             context.recorder.add(RecordedEvent::Upgraded { phase });
         }
     }
-    if product == Product::ArgoCd {
-        request_comparisons(context).await?;
-    }
     settle(WATCHED).await;
     count_snapshots(context).await?;
     for loss in before.lost(context.fleet()).await? {
@@ -115,23 +111,6 @@ async fn count_snapshots(context: &mut ScenarioContext) -> Result<(), StepError>
             context.did(format!("KubeFleet has taken resource snapshot {more} of {} by itself", p.name));
             p.snapshots = more + 1;
             context.ledger.placements.insert(name, p);
-        }
-    }
-    Ok(())
-}
-
-/// Requests a comparison of each Application of the scenario. The answer isn't waited for: a fault may keep Argo CD from it.
-async fn request_comparisons(context: &ScenarioContext) -> Result<(), StepError> {
-    for application in context.ledger.applications.values() {
-        let name = &application.name;
-        match argocd::refresh(&context.hub(), name, false).await {
-            Ok(asked) => {
-                context.wrote(&asked);
-                context.did(Action::new(format!("argocd app get --refresh {name}")).on(application.path()));
-            }
-            // The scenario has deleted it.
-            Err(error) if error.status().is_some_and(kube::core::Status::is_not_found) => {}
-            Err(error) => return Err(error.into()),
         }
     }
     Ok(())

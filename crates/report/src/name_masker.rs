@@ -12,13 +12,15 @@ use regex::{Captures, Regex};
 pub struct NameMasker {
     known: BTreeMap<String, &'static str>,
     suffix: String,
+    /// Id of the run: the names of a scenario's objects end with it and with the scenario's number.
+    run: String,
 }
 
 impl NameMasker {
     /// Collects the names in some transitions. The names of objects that the scenario creates end with `suffix`.
     #[must_use]
     pub fn of<'a>(transitions: impl Iterator<Item = &'a Transition>, suffix: &str) -> Self {
-        let mut names = Self { known: BTreeMap::new(), suffix: format!("-{suffix}") };
+        let mut names = Self { known: BTreeMap::new(), suffix: format!("-{suffix}"), run: suffix.to_owned() };
         for transition in transitions {
             let Transition { object, place, .. } = transition;
             names.know(&object.name, word(&object.kind));
@@ -60,6 +62,12 @@ impl NameMasker {
         WORD.replace_all(text, |word: &Captures<'_>| self.masked(&word[0])).into_owned()
     }
 
+    /// True for the end of a scenario's names by itself, as in the template `{{.name}}-abcd1` of an ApplicationSet.
+    fn is_suffix(&self, word: &str) -> bool {
+        let number = word.strip_prefix(&self.run).filter(|_| !self.run.is_empty());
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    }
+
     fn masked(&self, word: &str) -> String {
         if let Some(member) = word.strip_prefix(MEMBER_NAMESPACE_PREFIX) {
             return format!("{MEMBER_NAMESPACE_PREFIX}{}", self.masked(member));
@@ -67,6 +75,7 @@ impl NameMasker {
         match self.known.get(word) {
             Some(known) => format!("{{{known}}}"),
             None if word.contains(&self.suffix) => "{name}".to_owned(),
+            None if self.is_suffix(word) => "{suffix}".to_owned(),
             None if is_pod(word) => "{pod}".to_owned(),
             None if word.bytes().all(|b| b.is_ascii_digit()) => "{number}".to_owned(),
             None if is_hash(word) => "{hash}".to_owned(),
@@ -152,6 +161,7 @@ mod tests {
         for (text, masked) in [
             ("index `7` of `web-abcd1-app/web-abcd1`.", "index `{number}` of `{namespace}/{placement}`."),
             ("in stage staging, updateRun: old-abcd1", "in stage {stage}, updateRun: {run}"),
+            ("execute {{.name}}-abcd12", "execute {{.name}}-{suffix}"),
             ("binding web-abcd1-member-1-0f3c2a11 on member-1", "binding {name} on {member}"),
             ("in namespace fleet-member-east-abcd1", "in namespace fleet-member-{member}"),
             ("works.placement.kubernetes-fleet.io v1", "works.placement.kubernetes-fleet.io v1"),

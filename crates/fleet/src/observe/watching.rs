@@ -53,6 +53,8 @@ pub struct WatchSelection {
     fields: Option<String>,
     /// Label selector.
     labels: Option<String>,
+    /// End of the objects' names. No selector of the API server can say this: other objects are watched, and left out.
+    names_end: Option<String>,
 }
 
 impl WatchSelection {
@@ -60,20 +62,52 @@ impl WatchSelection {
     #[must_use]
     pub fn one(cluster: &str, kind: ResourceKind, namespace: Option<&str>, name: &str) -> Self {
         let fields = Some(format!("metadata.name={name}"));
-        Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields, labels: None }
+        Self {
+            cluster: cluster.into(),
+            kind,
+            namespace: namespace.map(Into::into),
+            fields,
+            labels: None,
+            names_end: None,
+        }
     }
 
     /// Selects all objects with a label, such as a placement's bindings.
     #[must_use]
     pub fn labelled(cluster: &str, kind: ResourceKind, namespace: Option<&str>, labels: &str) -> Self {
         let labels = Some(labels.to_owned());
-        Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields: None, labels }
+        Self {
+            cluster: cluster.into(),
+            kind,
+            namespace: namespace.map(Into::into),
+            fields: None,
+            labels,
+            names_end: None,
+        }
     }
 
     /// Selects all objects of a namespace.
     #[must_use]
     pub fn all(cluster: &str, kind: ResourceKind, namespace: Option<&str>) -> Self {
-        Self { cluster: cluster.into(), kind, namespace: namespace.map(Into::into), fields: None, labels: None }
+        Self {
+            cluster: cluster.into(),
+            kind,
+            namespace: namespace.map(Into::into),
+            fields: None,
+            labels: None,
+            names_end: None,
+        }
+    }
+
+    /// Selects the objects of a namespace whose names end like this: those of one scenario, where scenarios share the namespace.
+    #[must_use]
+    pub fn ending(cluster: &str, kind: ResourceKind, namespace: Option<&str>, names_end: &str) -> Self {
+        Self { names_end: Some(names_end.to_owned()), ..Self::all(cluster, kind, namespace) }
+    }
+
+    fn has(&self, object: &DynamicObject) -> bool {
+        let name = object.metadata.name.as_deref().unwrap_or_default();
+        self.names_end.as_ref().is_none_or(|end| name.ends_with(end))
     }
 }
 
@@ -189,6 +223,9 @@ fn begin(client: &Client, watched: &WatchSelection, on_transition: OnTransition,
                     listing.clear();
                     continue;
                 }
+                Ok(
+                    watcher::Event::InitApply(object) | watcher::Event::Apply(object) | watcher::Event::Delete(object),
+                ) if !seen.watched.has(&object) => continue,
                 Ok(watcher::Event::InitApply(object)) => {
                     listing.insert(key(watched_all(&seen), &object), seen.value(object));
                     continue;

@@ -315,7 +315,10 @@ fn an_upgrade_of_two_products_or_of_none() {
     place.run(["upgrade", "--to", "v3.5.7"]).expect(2, &["<--from <VERSION>|--argocd <VERSION>>"]);
     refused(
         &["--order", "hub-first"],
-        &["--order is for KubeFleet, and --argocd upgrades Argo CD", "hint: leave it out: Argo CD runs on the hub only"],
+        &[
+            "--order is for KubeFleet, and --argocd upgrades Argo CD",
+            "hint: leave it out: Argo CD runs on the hub only",
+        ],
     );
     // Scenarios that don't use Argo CD aren't selected.
     refused(&["An object that an override has changed leads to the override"], &["no scenario is selected by"]);

@@ -11,6 +11,7 @@ use clusters::supervisor::{SupervisorClient, SupervisorProgram};
 use rustix::process::Signal;
 use socket2::{Domain, Socket, Type};
 
+use crate::cache::script;
 use crate::place::{LIMIT, PROGRAM, Place, modes, until};
 use crate::proc;
 use crate::running::Running;
@@ -73,6 +74,31 @@ async fn a_process_starts_stops_and_starts_again() {
         let error = error.expect_err("unknown").to_string();
         assert!(error.ends_with("there is no process one"), "{error}");
     }
+    supervisor.end().await.expect("ends");
+    place.nothing_is_left();
+}
+
+#[tokio::test]
+async fn a_program_is_exchanged_with_the_arguments_that_it_has() {
+    let place = Place::new();
+    let supervisor = supervisor(&place).await;
+    let other = PathBuf::from(script(&place, "other", "echo other $1 $3 $GREETING; exec sleep 1000"));
+    supervisor.start(shell("one", "exec sleep 1000")).await.expect("starts");
+    let first = status(&supervisor, "one").await.pid.expect("it runs");
+    supervisor.stop("one").await.expect("stopped");
+    supervisor.start_again_with("one", &["more".to_owned()]).await.expect("starts");
+    supervisor.exchange_program("one", &other).await.expect("exchanged");
+    assert_ne!(status(&supervisor, "one").await.pid.expect("it runs"), first);
+    until("the arguments", || supervisor.log_tail("one").ends_with("other -c more hello").then_some(()));
+
+    // A process that was stopped stays stopped, and starts with the new program.
+    supervisor.stop("one").await.expect("stopped");
+    supervisor.exchange_program("one", &PathBuf::from("/bin/echo")).await.expect("exchanged");
+    assert_eq!(status(&supervisor, "one").await.pid, None);
+    supervisor.start_again("one").await.expect("starts");
+    until("the new program", || supervisor.log_tail("one").ends_with("-c exec sleep 1000 more").then_some(()));
+    let error = supervisor.exchange_program("two", &other).await.expect_err("unknown").to_string();
+    assert!(error.ends_with("there is no process two"), "{error}");
     supervisor.end().await.expect("ends");
     place.nothing_is_left();
 }

@@ -1,8 +1,8 @@
 //! An upgrade of Argo CD written by hand: a message that differs, and a scenario that fails in flight.
 
 use record::{
-    ConditionPlace, ConditionState, ObjectPath, Outcome, Product, RecordEntry, RecordedEvent, ScenarioRecord, Transition,
-    UpgradeOrder, UpgradeOrderRecord, UpgradePhase, UpgradePhaseRecord, UpgradeRecord, VersionChangeRecord,
+    ConditionPlace, ConditionState, ObjectPath, Outcome, Product, RecordEntry, RecordedEvent, ScenarioRecord,
+    Transition, UpgradeOrder, UpgradeOrderRecord, UpgradePhase, UpgradePhaseRecord, UpgradeRecord, VersionChangeRecord,
 };
 
 use super::fixture::{at, passage, run, scenario, step, time};
@@ -50,7 +50,10 @@ fn forth() -> VersionChangeRecord {
     repaired.push(at(70, state(id, "operation", "Succeeded", "successfully synced (all tasks run)")));
     let mut down = refused(id, message);
     down.extend(upgraded());
-    down.push(at(70, state(id, "ComparisonError", "True", "failed to get cluster info for \"https://127.0.0.1:6443\"")));
+    down.push(at(
+        70,
+        state(id, "ComparisonError", "True", "failed to get cluster info for \"https://127.0.0.1:6443\""),
+    ));
     down.push(at(71, step("Then", "the diagnosis finds nothing")));
     let mut failed = scenario(CACHED, Outcome::Failed, down);
     failed.reason = Some("Then the diagnosis finds nothing: it finds AR-CL-001".to_owned());

@@ -8,8 +8,8 @@ use record::VersionChangeRecord;
 use serde::Serialize;
 
 use super::in_flight_differences::ComparisonTimes;
-use super::state_class::class;
 use super::scenario_observations::{ScenarioObservations, StateSpan};
+use super::state_class::class;
 
 /// Width of the time axis.
 const WIDTH: f64 = 1000.0;
