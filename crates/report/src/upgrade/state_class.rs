@@ -1,5 +1,7 @@
 //! Colours of states in drawings, as CSS classes.
 
+use record::DELETION;
+
 /// Kind whose states aren't called True, False and Unknown.
 const APPLICATION: &str = "Application";
 
@@ -16,7 +18,7 @@ pub(super) fn class(kind: &str, condition: &str, status: &str) -> &'static str {
         | (APPLICATION, "health", "Degraded" | "Missing")
         | (APPLICATION, "operation", "Failed" | "Error")
         | (APPLICATION, "result", "SyncFailed") => "false",
-        (APPLICATION, "sync" | "health" | "operation" | "result", _) => "unknown",
+        (APPLICATION, "sync" | "health" | "operation" | "result" | DELETION, _) => "unknown",
         (APPLICATION, _, "True") | (_, _, "False") => "false",
         (_, _, "True") => "true",
         _ => "unknown",
