@@ -26,7 +26,7 @@ const CHAPTERS: [(&str, &[&str]); 14] = [
     ),
     ("The diagnosis", &["diagnosing"]),
     ("The hub: its agent, its etcd, logs and admission policies", &["hub", "logs", "admission"]),
-    ("Upgrades of KubeFleet", &["upgrade"]),
+    ("Upgrades of KubeFleet and Argo CD", &["upgrade"]),
     ("Git repositories", &["repository", "repository_access"]),
     (
         "Applications of Argo CD",
