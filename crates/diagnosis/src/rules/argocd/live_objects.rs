@@ -9,7 +9,7 @@ use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
 use crate::{APPLICATION, JsonRef, Object, Snapshot};
 
 /// Number of live objects of each Application that a snapshot should have. Of an Application with more resources, some aren't read.
-const MOST_OF_APPLICATION: usize = 10;
+pub(super) const MOST_OF_APPLICATION: usize = 10;
 
 /// Number of live objects of all Applications together.
 const MOST: usize = 500;
