@@ -20,7 +20,7 @@ use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
 use crate::rules::index::{ResourceKey, resource_key};
 use crate::rules::kubectl;
-use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
+use crate::rules::wanted_objects::WantedObjects;
 use crate::{APPLICATION, Condition, Evidence, JsonRef, Object};
 
 /// Annotation in which the member agent's client-side apply stores the applied manifest.
@@ -83,25 +83,10 @@ pub(super) fn wanted(fleet: FleetView<'_>) -> Vec<WantedObjects> {
         if cluster.name == fleet.hub.name || cluster.unreachable.is_some() {
             continue;
         }
-        let shared = ManagedResource::all(application).filter(|resource| {
-            (resource.text("group"), resource.text("kind")) != ("", "Secret")
-                && placements_on(fleet, resource.key(), &cluster.name).next().is_some()
-        });
-        let wanted_object = |resource: ManagedResource<'_>| WantedObjects {
-            cluster: cluster.name.clone(),
-            group: resource.text("group").to_owned(),
-            version: Some(resource.text("version").to_owned()),
-            resource: WantedResource::Kind(resource.text("kind").to_owned()),
-            namespace: resource.namespace().map(str::to_owned),
-            name: Some(resource.text("name").to_owned()),
-            part: WantedPart::Whole,
-        };
-        let is_read = |resource: &ManagedResource<'_>| {
-            let [group, kind, _, name] = resource.key();
-            cluster.objects.find(group, kind, resource.namespace(), name).is_some()
-        };
-        let unread = shared.filter(|resource| !is_read(resource));
-        wanted.extend(unread.take(super::live_objects::MOST_OF_APPLICATION).map(wanted_object));
+        let shared = ManagedResource::all(application)
+            .filter(|resource| resource.is_to_be_read(cluster))
+            .filter(|resource| placements_on(fleet, resource.key(), &cluster.name).next().is_some());
+        wanted.extend(shared.take(super::live_objects::MOST_OF_APPLICATION).map(|resource| resource.wanted(cluster)));
     }
     wanted
 }

@@ -6,7 +6,7 @@ use crate::object::text_field;
 use crate::rules::fleet::FleetView;
 use crate::rules::index::{ResourceKey, resource_key};
 use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
-use crate::{APPLICATION, JsonRef, Object, Snapshot};
+use crate::{APPLICATION, ClusterSnapshot, JsonRef, Object, Snapshot};
 
 /// Number of live objects of each Application that a snapshot should have. Of an Application with more resources, some aren't read.
 pub(super) const MOST_OF_APPLICATION: usize = 10;
@@ -71,6 +71,25 @@ impl<'a> ManagedResource<'a> {
         application.destination().object(group, kind, self.namespace(), name)
     }
 
+    /// Asks for the object on its cluster.
+    pub fn wanted(self, cluster: &ClusterSnapshot) -> WantedObjects {
+        WantedObjects {
+            cluster: cluster.name.clone(),
+            group: self.text("group").to_owned(),
+            version: Some(self.text("version").to_owned()),
+            resource: WantedResource::Kind(self.text("kind").to_owned()),
+            namespace: self.namespace().map(str::to_owned),
+            name: Some(self.text("name").to_owned()),
+            part: WantedPart::Whole,
+        }
+    }
+
+    /// True if the object can be read: Secrets aren't, and what the snapshot has needn't be.
+    pub fn is_to_be_read(self, cluster: &ClusterSnapshot) -> bool {
+        let [group, kind, name] = ["group", "kind", "name"].map(|field| self.text(field));
+        (group, kind) != ("", "Secret") && cluster.objects.find(group, kind, self.namespace(), name).is_none()
+    }
+
     /// True if the destination's API server says that it doesn't have the object. False if nobody asked, or if there was no answer.
     pub fn is_absent(self, application: ApplicationView<'a>) -> bool {
         let [group, kind, name] = ["group", "kind", "name"].map(|field| self.text(field));
@@ -87,13 +106,14 @@ pub(super) fn object_names(resources: &[ManagedResource<'_>]) -> String {
 /// Returns the live objects that rules quote, besides those which the snapshot has. Secrets aren't read.
 pub fn wanted_live_objects(snapshot: &Snapshot) -> Vec<WantedObjects> {
     FleetView::with(snapshot, |fleet| {
-        let mut wanted = super::kubefleet::wanted(fleet);
-        wanted.extend(super::placed_applications::wanted(fleet));
+        let mut wanted = Vec::new();
         // The views read the owners of all objects.
         if fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).any(is_worth_a_look) {
             let all = ApplicationView::all_with_deleted(fleet);
             wanted.extend(all.filter(|application| is_worth_a_look(application.object)).flat_map(wanted_of));
         }
+        wanted.extend(super::kubefleet::wanted(fleet));
+        wanted.extend(super::placed_applications::wanted(fleet));
         wanted.truncate(MOST);
         wanted
     })
@@ -114,20 +134,8 @@ fn wanted_of(application: ApplicationView<'_>) -> Vec<WantedObjects> {
     let is_ill = application.object.str("/status/health/status") != Some("Healthy");
     ManagedResource::all(application.object)
         .filter(|resource| is_deleted || is_ill || resource.is_out_of_sync())
-        .filter(|resource| (resource.text("group"), resource.text("kind")) != ("", "Secret"))
-        .filter(|resource| {
-            let [group, kind, name] = ["group", "kind", "name"].map(|field| resource.text(field));
-            cluster.objects.find(group, kind, resource.namespace(), name).is_none()
-        })
+        .filter(|resource| resource.is_to_be_read(cluster))
         .take(MOST_OF_APPLICATION)
-        .map(|resource| WantedObjects {
-            cluster: cluster.name.clone(),
-            group: resource.text("group").to_owned(),
-            version: Some(resource.text("version").to_owned()),
-            resource: WantedResource::Kind(resource.text("kind").to_owned()),
-            namespace: resource.namespace().map(str::to_owned),
-            name: Some(resource.text("name").to_owned()),
-            part: WantedPart::Whole,
-        })
+        .map(|resource| resource.wanted(cluster))
         .collect()
 }
