@@ -76,7 +76,7 @@ Feature: Argo CD's application controller doesn't look at an Application
       metadata:
         name: settings
       """
-    When an application "web" of repository "web" for "member-1"
+    And an application "web" of repository "web" for "member-1"
     Then application "web" reports
       | field | value     |
       | sync  | OutOfSync |
