@@ -49,23 +49,28 @@ Feature: Argo CD's application controller doesn't look at an Application
     And application "web" syncs
     And application "web" is Synced and Healthy
     When the application-controller of Argo CD is killed
-    And "settings.yaml" of repository "web" becomes
+    And the administrator of the hub applies
       """
-      apiVersion: v1
-      kind: ConfigMap
+      apiVersion: argoproj.io/v1alpha1
+      kind: Application
       metadata:
-        name: settings
-      data:
-        colour: blue
+        name: shop
+        namespace: argocd
+      spec:
+        project: default
+        source: {repoURL: "https://git.invalid/shop.git", path: ., targetRevision: main}
+        destination: {name: in-cluster, namespace: default}
       """
-    And application "web" syncs
-    Then within 300 seconds the diagnosis of application "web" is AR-AC-001
-      | object                   | value |
-      | Application/argocd/{web} | sync  |
+    Then within 300 seconds the diagnosis of object "Application/argocd/shop" of the hub is AR-AC-001
+      | object                   | value    |
+      | Application/argocd/shop  | (absent) |
+      | Application/argocd/{web} | T        |
     When the application-controller of Argo CD is started again
-    Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
-    And the diagnosis finds nothing
+    Then object "Application/argocd/shop" of the hub has
+      | field              | value   |
+      | status.sync.status | Unknown |
+    When the administrator of the hub deletes "Application/argocd/shop"
+    Then the diagnosis finds nothing
 
   @healthy
   Scenario: A new Application is compared

@@ -247,7 +247,7 @@ pub(crate) async fn apply(
     let path = ObjectPath::new(&target.resource.kind, target.namespace.as_deref(), &target.name);
     let what = format!("{}/{}", target.resource.kind, target.name);
     let own_name = target.namespace.as_ref().unwrap_or(&target.name);
-    if !own_name.contains(context.ledger.names.suffix()) {
+    if !context.owns_fleet() && !own_name.contains(context.ledger.names.suffix()) {
         let text = format!("{what} would be everybody's: put {{suffix}} into its name");
         return Err(StepError::Feature(text));
     }
