@@ -175,14 +175,14 @@ fn each_file_of_steps_is_in_a_chapter() {
 const SPECIAL_CHAPTERS: [&str; 2] = ["Hundreds of members", "ApplicationSets of Argo CD"];
 
 /// A vocabulary that its authors can hold in mind, for the failures of fifteen guides, 120 shapes, and for Argo CD's registrations of
-/// members, projects, served repositories and deletions, 8 more. The steps about hundreds of members and about ApplicationSets don't count:
+/// members, projects, served repositories and deletions, 8 more, and for its upgrades, its documents and objects that others delete, 3. The steps about hundreds of members and about ApplicationSets don't count:
 /// who writes a feature about a few members and Applications doesn't need them.
 #[test]
 fn there_are_no_more_shapes_than_needed() {
     let chapters = chapters();
     let common = chapters.iter().filter(|chapter| !SPECIAL_CHAPTERS.contains(&chapter.heading));
     let shapes: usize = common.flat_map(|chapter| &chapter.steps).map(|step| step.shapes.len()).sum();
-    assert!(shapes <= 128, "{shapes} shapes: can an optional phrase or a table take the place of one?");
+    assert!(shapes <= 131, "{shapes} shapes: can an optional phrase or a table take the place of one?");
 }
 
 /// Files of steps/src whose code may sleep: the two kinds of pauses of steps, and the progress that is told beside a step.
