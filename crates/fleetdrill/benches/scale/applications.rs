@@ -116,7 +116,7 @@ async fn start() -> Result<Fleet, BenchError> {
     let options = components_for(&needs).await?;
     let options = options.fleet_options("bench-applications".into(), 1, SupervisorProgram(program()));
     let fleet = Fleet::create(options, Arc::new(|_| {})).await?;
-    fleet.stop_argocd(ArgoCdComponent::ApplicationController).await?;
+    fleet.stop_argocd(ArgoCdComponent::Controller).await?;
     Ok(fleet)
 }
 
