@@ -23,6 +23,10 @@ pub const NAMESPACE: &str = "argocd";
 /// The application-controller's ServiceAccount, and the name of its ClusterRole.
 const CONTROLLER: &str = "argocd-application-controller";
 
+/// Binding that gives the application-controller of an own build all rights. A binding keeps its role, so that the one of a version with
+/// rights of its own has another name.
+const ADMINISTRATOR: &str = "argocd-application-controller-administrator";
+
 /// Label of the namespace that marks fleetdrill's own Argo CD.
 const MANAGED_BY: (&str, &str) = ("app.kubernetes.io/managed-by", "fleetdrill");
 
@@ -120,7 +124,7 @@ async fn rights(programs: &ArgoCdPrograms) -> Result<Vec<Value>, FleetError> {
     if of_module.iter().any(is_role) && of_module.iter().any(is_binding) {
         return Ok(of_module);
     }
-    Ok(vec![cluster_role_binding(CONTROLLER, "cluster-admin", (NAMESPACE, CONTROLLER))])
+    Ok(vec![cluster_role_binding(ADMINISTRATOR, "cluster-admin", (NAMESPACE, CONTROLLER))])
 }
 
 fn kind_of_rights(rights: &Value) -> ResourceKind {
