@@ -75,6 +75,12 @@ impl<'a> Object<'a> {
         self.0.get("metadata")?.get("labels")?.get(key)?.as_str()
     }
 
+    /// Value of an annotation.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&'a str> {
+        self.0.get("metadata")?.get("annotations")?.get(key)?.as_str()
+    }
+
     /// Creation time of the object, in whole seconds.
     #[must_use]
     pub fn created_at(&self) -> Option<Timestamp> {

@@ -11,8 +11,9 @@ use serde_json::json;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::EvidenceSource;
-use super::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
+use super::fleet::{FleetView, MemberPlacement, PlacementView};
 use super::index::resource_key;
+use super::index::resource_name;
 use super::kubectl;
 use super::pattern::pattern_of_any_case;
 use crate::kinds::APPLIED_WORK;
@@ -74,18 +75,14 @@ impl<'a> ComparedObject<'a> {
         text_field(self.entry, field)
     }
 
-    fn namespace(self) -> Option<&'a str> {
-        Some(self.text("namespace")).filter(|n| !n.is_empty())
-    }
-
     /// Kind and name: `Kind name` or `Kind namespace/name`.
     fn object(self) -> String {
-        format!("{} {}", self.text("kind"), full_name(self.namespace(), self.text("name")))
+        resource_name(self.entry)
     }
 
     /// Words by which kubectl finds the object.
     fn reference(self) -> Vec<String> {
-        kubectl::reference_by_name(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
+        kubectl::reference_of(self.entry)
     }
 
     fn fields(self) -> impl Iterator<Item = JsonRef<'a>> {

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::fleet::placement_of_work;
+use super::fleet::{full_name, placement_of_work};
 use super::scope::KindScope;
 use crate::kinds::WORK;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PARENT_PLACEMENT, PLACEMENT_GROUP, member_namespace};
@@ -22,6 +22,17 @@ pub(super) type ResourceKey<'a> = [&'a str; 4];
 /// Returns the key of the resource that a reference in a status or a spec is to.
 pub(super) fn resource_key(reference: JsonRef<'_>) -> ResourceKey<'_> {
     ["group", "kind", "namespace", "name"].map(|field| text_field(reference, field))
+}
+
+/// Returns the namespace of the resource that a reference is to; `None` for one of a cluster-scoped kind.
+pub(super) fn resource_namespace(reference: JsonRef<'_>) -> Option<&str> {
+    Some(text_field(reference, "namespace")).filter(|namespace| !namespace.is_empty())
+}
+
+/// Returns `Kind name` or `Kind namespace/name` of the resource that a reference is to.
+pub(super) fn resource_name(reference: JsonRef<'_>) -> String {
+    let [kind, name] = ["kind", "name"].map(|field| text_field(reference, field));
+    format!("{kind} {}", full_name(resource_namespace(reference), name))
 }
 
 /// Objects of the hub by placement, and by member.

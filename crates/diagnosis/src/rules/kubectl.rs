@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::fleet::{FleetView, PlacementView, UpdateRunView};
+use super::index::resource_namespace;
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::kubefleet::PLACEMENT_GROUP;
+use crate::object::text_field;
 use crate::template::option_terminator;
 use crate::{HUB, JsonRef, Object};
 
@@ -12,6 +14,12 @@ use crate::{HUB, JsonRef, Object};
 /// because in v0.14.0 several groups have kinds of the same name.
 pub(super) fn reference(object: Object<'_>) -> Vec<String> {
     reference_by_name(object.group(), object.kind(), object.namespace(), object.name())
+}
+
+/// Returns the words by which kubectl finds the resource that a reference in a status or a spec is to.
+pub(super) fn reference_of(reference: JsonRef<'_>) -> Vec<String> {
+    let [group, kind, name] = ["group", "kind", "name"].map(|field| text_field(reference, field));
+    reference_by_name(group, kind, resource_namespace(reference), name)
 }
 
 /// Returns the same words as [`reference()`], for an object that may not exist.

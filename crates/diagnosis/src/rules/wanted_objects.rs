@@ -7,10 +7,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::deletion::CONTENT_REMAINING;
+use super::index::resource_namespace;
 use super::leftover;
 use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Object, Snapshot, SnapshotRole};
+use crate::{ClusterSnapshot, JsonRef, Object, Snapshot, SnapshotRole};
 
 /// Objects of one resource that a snapshot should have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +30,23 @@ pub struct WantedObjects {
     pub name: Option<String>,
     /// Part of each object.
     pub part: WantedPart,
+}
+
+impl WantedObjects {
+    /// Asks for the whole object that a reference in a status is to.
+    pub(super) fn whole(cluster: &str, reference: JsonRef<'_>) -> Self {
+        let [group, version, kind, name] =
+            ["group", "version", "kind", "name"].map(|field| text_field(reference, field).to_owned());
+        Self {
+            cluster: cluster.to_owned(),
+            group,
+            version: Some(version),
+            resource: WantedResource::Kind(kind),
+            namespace: resource_namespace(reference).map(str::to_owned),
+            name: Some(name),
+            part: WantedPart::Whole,
+        }
+    }
 }
 
 /// Name of a resource, as far as it is known.

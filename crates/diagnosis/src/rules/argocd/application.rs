@@ -10,7 +10,7 @@ use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::{FleetView, full_name};
-use crate::rules::index::{ResourceKey, resource_key};
+use crate::rules::index::{ResourceKey, resource_key, resource_name, resource_namespace};
 use crate::rules::kubectl;
 use crate::{APPLICATION, ClusterSnapshot, Evidence, JsonRef, Object, Subject};
 
@@ -150,6 +150,16 @@ impl<'a> ApplicationView<'a> {
         self.object.at("/spec/syncPolicy/automated")?.get(flag).and_then(JsonRef::as_bool)
     }
 
+    /// True if automated sync repairs what differs from git.
+    pub fn self_heals(self) -> bool {
+        self.is_automated() && self.automation("selfHeal") == Some(true)
+    }
+
+    /// Returns the time of the last comparison.
+    pub fn compared_at(self) -> Option<Timestamp> {
+        compared_at(self.object)
+    }
+
     /// Returns the number of self-heals of the present commit up to the last operation.
     pub fn heals(self) -> Option<i64> {
         let path = "/status/operationState/operation/sync/autoHealAttemptsCount";
@@ -178,10 +188,10 @@ impl<'a> ApplicationView<'a> {
     /// operation doesn't count: it doesn't know a commit yet that was synced at once.
     pub fn is_behind(self) -> bool {
         let (operated, wanted) = (self.operated_commits(), self.target_commits());
-        let compared: Option<Timestamp> = self.object.str("/status/reconciledAt").and_then(|t| t.parse().ok());
         // In phase Running, finishedAt ends only one attempt; the operation itself goes on with the next retry.
         let end = self.finished_at().filter(|_| self.operation_field("phase") != "Running");
-        let is_newer = compared.zip(end.or_else(|| self.started_at())).is_some_and(|(compared, then)| compared > then);
+        let is_newer =
+            self.compared_at().zip(end.or_else(|| self.started_at())).is_some_and(|(compared, then)| compared > then);
         let differs = !operated.is_empty() && !wanted.is_empty() && operated != wanted;
         is_newer && differs && !self.was_deployed(&wanted)
     }
@@ -269,7 +279,7 @@ impl<'a> ResourceResult<'a> {
     }
 
     pub fn namespace(self) -> Option<&'a str> {
-        Some(self.text("namespace")).filter(|n| !n.is_empty())
+        resource_namespace(self.0)
     }
 
     pub fn message(self) -> &'a str {
@@ -296,12 +306,12 @@ impl<'a> ResourceResult<'a> {
 
     /// Returns `Kind name` or `Kind namespace/name`.
     pub fn object(self) -> String {
-        format!("{} {}", self.text("kind"), full_name(self.namespace(), self.text("name")))
+        resource_name(self.0)
     }
 
     /// Returns the words by which kubectl finds the object.
     pub fn reference(self) -> Vec<String> {
-        kubectl::reference_by_name(self.text("group"), self.text("kind"), self.namespace(), self.text("name"))
+        kubectl::reference_of(self.0)
     }
 
     /// Returns e.g. `SyncFailed, PreSync hook Failed: message`, without the parts that are absent.
@@ -315,6 +325,18 @@ impl<'a> ResourceResult<'a> {
         let state = parts.join(", ");
         if self.message().is_empty() { state } else { format!("{state}: {}", self.message()) }
     }
+}
+
+/// Returns the time of the last comparison of an Application.
+pub(super) fn compared_at(application: Object<'_>) -> Option<Timestamp> {
+    application.str("/status/reconciledAt")?.parse().ok()
+}
+
+/// True if an Argo CD has ever looked at an Application.
+pub(super) fn is_compared(application: Object<'_>) -> bool {
+    ["/status/sync/status", "/status/reconciledAt", "/status/conditions"]
+        .iter()
+        .any(|pointer| application.at(pointer).is_some())
 }
 
 /// Returns the commits in `revisions` or `revision` below a JSON pointer. An Application with several sources has

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::application::{ApplicationView, OperationState};
+use super::application::{ApplicationView, OperationState, compared_at, is_compared};
 use super::field_differences::FieldWrite;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::fleet::FleetView;
-use crate::{APP_PROJECT, APPLICATION, Evidence, JsonRef, Object};
+use crate::{APP_PROJECT, APPLICATION, Evidence, Object, ObjectSelection};
 
 /// Time that a controller which works may take. A comparison waits for the repo-server for 60 s at most, and the first one of a destination
 /// for the lists of all its objects.
@@ -43,16 +43,15 @@ struct WaitingApplication<'a> {
 impl<'a> WaitingApplication<'a> {
     fn read(application: ApplicationView<'a>) -> Option<Self> {
         let object = application.object;
-        let refresh = object.value().pointer("/metadata/annotations").and_then(|all| all.get(REFRESH)?.as_str());
         let has_operation = object.at("/operation").is_some();
-        let request = match refresh {
+        let request = match object.annotation(REFRESH) {
             Some(value) => Request::Refresh(value),
             None if has_operation && application.operation_state() == OperationState::Fine => Request::Operation,
-            None if !has_status(object) => Request::FirstComparison,
+            None if !is_compared(object) => Request::FirstComparison,
             None => return None,
         };
         let written = FieldWrite::all(object).filter_map(|write| write.at).max();
-        let since = written.or_else(|| object.str("/metadata/creationTimestamp")?.parse().ok())?;
+        let since = written.or_else(|| object.created_at())?;
         (application.fleet.age(since) >= LIMIT).then_some(Self { application, request, since })
     }
 
@@ -118,18 +117,8 @@ fn compared_applications(fleet: FleetView<'_>) -> Vec<(Object<'_>, Timestamp)> {
     let projects = fleet.hub.of_kind(APP_PROJECT.group, APP_PROJECT.kind);
     let namespaces: BTreeSet<&str> = projects.filter_map(|project| project.namespace()).collect();
     for namespace in namespaces {
-        // Objects are needed, not returned: all of them are in the list below.
-        let _ = fleet.hub.in_namespace(group, kind, namespace);
+        fleet.hub.ask(group, kind, || ObjectSelection::InNamespace(namespace.to_owned()));
     }
     let all = fleet.hub.of_kind(group, kind);
-    all.filter_map(|object| Some((object, object.str("/status/reconciledAt")?.parse().ok()?))).collect()
-}
-
-/// True if the controller has written a status.
-fn has_status(object: Object<'_>) -> bool {
-    object.at("/status/sync").or(object.at("/status/reconciledAt")).is_some() || has_conditions(object)
-}
-
-fn has_conditions(object: Object<'_>) -> bool {
-    object.at("/status/conditions").and_then(JsonRef::as_array).is_some()
+    all.filter_map(|object| Some((object, compared_at(object)?))).collect()
 }

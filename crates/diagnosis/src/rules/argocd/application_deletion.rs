@@ -15,7 +15,7 @@ use crate::rules::draft::FindingDraft;
 use crate::rules::message::for_sentence;
 use crate::rules::outcome::DELETION_LIMIT;
 use crate::rules::pattern::pattern;
-use crate::{Evidence, JsonRef, Object};
+use crate::{Evidence, Object};
 
 /// Part of the names of Argo CD's finalizers of Applications. Without one of them, Argo CD doesn't work on the deletion.
 const ARGO_CD: &str = "argocd.argoproj.io";
@@ -93,8 +93,7 @@ fn held_by_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
 
 /// AR-DL-005: resources are deleted only after a person has confirmed it.
 fn unconfirmed(application: ApplicationView<'_>, deleted_at: Timestamp) -> Option<FindingDraft> {
-    let approved = application.object.value().pointer("/metadata/annotations").and_then(|all| all.get(APPROVED));
-    let approved: Option<Timestamp> = approved.and_then(JsonRef::as_str).and_then(|time| time.parse().ok());
+    let approved: Option<Timestamp> = application.object.annotation(APPROVED).and_then(|time| time.parse().ok());
     if approved.is_some_and(|approved| approved >= deleted_at) {
         return None;
     }

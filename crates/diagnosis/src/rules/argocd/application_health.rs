@@ -138,10 +138,9 @@ fn missing_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
         && is_whole
         && !application.target_commits().is_empty()
         && application.operated_commits() == application.target_commits();
-    // Automated sync with self-heal creates them again.
-    let heals = application.is_automated() && application.automation("selfHeal") == Some(true);
     let destination = application.destination();
-    if !is_out_of_sync || !has_synced || heals || !destination.is_read() {
+    // Self-heal creates them again.
+    if !is_out_of_sync || !has_synced || application.self_heals() || !destination.is_read() {
         return None;
     }
     let all: Vec<ManagedResource<'_>> =

@@ -9,8 +9,8 @@ use crate::command::{CommandWord, KubectlVerb, RemedyCommand};
 use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::FleetView;
 use crate::{
-    APP_PROJECT, APPLICATION, ClusterSnapshot, DESTINATION_KINDS, JsonRef, MEMBER_KINDS, Object, ObjectSelection,
-    Snapshot, SnapshotRole,
+    APP_PROJECT, APPLICATION, ClusterSnapshot, DESTINATION_KINDS, MEMBER_KINDS, Object, ObjectSelection, Snapshot,
+    SnapshotRole,
 };
 
 /// Argo CD's name for the cluster that it runs on.
@@ -164,5 +164,5 @@ pub(super) fn owning_application(object: Object<'_>) -> &str {
 
 /// Returns an object's tracking id.
 pub(super) fn tracking_id(object: Object<'_>) -> Option<&str> {
-    object.value().get("metadata")?.get("annotations")?.get(TRACKING_ID).and_then(JsonRef::as_str)
+    object.annotation(TRACKING_ID)
 }

@@ -182,9 +182,8 @@ impl<'a> FieldWrite<'a> {
 }
 
 /// Returns the manifest that was last applied by a client-side apply.
-fn last_applied(live: Object<'_>) -> Option<Value> {
-    let annotations = live.value().get("metadata")?.get("annotations")?;
-    serde_json::from_str(annotations.get(LAST_APPLIED)?.as_str()?).ok()
+pub(super) fn last_applied(live: Object<'_>) -> Option<Value> {
+    serde_json::from_str(live.annotation(LAST_APPLIED)?).ok()
 }
 
 /// True for the fields of an object that Argo CD compares.

@@ -4,13 +4,14 @@
 //! changes, and prunes no object with an owner (v3.2 and v3.5). So an Application may say Synced while the object has the placement's content,
 //! or is gone.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::application::{ApplicationView, OperationState};
 use super::destination::{self, TRACKING_ID, owning_application, qualified_name, tracking_id};
-use super::field_differences::{FieldDifference, FieldDifferences, FieldWrite, LAST_APPLIED};
+use super::field_differences::{FieldDifference, FieldDifferences, FieldWrite, last_applied};
 use super::live_objects::ManagedResource;
+use super::shared_resource::SHARED_RESOURCE_WARNING;
 use crate::kinds::{APPLIED_WORK, NAMESPACE};
 use crate::object::text_field;
 use crate::rules::apply_error::ApplyError;
@@ -32,9 +33,6 @@ const FLEET_MANAGERS: [&str; 2] = ["work-api-agent", "member-agent"];
 /// Time after Argo CD's write within which the member agent usually looks at the object again: 5 s in a fleet that fleetdrill starts, and up
 /// to 15 min with KubeFleet's defaults (v0.1.2).
 const REACTION_LIMIT: SignedDuration = SignedDuration::from_secs(30);
-
-/// Type of the condition by which Argo CD says that an object has another Application's tracking id.
-const SHARED_WARNING: &str = "SharedResourceWarning";
 
 /// Number of objects, and of differing fields of each, that are quoted.
 const QUOTED: usize = 3;
@@ -155,7 +153,7 @@ impl<'a> SharedObject<'a> {
         if has_written && last_sync_succeeded(application) && (differs || failure.is_some()) {
             return Some(Relation::BothWrite);
         }
-        let is_shared = application.conditions(SHARED_WARNING).next().is_some();
+        let is_shared = application.conditions(SHARED_RESOURCE_WARNING).next().is_some();
         (is_shared && !has_written && owner_on_hub(application, self.live).is_some())
             .then_some(Relation::ForeignTrackingId)
     }
@@ -196,17 +194,12 @@ impl<'a> SharedObject<'a> {
 /// Returns the fields that Argo CD and the member agent have both applied with different values: each has stored what it applied.
 /// If only Argo CD has, those in which the object differs from that.
 fn conflicting_fields(live: Object<'_>) -> Vec<FieldDifference> {
-    let annotations = live.at("/metadata/annotations");
-    let stored = |name: &str| annotations.and_then(|all| all.get(name)).and_then(JsonRef::as_str);
-    let Some(fleets) = stored(FLEET_LAST_APPLIED) else {
-        return stored(LAST_APPLIED)
-            .and_then(|_| FieldDifferences::read(live))
-            .map_or_else(Vec::new, |found| found.all);
+    let Some(fleets) = live.annotation(FLEET_LAST_APPLIED) else {
+        return FieldDifferences::read(live).map_or_else(Vec::new, |found| found.all);
     };
-    let (Ok(fleets), Some(git)) = (serde_json::from_str::<Value>(fleets), stored(LAST_APPLIED)) else {
+    let (Ok(fleets), Some(git)) = (serde_json::from_str::<Value>(fleets), last_applied(live)) else {
         return Vec::new();
     };
-    let Ok(git) = serde_json::from_str::<Value>(git) else { return Vec::new() };
     let found = FieldDifferences::between(Object::new(&fleets), &git).all;
     // A field that only one of them applies stays as it is.
     found.into_iter().filter(|field| field.live.is_some()).collect()
@@ -284,26 +277,18 @@ fn evidence<'a>(application: ApplicationView<'a>, objects: &[SharedObject<'a>]) 
         application.object,
         "status.sync.status",
         application.object.str("/status/sync/status").unwrap_or_default().to_owned(),
-        compared_at(application),
+        application.compared_at(),
     ));
     evidence.push(application.quote_operation());
     if first.relation == Relation::ForeignTrackingId {
-        evidence.extend(application.conditions(SHARED_WARNING).map(|c| application.quote_condition(c)));
+        evidence.extend(application.conditions(SHARED_RESOURCE_WARNING).map(|c| application.quote_condition(c)));
     }
-    if first.relation == Relation::BothWrite && self_heals(application) {
+    if first.relation == Relation::BothWrite && application.self_heals() {
         evidence.push(quote.field(application.object, "spec.syncPolicy.automated.selfHeal"));
         let count = "status.operationState.operation.sync.autoHealAttemptsCount";
         evidence.extend(application.heals().map(|_| quote.field(application.object, count)));
     }
     evidence
-}
-
-fn compared_at(application: ApplicationView<'_>) -> Option<Timestamp> {
-    application.object.str("/status/reconciledAt")?.parse().ok()
-}
-
-fn self_heals(application: ApplicationView<'_>) -> bool {
-    application.is_automated() && application.automation("selfHeal") == Some(true)
 }
 
 fn names(application: ApplicationView<'_>, objects: &[SharedObject<'_>]) -> Value {
@@ -331,7 +316,7 @@ fn names(application: ApplicationView<'_>, objects: &[SharedObject<'_>]) -> Valu
         "written_by_placement": text(first.last_write(is_fleets)).unwrap_or_default(),
         "written_by_argocd": text(first.last_write(|write| write.is_argo_cds())).unwrap_or_default(),
         "status": application.object.str("/status/sync/status").unwrap_or_default(),
-        "self_heals": self_heals(application),
+        "self_heals": application.self_heals(),
         "heals": application.heals().unwrap_or_default(),
         "refused": failure.is_some(),
         "apply_anyway": if failure.is_some() { vec![kubectl::patch_command(placement_ref.clone(), &patch)] } else { Vec::new() },

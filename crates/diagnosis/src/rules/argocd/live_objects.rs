@@ -4,8 +4,9 @@
 use super::application::ApplicationView;
 use crate::object::text_field;
 use crate::rules::fleet::FleetView;
-use crate::rules::index::{ResourceKey, resource_key};
-use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
+use crate::rules::index::{ResourceKey, resource_key, resource_name, resource_namespace};
+use crate::rules::kubectl;
+use crate::rules::wanted_objects::WantedObjects;
 use crate::{APPLICATION, ClusterSnapshot, JsonRef, Object, Snapshot};
 
 /// Number of live objects of each Application that a snapshot should have. Of an Application with more resources, some aren't read.
@@ -33,7 +34,7 @@ impl<'a> ManagedResource<'a> {
     }
 
     pub fn namespace(self) -> Option<&'a str> {
-        Some(self.text("namespace")).filter(|namespace| !namespace.is_empty())
+        resource_namespace(self.0)
     }
 
     pub fn is_out_of_sync(self) -> bool {
@@ -56,13 +57,12 @@ impl<'a> ManagedResource<'a> {
 
     /// Returns `Kind name` or `Kind namespace/name`.
     pub fn object(self) -> String {
-        format!("{} {}", self.text("kind"), crate::rules::fleet::full_name(self.namespace(), self.text("name")))
+        resource_name(self.0)
     }
 
     /// Returns the words by which kubectl finds the object.
     pub fn reference(self) -> Vec<String> {
-        let [group, kind, name] = ["group", "kind", "name"].map(|field| self.text(field));
-        crate::rules::kubectl::reference_by_name(group, kind, self.namespace(), name)
+        kubectl::reference_of(self.0)
     }
 
     /// Returns the object on the Application's destination, if it was read.
@@ -73,15 +73,7 @@ impl<'a> ManagedResource<'a> {
 
     /// Asks for the object on its cluster.
     pub fn wanted(self, cluster: &ClusterSnapshot) -> WantedObjects {
-        WantedObjects {
-            cluster: cluster.name.clone(),
-            group: self.text("group").to_owned(),
-            version: Some(self.text("version").to_owned()),
-            resource: WantedResource::Kind(self.text("kind").to_owned()),
-            namespace: self.namespace().map(str::to_owned),
-            name: Some(self.text("name").to_owned()),
-            part: WantedPart::Whole,
-        }
+        WantedObjects::whole(&cluster.name, self.0)
     }
 
     /// True if the object can be read: Secrets aren't, and what the snapshot has needn't be.

@@ -64,7 +64,7 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
         .filter(|resource| resource.is_out_of_sync() && !resource.requires_pruning() && !resource.is_hook())
         .filter_map(|resource| DifferingObject::read(application, resource))
         .collect();
-    if application.is_automated() && application.automation("selfHeal") == Some(true) {
+    if application.self_heals() {
         let is_fight = heals(application) >= FIGHT && application.fleet.age(synced_at) <= FIGHT_LIMIT;
         return if is_fight { fight(application, &objects).into_iter().collect() } else { Vec::new() };
     }
@@ -102,7 +102,7 @@ fn last_sync(application: ApplicationView<'_>) -> Option<Timestamp> {
         return None;
     }
     let finished = application.finished_at()?;
-    let compared: Timestamp = object.str("/status/reconciledAt")?.parse().ok()?;
+    let compared = application.compared_at()?;
     let is_same = |wanted: &str, synced: &str| {
         let synced = object.at(&format!("/status/operationState/syncResult/{synced}"));
         object.at(&format!("/status/sync/{wanted}")) == synced

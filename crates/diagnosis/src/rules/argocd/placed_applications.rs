@@ -3,15 +3,16 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
+use super::application::is_compared;
 use crate::kinds::{APP_PROJECT, APPLICATION, APPLICATION_SET, CRD, NAMESPACE};
 use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::{AffectedPart, FindingDraft};
 use crate::rules::evidence_source::EvidenceSource;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView, full_name};
-use crate::rules::index::resource_key;
+use crate::rules::index::{resource_key, resource_name};
 use crate::rules::kubectl;
-use crate::rules::wanted_objects::{WantedObjects, WantedPart, WantedResource};
+use crate::rules::wanted_objects::WantedObjects;
 use crate::{Condition, JsonRef, Object, ObjectSelection};
 
 /// Time for which an Application on a member may have no status. Argo CD compares a new Application within 2 s; one that is placed together with
@@ -40,15 +41,9 @@ pub(super) fn wanted(fleet: FleetView<'_>) -> Vec<WantedObjects> {
     let mut wanted = Vec::new();
     for placement in fleet.placements().filter(|placement| carries_argo_cd(*placement)) {
         for status in placement.clusters().filter(|status| is_applied(*status)) {
-            let objects = applications(placement).take(MOST_OF_PLACEMENT).map(|reference| WantedObjects {
-                cluster: status.member.to_owned(),
-                group: APPLICATION.group.to_owned(),
-                version: Some(text_field(reference, "version").to_owned()),
-                resource: WantedResource::Kind(APPLICATION.kind.to_owned()),
-                namespace: Some(text_field(reference, "namespace").to_owned()),
-                name: Some(text_field(reference, "name").to_owned()),
-                part: WantedPart::Whole,
-            });
+            let objects = applications(placement)
+                .take(MOST_OF_PLACEMENT)
+                .map(|reference| WantedObjects::whole(status.member, reference));
             let is_member = fleet.snapshot.member(status.member).is_some_and(|cluster| cluster.unreachable.is_none());
             wanted.extend(objects.filter(|_| is_member));
         }
@@ -99,7 +94,7 @@ fn unknown_kinds<'a>(
     let quote = fleet.quote();
     let mut evidence = vec![quote.condition_in(placement.object, status.place(), &applied)];
     for (entry, condition) in &failed {
-        let path = format!("{}.failedPlacements[{}]", status.place().field_path(), object_name(*entry));
+        let path = format!("{}.failedPlacements[{}]", status.place().field_path(), resource_name(*entry));
         let value = format!("{}: {}", condition.reason, condition.message);
         evidence.push(quote.text(placement.object, &path, value, condition.last_transition_time));
     }
@@ -111,8 +106,8 @@ fn unknown_kinds<'a>(
         "placement": placement.full_name(),
         "placement_ref": kubectl::reference(placement.object),
         "member": status.member,
-        "objects": failed.iter().map(|(entry, _)| object_name(*entry)).collect::<Vec<_>>().join(", "),
-        "hub_refs": failed.iter().map(|(entry, _)| hub_reference(*entry)).collect::<Vec<_>>(),
+        "objects": failed.iter().map(|(entry, _)| resource_name(*entry)).collect::<Vec<_>>().join(", "),
+        "hub_refs": failed.iter().map(|(entry, _)| kubectl::reference_of(*entry)).collect::<Vec<_>>(),
         "crds": crd_names.join(", "),
         "crd_refs": crd_names
             .iter()
@@ -175,22 +170,4 @@ fn not_taken_up<'a>(
         "runs_on_hub": runs_on_hub.is_some(),
     });
     Some(FindingDraft::new(RuleCode::AR_KF_005, placement.subject(fleet, Some(status.member)), &names, evidence))
-}
-
-/// True if an Argo CD has ever looked at an Application.
-fn is_compared(application: Object<'_>) -> bool {
-    ["/status/sync/status", "/status/reconciledAt", "/status/conditions"]
-        .iter()
-        .any(|pointer| application.at(pointer).is_some())
-}
-
-fn object_name(reference: JsonRef<'_>) -> String {
-    let namespace = Some(text_field(reference, "namespace")).filter(|namespace| !namespace.is_empty());
-    format!("{} {}", text_field(reference, "kind"), full_name(namespace, text_field(reference, "name")))
-}
-
-fn hub_reference(reference: JsonRef<'_>) -> Vec<String> {
-    let [group, kind, namespace, name] =
-        ["group", "kind", "namespace", "name"].map(|field| text_field(reference, field));
-    kubectl::reference_by_name(group, kind, Some(namespace).filter(|n| !n.is_empty()), name)
 }

@@ -10,13 +10,13 @@ use serde_json::json;
 use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::destination::{TRACKING_ID, named_cluster, tracking_id};
 use super::live_objects::{ManagedResource, object_names};
-use crate::object::text_field;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
-use crate::rules::fleet::{PlacementView, distinct, full_name};
+use crate::rules::fleet::{PlacementView, distinct};
+use crate::rules::index::resource_name;
 use crate::rules::kubectl;
 use crate::rules::pattern::{group, pattern_of_any_case};
-use crate::{APPLICATION, JsonRef, Object};
+use crate::{APPLICATION, Object};
 
 /// Number of objects of a placement that a finding names.
 const MOST_NAMED: usize = 5;
@@ -30,8 +30,11 @@ static CONFIRMATION: LazyLock<Regex> =
     LazyLock::new(|| pattern_of_any_case(r"waiting for pruning confirmation of \S*/(?<kind>[^/\s]+)/(?<name>[^/\s]+)"));
 
 pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
-    let held_back = unconfirmed(application).or_else(|| not_pruned(application));
-    held_back.into_iter().chain(placed(application)).collect()
+    let placed: Vec<_> = ManagedResource::all(application.object)
+        .filter_map(|resource| PlacedResource::read(application, resource))
+        .collect();
+    let held_back = unconfirmed(application).or_else(|| not_pruned(application, &placed));
+    held_back.into_iter().chain(takes_from_members(application, &placed)).collect()
 }
 
 /// Resource on the hub whose end is the end of what a placement has put on members.
@@ -54,20 +57,16 @@ impl<'a> PlacedResource<'a> {
         let selecting = fleet.placements_of_resource(resource.key());
         let itself = fleet.placements().filter(|placement| placement.object.path() == live.path());
         let placement = itself.chain(selecting).find(|placement| placement.clusters().next().is_some())?;
-        let is_kept = sync_options(live.value()).is_some_and(|options| options.contains("Prune=false"));
-        (!is_kept).then_some(Self { resource, live, placement })
+        (!is_kept(live)).then_some(Self { resource, live, placement })
     }
 }
 
 /// AR-KF-006: the next sync with pruning deletes something from members.
-fn placed(application: ApplicationView<'_>) -> Option<FindingDraft> {
-    let all: Vec<_> = ManagedResource::all(application.object)
-        .filter_map(|resource| PlacedResource::read(application, resource))
-        .collect();
+fn takes_from_members(application: ApplicationView<'_>, all: &[PlacedResource<'_>]) -> Option<FindingDraft> {
     let first = all.first()?;
     let mut evidence: Vec<_> = all.iter().map(|placed| quote_pruning(application, placed.resource)).collect();
     let quote = application.quote();
-    for placed in &all {
+    for placed in all {
         let tracking = format!("metadata.annotations[{TRACKING_ID}]");
         evidence.extend(tracking_id(placed.live).map(|id| quote.text(placed.live, &tracking, id.to_owned(), None)));
     }
@@ -81,10 +80,7 @@ fn placed(application: ApplicationView<'_>) -> Option<FindingDraft> {
             evidence.extend(available.map(|c| quote.condition_in(placement.object, status.place(), &c)));
         }
         let selected = placement.object.list("/status/selectedResources").iter();
-        lost.extend(selected.take(MOST_NAMED).map(|reference| {
-            let namespace = Some(text_field(reference, "namespace")).filter(|namespace| !namespace.is_empty());
-            format!("{} {}", text_field(reference, "kind"), full_name(namespace, text_field(reference, "name")))
-        }));
+        lost.extend(selected.take(MOST_NAMED).map(resource_name));
     }
     members.sort_unstable();
     members.dedup();
@@ -127,7 +123,7 @@ fn unconfirmed(application: ApplicationView<'_>) -> Option<FindingDraft> {
 }
 
 /// AR-DL-006: the last operation has synced the present commit and has left resources that git doesn't have any more.
-fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
+fn not_pruned(application: ApplicationView<'_>, placed: &[PlacedResource<'_>]) -> Option<FindingDraft> {
     let is_out_of_sync = application.object.str("/status/sync/status") == Some("OutOfSync");
     if !is_out_of_sync || application.operation_field("phase") != "Succeeded" {
         return None;
@@ -135,7 +131,7 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let left: Vec<ManagedResource<'_>> = ManagedResource::all(application.object)
         .filter(|resource| resource.requires_pruning() && resource.is_out_of_sync() && !resource.is_hook())
         // Of those whose end members would feel, AR-KF-006 tells.
-        .filter(|resource| PlacedResource::read(application, *resource).is_none())
+        .filter(|resource| !placed.iter().any(|placed| placed.resource.key() == resource.key()))
         // Pruning would delete what another Application wants.
         .filter(|resource| !is_wanted_by_another(application, *resource))
         .collect();
@@ -152,7 +148,7 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
         return None;
     }
     let kept: Vec<ManagedResource<'_>> =
-        left.iter().copied().filter(|resource| is_kept(application, *resource)).collect();
+        left.iter().copied().filter(|resource| resource.live(application).is_some_and(is_kept)).collect();
     let mut evidence: Vec<_> = left.iter().map(|resource| quote_pruning(application, *resource)).collect();
     evidence.extend(skipped.iter().map(|result| application.quote_result(*result)));
     if never_synced {
@@ -162,7 +158,7 @@ fn not_pruned(application: ApplicationView<'_>) -> Option<FindingDraft> {
     evidence.extend(kept.iter().filter_map(|resource| {
         let live = resource.live(application)?;
         let path = format!("metadata.annotations[{SYNC_OPTIONS}]");
-        Some(destination.quote().text(live, &path, sync_options(live.value())?.to_owned(), None))
+        Some(destination.quote().text(live, &path, live.annotation(SYNC_OPTIONS)?.to_owned(), None))
     }));
     let names = json!({
         "objects": object_names(&left),
@@ -197,12 +193,6 @@ fn has_nothing_else(application: ApplicationView<'_>) -> bool {
 }
 
 /// True if an object is to stay by its own sync options, whatever a sync is asked for.
-fn is_kept(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> bool {
-    let live = resource.live(application);
-    live.and_then(|live| sync_options(live.value()))
-        .is_some_and(|options| options.split(',').any(|option| option.trim() == "Prune=false"))
-}
-
-fn sync_options(object: JsonRef<'_>) -> Option<&str> {
-    object.pointer("/metadata/annotations")?.get(SYNC_OPTIONS)?.as_str()
+fn is_kept(live: Object<'_>) -> bool {
+    live.annotation(SYNC_OPTIONS).is_some_and(|options| options.split(',').any(|option| option.trim() == "Prune=false"))
 }

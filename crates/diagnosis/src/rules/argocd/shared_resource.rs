@@ -14,7 +14,7 @@ use crate::rules::pattern::{group, pattern};
 use crate::{APPLICATION, Evidence, Object};
 
 /// Type of the condition that warns of a shared resource.
-const WARNING: &str = "SharedResourceWarning";
+pub(super) const SHARED_RESOURCE_WARNING: &str = "SharedResourceWarning";
 /// Sync option that makes a shared resource a failure.
 const FAIL_OPTION: &str = "FailOnSharedResource=true";
 
@@ -24,7 +24,7 @@ static SHARED: LazyLock<Regex> =
 /// Creates the finding for a sync that failed because of the option [`FAIL_OPTION`].
 pub(super) fn failed(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let message = application.operation_field("message");
-    let warned = application.conditions(WARNING).next().is_some();
+    let warned = application.conditions(SHARED_RESOURCE_WARNING).next().is_some();
     let has_option =
         application.has_option(FAIL_OPTION) && application.operation_field("syncResult/revision").is_empty();
     let refused = SHARED.is_match(message) || (warned && has_option);
@@ -33,7 +33,7 @@ pub(super) fn failed(application: ApplicationView<'_>) -> Option<FindingDraft> {
 
 /// Creates the notice for an Application that has only the warning.
 pub(super) fn warning(application: ApplicationView<'_>) -> Option<FindingDraft> {
-    application.conditions(WARNING).next()?;
+    application.conditions(SHARED_RESOURCE_WARNING).next()?;
     let message = application.operation_field("message");
     if application.operation_state() == super::application::OperationState::Failed && SHARED.is_match(message) {
         return None;
@@ -49,7 +49,7 @@ fn draft(application: ApplicationView<'_>, failed: bool) -> FindingDraft {
         let path = "status.operationState.operation.sync.syncOptions";
         evidence.push(application.quote().field(application.object, path));
     }
-    let conditions: Vec<_> = application.conditions(WARNING).collect();
+    let conditions: Vec<_> = application.conditions(SHARED_RESOURCE_WARNING).collect();
     evidence.extend(conditions.iter().map(|s| application.quote_condition(*s)));
     // If the warning is gone, the operation's message still has the names.
     let message = conditions.first().map_or(application.operation_field("message"), |s| s.message);

@@ -87,7 +87,7 @@ fn draft(
     evidence.extend(state.evidence.iter().cloned());
     let first = results[0];
     let live = destination.object(first.text("group"), first.text("kind"), first.namespace(), first.text("name"));
-    let wave = live.and_then(|o| o.value().pointer("/metadata/annotations")?.get(WAVE)?.as_str());
+    let wave = live.and_then(|live| live.annotation(WAVE));
     let image = state.image.clone().unwrap_or_default();
     let names = json!({
         "objects": object_names(results),
