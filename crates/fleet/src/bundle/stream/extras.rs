@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
-use diagnosis::{PodLog, WantedLog, WantedObjects, WantedResource};
+use diagnosis::{PodLog, WantedLog, WantedObjects, WantedPart, WantedResource};
 use futures::StreamExt;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -55,7 +55,8 @@ impl ClusterParts<'_> {
         Ok(())
     }
 
-    /// Reads wanted objects, except those of kinds that were listed anyway, and notes which ones the cluster doesn't have.
+    /// Reads wanted objects, except those of kinds that were listed anyway, and notes which ones the cluster doesn't have: whole objects are
+    /// asked for by name for this, whether their kind was listed or not.
     async fn wanted(&mut self, wanted: &[WantedObjects], redactor: &Redactor, end: Instant) -> Vec<Value> {
         let is_listed = |wanted: &WantedObjects| {
             let mut of_group = self.asked.iter().filter(|kind| kind.group == wanted.group);
@@ -67,7 +68,7 @@ impl ClusterParts<'_> {
         let wanted: Vec<&WantedObjects> = wanted
             .iter()
             .filter(|wanted| wanted.cluster == self.name)
-            .filter(|wanted| wanted.name.is_some() || !is_listed(wanted))
+            .filter(|wanted| wanted.part == WantedPart::Whole || !is_listed(wanted))
             .collect();
         let answers = WantedObjectReader { client: &self.access.client, redactor, end }.read(&wanted).await;
         let mut objects = Vec::new();
