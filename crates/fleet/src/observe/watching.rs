@@ -62,28 +62,14 @@ impl WatchSelection {
     #[must_use]
     pub fn one(cluster: &str, kind: ResourceKind, namespace: Option<&str>, name: &str) -> Self {
         let fields = Some(format!("metadata.name={name}"));
-        Self {
-            cluster: cluster.into(),
-            kind,
-            namespace: namespace.map(Into::into),
-            fields,
-            labels: None,
-            names_end: None,
-        }
+        Self { fields, ..Self::all(cluster, kind, namespace) }
     }
 
     /// Selects all objects with a label, such as a placement's bindings.
     #[must_use]
     pub fn labelled(cluster: &str, kind: ResourceKind, namespace: Option<&str>, labels: &str) -> Self {
         let labels = Some(labels.to_owned());
-        Self {
-            cluster: cluster.into(),
-            kind,
-            namespace: namespace.map(Into::into),
-            fields: None,
-            labels,
-            names_end: None,
-        }
+        Self { labels, ..Self::all(cluster, kind, namespace) }
     }
 
     /// Selects all objects of a namespace.
