@@ -68,6 +68,7 @@ async fn deletes(world: &mut World, destination: DestinationRef, object: String)
         None => (None, path),
     };
     let (namespace, name) = (namespace.as_deref(), context.ledger.names.fill(name));
+    check_own(context, &format!("{}/{name}", kind.kind), namespace.unwrap_or(&name))?;
     objects::delete(&cluster, kind, namespace, &name).await?;
     let path = ObjectPath::new(kind.kind, namespace, &name);
     context.remedied(Action::new(format!("{}/{name} deleted on {}", kind.kind, cluster.name)).on(path));
@@ -235,6 +236,14 @@ async fn target(
     Ok(ManifestTarget { api, resource, namespace: Some(namespace), name })
 }
 
+/// Checks that an object is the scenario's own, by its namespace's name, or its own if it has none. On a fleet of the scenario's own, all are.
+fn check_own(context: &ScenarioContext, what: &str, own_name: &str) -> Result<(), StepError> {
+    if context.owns_fleet() || own_name.contains(context.ledger.names.suffix()) {
+        return Ok(());
+    }
+    Err(StepError::Feature(format!("{what} would be everybody's: put {{suffix}} into its name")))
+}
+
 /// Applies one manifest, and returns the action and where it went. A cluster-scoped object is remembered for the cleanup; other objects
 /// are deleted with their namespace.
 pub(crate) async fn apply(
@@ -246,11 +255,7 @@ pub(crate) async fn apply(
     let target = target(context, cluster, namespace, &manifest).await?;
     let path = ObjectPath::new(&target.resource.kind, target.namespace.as_deref(), &target.name);
     let what = format!("{}/{}", target.resource.kind, target.name);
-    let own_name = target.namespace.as_ref().unwrap_or(&target.name);
-    if !context.owns_fleet() && !own_name.contains(context.ledger.names.suffix()) {
-        let text = format!("{what} would be everybody's: put {{suffix}} into its name");
-        return Err(StepError::Feature(text));
-    }
+    check_own(context, &what, target.namespace.as_deref().unwrap_or(&target.name))?;
     if target.resource.kind == kinds::CRD.kind {
         // Argo CD discovers kinds as other clients do, and a kind that was just created isn't known at once.
         fleet::apply_crds(cluster, [&manifest]).await?;
