@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, PostParams};
 use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 
-use crate::cache::{copy_of, script, with_cache};
+use crate::cache::{copy_of, register_argocd_that_does_not_start, script, with_cache};
 use crate::place::{Place, Said, turn, until_or};
 
 /// A feature that needs Argo CD.
@@ -86,16 +86,10 @@ fn a_build_of_ones_own_that_does_not_run() {
     let _turn = turn();
     let place = Place::new();
     let cache = place.path("cache");
-    let copied = ["kubefleet", "kubernetes", "kustomize", "helm"].map(|component| copy_of(&place, &cache, component));
-    let Some(pinned) = copy_of(&place, &cache, "argocd").filter(|_| copied.iter().all(Option::is_some)) else {
+    if !register_argocd_that_does_not_start(&place, &cache) {
         eprintln!("skipped: there is no cache yet that could be copied");
         return;
-    };
-    // A program that only answers `--help`.
-    let program = script(&place, "argocd", "[ \"$1\" = --help ] || { echo no such role >&2; exit 7; }");
-    let (program, crds) = (format!("argocd={program}"), pinned.join("crds").display().to_string());
-    let add = ["toolchain", "add", "argocd", "v3.9.0-mine", &program, "--crds", &crds];
-    with_cache(&place, &cache, &add).expect(0, &["registered"]);
+    }
     with_cache(&place, &cache, &["up", "--members", "1", "--argocd=v3.9.0-mine"])
         .expect(3, &["argocd-", "ended (exit status: 7)", "no such role"]);
     place.nothing_is_left();

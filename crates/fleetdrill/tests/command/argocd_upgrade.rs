@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::cache::{copy_of, script, with_cache};
+use crate::cache::{register_argocd_that_does_not_start, with_cache};
 use crate::place::{Place, turn};
 
 /// Default version of Argo CD.
@@ -71,16 +71,10 @@ fn an_upgrade_to_an_argo_cd_that_does_not_start() {
     let _turn = turn();
     let place = Place::new();
     let cache = place.path("cache");
-    let copied = ["kubefleet", "kubernetes", "kustomize", "helm"].map(|component| copy_of(&place, &cache, component));
-    let Some(pinned) = copy_of(&place, &cache, "argocd").filter(|_| copied.iter().all(Option::is_some)) else {
+    if !register_argocd_that_does_not_start(&place, &cache) {
         eprintln!("skipped: there is no cache yet that could be copied");
         return;
-    };
-    // A program that only answers `--help`.
-    let program = script(&place, "argocd", "[ \"$1\" = --help ] || { echo no such role >&2; exit 7; }");
-    let (program, crds) = (format!("argocd={program}"), pinned.join("crds").display().to_string());
-    let add = ["toolchain", "add", "argocd", "v3.9.0-mine", &program, "--crds", &crds];
-    with_cache(&place, &cache, &add).expect(0, &["registered"]);
+    }
     let file = place.write("gone.feature", GONE);
     let said = with_cache(&place, &cache, &upgrade(&file, "v3.9.0-mine"));
     said.expect(1, &[]);

@@ -31,6 +31,20 @@ pub fn copy_of(place: &Place, cache: &Path, component: &str) -> Option<PathBuf> 
     Some(to)
 }
 
+/// Registers a build of Argo CD, `v3.9.0-mine`, that answers `--help` and doesn't start, in a copy of the cache. Returns false if the cache
+/// lacks a component that a fleet with Argo CD needs.
+pub fn register_argocd_that_does_not_start(place: &Place, cache: &Path) -> bool {
+    let copied = ["kubefleet", "kubernetes", "kustomize", "helm"].map(|component| copy_of(place, cache, component));
+    let Some(pinned) = copy_of(place, cache, "argocd").filter(|_| copied.iter().all(Option::is_some)) else {
+        return false;
+    };
+    let program = script(place, "argocd", "[ \"$1\" = --help ] || { echo no such role >&2; exit 7; }");
+    let (program, crds) = (format!("argocd={program}"), pinned.join("crds").display().to_string());
+    let add = ["toolchain", "add", "argocd", "v3.9.0-mine", &program, "--crds", &crds];
+    with_cache(place, cache, &add).expect(0, &["registered"]);
+    true
+}
+
 /// Runs the command with another cache.
 pub fn with_cache(place: &Place, cache: &Path, args: &[&str]) -> Said {
     Said::from(place.command(args).env("FLEETDRILL_CACHE_DIR", cache).output().expect("starts"))
