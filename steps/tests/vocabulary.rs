@@ -174,9 +174,9 @@ fn each_file_of_steps_is_in_a_chapter() {
 /// Chapters of steps that only features of their subject need.
 const SPECIAL_CHAPTERS: [&str; 2] = ["Hundreds of members", "ApplicationSets of Argo CD"];
 
-/// A vocabulary that its authors can hold in mind, for the failures of fifteen guides, 120 shapes, and for Argo CD's registrations of
-/// members, projects, served repositories and deletions, 8 more, and for its upgrades, its documents and objects that others delete, 3. The steps about hundreds of members and about ApplicationSets don't count:
-/// who writes a feature about a few members and Applications doesn't need them.
+/// A vocabulary that its authors can hold in mind, for the failures of fifteen guides, 120 shapes; for Argo CD's registrations of members,
+/// projects, served repositories and deletions, 8 more; and for its upgrades, its documents and objects that others delete, 3. The steps about
+/// hundreds of members and about ApplicationSets don't count: who writes a feature about a few members and Applications doesn't need them.
 #[test]
 fn there_are_no_more_shapes_than_needed() {
     let chapters = chapters();

@@ -20,12 +20,11 @@ const READY_LIMIT: Duration = Duration::from_secs(120);
 const HUB_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller";
 
 /// Members run the controllers that the workloads of placements need: quotas and claims can keep their Pods from running,
-/// and a finished Job may be deleted. Argo CD's documents say what the health of a `CronJob` is. The HPA controller writes `spec.replicas`, which Argo CD applies, too; below `minReplicas` it
-/// needs no metrics.
+/// and a finished Job may be deleted. Argo CD's documents say what the health of a `CronJob` is. The HPA controller writes `spec.replicas`,
+/// which Argo CD applies, too; below `minReplicas` it needs no metrics.
 const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller,\
      deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,\
-     cronjob-controller,\
-     disruption-controller,resourcequota-controller,ttl-after-finished-controller,\
+     cronjob-controller,disruption-controller,resourcequota-controller,ttl-after-finished-controller,\
      horizontal-pod-autoscaler-controller,\
      persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,\
      persistentvolume-protection-controller";

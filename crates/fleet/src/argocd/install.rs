@@ -23,8 +23,8 @@ pub const NAMESPACE: &str = "argocd";
 /// The application-controller's ServiceAccount, and the name of its ClusterRole.
 const CONTROLLER: &str = "argocd-application-controller";
 
-/// Binding that gives the application-controller of an own build all rights. A binding keeps its role, so that the one of a version with
-/// rights of its own has another name.
+/// Binding that gives the application-controller of an own build all rights. A binding's role can't be changed, so that the binding of a
+/// version with rights of its own needs another name.
 const ADMINISTRATOR: &str = "argocd-application-controller-administrator";
 
 /// Label of the namespace that marks fleetdrill's own Argo CD.
