@@ -52,14 +52,8 @@ Feature: Progressive syncs stop
       | status.conditions.type=RolloutProgressing.status  | False                         |
       | status.conditions.type=RolloutProgressing.reason  | ApplicationSetRolloutComplete |
     And the diagnosis finds nothing
-    When repository "shop" also has "west/more.yaml"
-      """
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: west-more
-      """
-    And "east/settings.yaml" of repository "shop" becomes
+    # Argo CD may compare an Application at any time. If "west" were out of sync first, it would be synced: the first step is complete.
+    When "east/settings.yaml" of repository "shop" becomes
       """
       apiVersion: v1
       kind: ConfigMap
@@ -70,12 +64,19 @@ Feature: Progressive syncs stop
         colour: green
       """
     And application "east" is refreshed
-    And application "west" is refreshed
     Then application "east" has
       | field                         | value     |
       | status.sync.status            | OutOfSync |
       | status.operationState.phase   | Failed    |
-    And application "west" reports
+    When repository "shop" also has "west/more.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: west-more
+      """
+    And application "west" is refreshed
+    Then application "west" reports
       | field | value     |
       | sync  | OutOfSync |
     And application set "shop" has
@@ -88,7 +89,16 @@ Feature: Progressive syncs stop
       | ApplicationSet/argocd/{shop} | step 1                |
       | Application/argocd/{east}    | OutOfSync             |
       | ApplicationSet/argocd/{shop} | step 2, Waiting       |
-    When the last commit of repository "shop" is reverted
+    When "east/settings.yaml" of repository "shop" becomes
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: east
+      immutable: true
+      data:
+        colour: blue
+      """
     And application "east" is refreshed
     # v3.2.11 may start a second sync, of the commit that was bad, after the first one has failed at once.
     And the sync of application "east" is terminated, if it still runs
