@@ -32,7 +32,8 @@ Feature: What Argo CD takes for healthy between waves
   @guide:argocd-faq/progressing/ingress @guide:argocd-faq/progressing/health-check @guide:argocd-health/ingress/address
   @guide:argocd-health/override/override
   Scenario: An Ingress without an address holds the sync until a health check of one's own lets it pass
-    Given a repository "web" with "ingress.yaml"
+    Given a fleet of its own with 1 member and Argo CD
+    And a repository "web" with "ingress.yaml"
       """
       apiVersion: networking.k8s.io/v1
       kind: Ingress
@@ -61,7 +62,6 @@ Feature: What Argo CD takes for healthy between waves
       | health | Progressing |
       | phase  | Running     |
     And "ConfigMap/done" is not on "member-1"
-    # No other scenario that shares the fleet has an Ingress.
     When the setting "resource.customizations.health.networking.k8s.io_Ingress" of Argo CD is "hs = {}; hs.status = 'Healthy'; return hs"
     And application "web" is refreshed
     Then the sync of application "web" succeeds

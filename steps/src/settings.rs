@@ -13,12 +13,15 @@ use crate::params::ComponentParam;
 use crate::phrases::{ComponentChange, ToolChange};
 use crate::world::World;
 
-/// Sets a setting of Argo CD (a key of ConfigMap argocd-cm) up to the end of the scenario. One that others would feel needs
-/// a fleet of its own.
+/// Sets a setting of Argo CD (a key of ConfigMap argocd-cm) up to the end of the scenario. Every scenario on the fleet would feel it, since
+/// Argo CD reads all clusters again after a change of most settings: use a fleet of its own.
 #[given(expr = "the setting {string} of Argo CD is {string}")]
 #[when(expr = "the setting {string} of Argo CD is {string}")]
 async fn is(world: &mut World, key: String, value: String) -> Result<(), StepError> {
     let context = world.context();
+    if !context.owns_fleet() {
+        return Err(StepError::Feature("the settings are everybody's: take a fleet of its own".into()));
+    }
     let (key, value) = (context.ledger.names.fill(&key), context.ledger.names.fill(&value));
     set(context, &key, &value).await?;
     context.did(Action::new(format!("ConfigMap/{CONFIG_MAP}: {key} set to {value}")).on(config_map()));
