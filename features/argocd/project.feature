@@ -29,7 +29,12 @@ Feature: A project forbids what an Application wants
       | Application/argocd/{web}  | do not match any of the allowed destinations     |
       | AppProject/argocd/{shop}  | member-2                                         |
     When project "shop" gets '{"destinations": [{"name": "member-1", "namespace": "*"}]}'
-    And application "web" syncs
+    And application "web" is refreshed
+    # A sync takes the conditions of the last comparison. While the condition is there, the sync ends in an error.
+    Then application "web" reports
+      | field | value     |
+      | sync  | OutOfSync |
+    When application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
@@ -51,7 +56,12 @@ Feature: A project forbids what an Application wants
       | Application/argocd/{web} | is not permitted in project '{shop}' |
       | AppProject/argocd/{shop} | https://git.example.com/*            |
     When project "shop" gets '{"sourceRepos": ["*"]}'
-    And application "web" syncs
+    And application "web" is refreshed
+    # A sync takes the conditions of the last comparison. While the condition is there, the sync ends in an error.
+    Then application "web" reports
+      | field | value     |
+      | sync  | OutOfSync |
+    When application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
@@ -67,7 +77,11 @@ Feature: A project forbids what an Application wants
       | object                   | value                                                     |
       | Application/argocd/{web} | referencing project nobodys-{suffix} which does not exist |
     When application "web" gets '{"project": "default"}'
-    And application "web" syncs
+    # A sync takes the conditions of the last comparison. While the condition is there, the sync ends in an error.
+    Then application "web" reports
+      | field | value     |
+      | sync  | OutOfSync |
+    When application "web" syncs
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
