@@ -434,6 +434,9 @@ pub fn tried(all: &[TrialResult], look: OutputLayout) -> String {
     let bad = all.iter().filter(|tried| !tried.is_as_it_should()).count();
     let style = if bad == 0 { SUCCESS } else { WARNING };
     page.item("", style, 0, &format!("{} as they should be, {bad} not", all.len() - bad));
+    for tried in all.iter().filter(|tried| !tried.is_as_it_should()) {
+        page.item("", ERROR, 2, &format!("{}: {}", tried.exercise, tried.deed));
+    }
     page.finish()
 }
 
