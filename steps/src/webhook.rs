@@ -8,11 +8,13 @@ use serde_json::json;
 
 use crate::destination::namespace_on;
 use crate::error::StepError;
+use crate::needs::{ProviderAbility, needs};
 use crate::world::World;
 
 /// Makes a ValidatingWebhookConfiguration on the member, with one webhook `{NAME}.example.com` that fails closed and is asked
 /// about these resources (e.g. `configmaps`) in the namespace `{apps}` only. The webhook is served by the fleet itself, and denies
 /// what hasn't the label, with these words. The API server takes it into account a second or two later.
+#[needs(ability: |_| Some(ProviderAbility::CallWebhooks))]
 #[given(expr = "an admission webhook {string} on {string} denies {string} without the label {string}: {string}")]
 async fn denies(
     world: &mut World,

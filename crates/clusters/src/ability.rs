@@ -17,8 +17,10 @@ pub enum ProviderAbility {
     SimulatePods,
     /// Have members on which workloads get no running pods.
     LeavePodsOut,
-    /// Run Argo CD on the hub, with webhooks and repositories on this machine.
+    /// Run an Argo CD of fleetdrill's own, on the hub.
     RunArgoCd,
+    /// Have API servers that reach a webhook on this machine.
+    CallWebhooks,
     /// Have hollow members, whose agents a process on this machine plays.
     PlayMembers,
     /// Give a cluster's API server only a part of its processor time.
@@ -50,6 +52,7 @@ impl fmt::Display for ProviderAbility {
             Self::SimulatePods => "simulate what containers do",
             Self::LeavePodsOut => "leave workloads without pods",
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
+            Self::CallWebhooks => "call webhooks on this machine",
             Self::PlayMembers => "have hollow members",
             Self::ThrottleApiServers => "slow API servers down",
             Self::StopApiServers => "stop API servers and start them again",

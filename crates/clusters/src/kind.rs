@@ -95,7 +95,7 @@ pub struct KindProvider {
 #[must_use]
 pub fn can(ability: ProviderAbility) -> bool {
     let lacks = [
-        ProviderAbility::RunArgoCd,
+        ProviderAbility::CallWebhooks,
         ProviderAbility::SimulatePods,
         ProviderAbility::LeavePodsOut,
         ProviderAbility::PlayMembers,

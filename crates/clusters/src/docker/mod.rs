@@ -98,7 +98,7 @@ pub struct DockerProvider {
 pub fn can(ability: ProviderAbility) -> bool {
     // The hub's API server can't reach a webhook on this machine.
     let lacks = [
-        ProviderAbility::RunArgoCd,
+        ProviderAbility::CallWebhooks,
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
         ProviderAbility::StopApiServers,

@@ -29,7 +29,6 @@ pub(super) async fn up(args: UpArgs) -> Result<CommandExitCode, CommandError> {
     let needs = FleetNeeds { pods: args.pods, argocd: argocd(&args) };
     // Its parser takes no other providers.
     let clusters = ClusterSource::of_options(&args.new)?.unwrap_or(ClusterSource::Local);
-    clusters.check_argocd(&needs.argocd)?;
     check_hollow_members(&args, &clusters)?;
     let is_up = state_dir::fleets().await?.contains(&name);
     let result = interruptible(bring_up(&args, &name, clusters, &needs, is_up)).await;

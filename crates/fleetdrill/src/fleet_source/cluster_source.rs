@@ -71,17 +71,6 @@ impl ClusterSource {
         }
     }
 
-    /// Checks that the clusters can run Argo CD, where a person requested it.
-    ///
-    /// # Errors
-    /// Returns an error if they can't.
-    pub fn check_argocd(&self, request: &ArgoCdRequest) -> Result<(), CommandError> {
-        if request.is_requested() && !self.can(ProviderAbility::RunArgoCd) {
-            return Err(refusal::argocd_not_local());
-        }
-        Ok(())
-    }
-
     /// Checks that the machine has what the toolchain doesn't build.
     ///
     /// # Errors
@@ -112,10 +101,16 @@ impl ClusterSource {
         sink: BuildSink<'_>,
     ) -> Result<ComponentSet, CommandError> {
         let kubefleet = ComponentVersion::kubefleet(&agents.version);
+        let argocd = match &needs.argocd {
+            ArgoCdRequest::No => None,
+            request => Some(components.argocd_programs(request.version(), sink).await?),
+        };
+        let argocd_version = argocd.iter().map(|argocd| ComponentVersion::argocd(&argocd.version));
         if let Self::Kind(setup) = self {
             // The nodes of kind have all programs that clusters and pods need.
             let recipe = ProviderSpec::Kind(setup.clone());
-            return Ok(ComponentSet { recipe, agents, pods: None, argocd: None, versions: vec![kubefleet] });
+            let versions = std::iter::once(kubefleet).chain(argocd_version).collect();
+            return Ok(ComponentSet { recipe, agents, pods: None, argocd, versions });
         }
         let (programs, kubernetes) = components.control_plane(sink).await?;
         let version = kubernetes.version.clone();
@@ -138,11 +133,7 @@ impl ClusterSource {
             }
             ProviderSpec::Local(programs)
         };
-        let argocd = match &needs.argocd {
-            ArgoCdRequest::No => None,
-            request => Some(components.argocd_programs(request.version(), sink).await?),
-        };
-        versions.extend(argocd.iter().map(|argocd| ComponentVersion::argocd(&argocd.version)));
+        versions.extend(argocd_version);
         Ok(ComponentSet { recipe, agents, pods: set_pods, argocd, versions })
     }
 }

@@ -54,10 +54,7 @@ impl FleetPlan {
     /// Returns an error if the machine or the system lacks something, or if there is no such version of Argo CD.
     pub async fn check(self, needs: &FleetNeeds, components: &FleetToolchain) -> Result<NewFleet, CommandError> {
         self.clusters.check().await?;
-        // Scenarios that need Argo CD are left out on clusters that can't run it.
-        if self.clusters.can(ProviderAbility::RunArgoCd) {
-            components.check_argocd(&needs.argocd)?;
-        }
+        components.check_argocd(&needs.argocd)?;
         Ok(NewFleet(self))
     }
 }

@@ -25,11 +25,11 @@ pub(super) fn missing_contexts(users: &str) -> CommandError {
     CommandError::usage("--provider existing needs the contexts of the hub and of one member at least", Some(&hint))
 }
 
-/// `run` was asked for Argo CD or a fleet that is up, with a provider that makes a fleet in Docker.
+/// `run` was asked for a fleet that is up, with a provider that makes a fleet in Docker.
 pub(super) fn not_in_docker() -> CommandError {
     CommandError::usage(
-        "--fleet and --argocd go with --provider local only",
-        Some("a run with --provider docker or kind makes a fleet of its own; Argo CD runs on local fleets only"),
+        "--fleet goes with --provider local only",
+        Some("a run with --provider docker or kind makes a fleet of its own"),
     )
 }
 
@@ -38,14 +38,6 @@ pub(super) fn not_on_external_fleet() -> CommandError {
     CommandError::usage(
         "--fleet, --argocd and --keep are for fleets that fleetdrill makes",
         Some("what a run makes on a fleet that already exists is always removed; failed scenarios leave a bundle"),
-    )
-}
-
-/// Argo CD was requested of a provider that can't run it.
-pub(super) fn argocd_not_local() -> CommandError {
-    CommandError::usage(
-        "--argocd goes with --provider local only",
-        Some("fleetdrill's Argo CD runs beside local clusters"),
     )
 }
 

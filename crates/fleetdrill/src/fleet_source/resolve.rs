@@ -85,7 +85,7 @@ fn check_options(options: &FleetOptions, user: &FleetUser<'_>) -> Result<(), Com
     }
     let FleetUser::Run { up, names_argocd, keeps } = user else { return Ok(()) };
     match provider {
-        ProviderName::Docker | ProviderName::Kind if up.is_some() || *names_argocd => Err(refusal::not_in_docker()),
+        ProviderName::Docker | ProviderName::Kind if up.is_some() => Err(refusal::not_in_docker()),
         ProviderName::Existing if up.is_some() || *names_argocd || *keeps => Err(refusal::not_on_external_fleet()),
         _ => Ok(()),
     }
@@ -136,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_on_a_fleet_that_is_up_or_with_argo_cd_is_local() {
+    fn a_run_on_a_fleet_that_is_up_is_local() {
         let existing = "--provider existing --hub hub --member east";
         for (up, names_argocd, keeps, more, is_refused) in [
             (Some("web"), false, false, "", false),
             (Some("web"), false, false, "--provider kind", true),
-            (None, true, false, "--provider docker", true),
+            (None, true, false, "--provider docker", false),
             (None, false, true, "--provider docker", false),
             (None, false, true, existing, true),
             (None, true, false, existing, true),

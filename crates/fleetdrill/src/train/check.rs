@@ -85,7 +85,7 @@ fn next(session: &TrainingSession, exercise: &Exercise) -> Option<Exercise> {
     let mut left = exercise::all(session.exercises.as_deref()).unwrap_or_default();
     left.retain(|other| {
         let is_done = scores.iter().any(|s| s.exercise == other.name && s.outcome == ExerciseOutcome::Repaired);
-        other.name != exercise.name && !is_done && (session.provider == "local" || !other.needs().argocd)
+        other.name != exercise.name && !is_done && (session.provider != "existing" || !other.needs().argocd)
     });
     let later = left.iter().position(|other| (other.level, &other.name) > (exercise.level, &exercise.name));
     if left.is_empty() { None } else { Some(left.swap_remove(later.unwrap_or_default())) }

@@ -272,7 +272,6 @@ fn a_machine_without_docker_or_kind() {
     let silent = "echo 'Cannot connect to the Docker daemon at unix:///nowhere' >&2; exit 1";
     let path = programs(&place, &[("docker", silent)]);
     kind(&path, &[]).expect(3, &["`docker version", "Cannot connect to the Docker daemon", "DOCKER_HOST"]);
-    kind(&path, &["--argocd", "v3.2.11"]).expect(2, &["--argocd", "local fleets only"]);
     kind(&path, &["--hub", "h"]).expect(2, &["--provider existing"]);
     let local = place.run(["run", "--build-images"]);
     local.expect(2, &["are for clusters in Docker", "--provider kind"]);
