@@ -184,9 +184,6 @@ fn what_cannot_be_trained_is_said_before_anything_starts() {
     place
         .run(["train", "start", "friday-realease"])
         .expect(2, &["there is no exercise", "did you mean `friday-release`"]);
-    place
-        .run(["train", "start", "front-tier", "--provider", "docker"])
-        .expect(2, &["can't be done on docker", "--provider local"]);
     place.run(["train", "start", "--random", "--level", "easy"]).expect(2, &["beginner"]);
     place.run(["train", "start"]).expect(2, &["EXERCISE"]);
     place.run(["train", "hint"]).expect(2, &["no exercise is running", "train list"]);

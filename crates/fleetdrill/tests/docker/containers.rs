@@ -115,7 +115,7 @@ fn a_cluster_that_ends_ends_the_run() {
     assert_eq!(left(&name), Vec::<String>::new());
 }
 
-/// The four main scenarios, and one with pods.
+/// The four main scenarios, one with pods, and some with Argo CD.
 fn scenarios_pass_in_containers() {
     let (place, name) = (Place::new(), name("suite"));
     said(up(&place, &name, &OFFLINE)).expect(0, &["is up"]);
@@ -124,7 +124,7 @@ fn scenarios_pass_in_containers() {
         "--fleet",
         &name,
         "--tags",
-        "@drill or (@pods and @kubefleet and @fast-forward)",
+        "@drill or (@pods and @kubefleet and @fast-forward) or @AR-SF-002",
         "--jobs",
         "8",
     ]);
