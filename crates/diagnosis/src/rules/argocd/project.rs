@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use glob::Pattern;
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -141,10 +142,25 @@ pub(super) fn names_existing(application: ApplicationView<'_>, message: &str) ->
         && project_of(application).is_some()
 }
 
-/// Returns the Application's project, if it was read.
+/// Returns the Application's project, if it was read. It is in the namespace of the Application's Argo CD, of which a cluster may have
+/// several: the Application's own namespace, or one whose project of this name has the Application's namespace in `spec.sourceNamespaces`.
+/// If none has, the only project of this name is returned.
 pub(super) fn project_of(application: ApplicationView<'_>) -> Option<Object<'_>> {
-    let namespace = application.object.namespace();
-    application.fleet.hub.object(APP_PROJECT.group, APP_PROJECT.kind, namespace, project_name(application))
+    let (hub, namespace) = (application.fleet.hub, application.object.namespace());
+    let (group, kind, name) = (APP_PROJECT.group, APP_PROJECT.kind, project_name(application));
+    if let Some(project) = hub.object(group, kind, namespace, name) {
+        return Some(project);
+    }
+    let named: Vec<Object<'_>> = hub.of_kind(group, kind).filter(|project| project.name() == name).collect();
+    let permits = |project: &&Object<'_>| permits_namespace(**project, namespace.unwrap_or_default());
+    named.iter().find(permits).copied().or_else(|| if let [only] = named[..] { Some(only) } else { None })
+}
+
+/// True if a project permits Applications of a namespace other than its own.
+fn permits_namespace(project: Object<'_>, namespace: &str) -> bool {
+    let mut patterns =
+        project.list("/spec/sourceNamespaces").iter().filter_map(|text| Pattern::new(text.as_str()?).ok());
+    patterns.any(|pattern| pattern.matches(namespace))
 }
 
 pub(super) fn project_name(application: ApplicationView<'_>) -> &str {
@@ -153,7 +169,9 @@ pub(super) fn project_name(application: ApplicationView<'_>) -> &str {
 
 pub(super) fn project_reference(application: ApplicationView<'_>) -> Vec<String> {
     let project = project_name(application);
-    kubectl::reference_words(format!("appprojects.argoproj.io/{project}"), application.object.namespace())
+    let namespace =
+        project_of(application).map_or_else(|| application.object.namespace(), |project| project.namespace());
+    kubectl::reference_words(format!("appprojects.argoproj.io/{project}"), namespace)
 }
 
 /// Returns the command that adds a value to a list of the project.

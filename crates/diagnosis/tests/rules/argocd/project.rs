@@ -50,6 +50,31 @@ fn what_the_project_forbids_is_named_and_can_be_allowed() {
     assert_eq!(found(&snapshot), ["AR-PJ-003 Application/argocd/web (member-1)"]);
 }
 
+/// Project `shop` in another namespace than `argocd`.
+fn project_in(namespace: &str, spec: &Value) -> Value {
+    with(project(spec), "/metadata/namespace", namespace)
+}
+
+#[test]
+fn the_project_of_an_application_outside_of_argo_cds_namespace_is_found() {
+    let elsewhere = with(refused_by_project(DESTINATION), "/metadata/namespace", "team-a");
+    let member_2 = json!([{"server": "member-2", "namespace": "*"}]);
+    let mine = json!({"destinations": member_2, "sourceNamespaces": ["team-*"]});
+    let others = json!({"destinations": member_2, "sourceNamespaces": ["other"]});
+    for (projects, namespace) in [
+        (vec![project_in("argocd-a", &others), project_in("argocd-b", &mine)], "argocd-b"),
+        (vec![project_in("argocd-a", &others)], "argocd-a"),
+        // Two Argo CDs have the project, and neither permits the namespace.
+        (vec![project_in("argocd-a", &others), project_in("argocd-b", &others)], "team-a"),
+        (vec![project_in("team-a", &others), project_in("argocd-b", &mine)], "team-a"),
+    ] {
+        let snapshot = fleet([vec![elsewhere.clone()], projects].concat(), vec![]);
+        assert_eq!(found(&snapshot), ["AR-PJ-001 Application/team-a/web (member-1)"]);
+        let expected = format!("appprojects.argoproj.io/shop -n {namespace} ");
+        assert!(commands(&snapshot).iter().any(|command| command.contains(&expected)), "{:?}", commands(&snapshot));
+    }
+}
+
 #[test]
 fn a_kind_that_is_forbidden_fails_the_whole_sync() {
     let result = refused(
