@@ -20,7 +20,7 @@ Feature: An application is in sync and not healthy
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And member "member-1" has pods
     And an application "web" of repository "web" for "member-1"
@@ -81,7 +81,7 @@ Feature: An application is in sync and not healthy
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -106,7 +106,7 @@ Feature: An application is in sync and not healthy
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
                 resources:
                   requests: {cpu: "2000"}
       """
@@ -138,7 +138,7 @@ Feature: An application is in sync and not healthy
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -207,9 +207,9 @@ Feature: An application is in sync and not healthy
             restartPolicy: Never
             containers:
               - name: import
-                image: registry.example/import:1
+                image: nginx:1.29
       """
-    And member "member-1" has pods
+    And member "member-1" has simulated pods
     And an application "web" of repository "web" for "member-1"
     When application "web" syncs
     Then the sync of application "web" succeeds
@@ -238,7 +238,7 @@ Feature: An application is in sync and not healthy
             restartPolicy: Never
             containers:
               - name: import
-                image: registry.example/import:1
+                image: nginx:1.29
       """
     And application "web" syncs with "--prune"
     Then the sync of application "web" succeeds
@@ -302,7 +302,7 @@ Feature: An application is in sync and not healthy
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And an application "web" of repository "web" for "member-1"
     And application "web" syncs

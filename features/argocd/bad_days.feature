@@ -75,7 +75,7 @@ Feature: Argo CD's bad days
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And the redis of Argo CD is started again
     Then the sync of application "web" succeeds
@@ -95,7 +95,7 @@ Feature: Argo CD's bad days
           spec:
             containers:
               - name: web
-                image: registry.example/web:2
+                image: nginx:1.30
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -150,7 +150,7 @@ Feature: Argo CD's bad days
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     Then the sync of application "web" ends in an error
     And application "web" reports
@@ -177,7 +177,7 @@ Feature: Argo CD's bad days
           spec:
             containers:
               - name: web
-                image: registry.example/web:2
+                image: nginx:1.30
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -233,7 +233,7 @@ Feature: Argo CD's bad days
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And the application-controller of Argo CD is started again
     # The controller continues the sync, or ends it in an error if it hasn't read the projects yet. The condition with this

@@ -81,7 +81,7 @@ Feature: What Argo CD's documents say about differences
             labels: {app: web}
           spec:
             containers:
-              - {name: web, image: registry.example/web:1}
+              - {name: web, image: nginx:1.29}
       """
     And an application "web" of repository "web" for "member-1" with '{"ignoreDifferences": [{"group": "apps/v1", "kind": "Deployment", "jsonPointers": ["/metadata/labels/colour"]}]}'
     And application "web" syncs
@@ -121,8 +121,8 @@ Feature: What Argo CD's documents say about differences
             labels: {app: web}
           spec:
             containers:
-              - {name: web, image: registry.example/web:1}
-              - {name: side, image: registry.example/side:1, tty: true}
+              - {name: web, image: nginx:1.29}
+              - {name: side, image: nginx:1.29, tty: true}
       """
     And an application "web" of repository "web" for "member-1" with '{"ignoreDifferences": [<ignores>]}'
     And application "web" syncs
@@ -137,11 +137,11 @@ Feature: What Argo CD's documents say about differences
         template:
           spec:
             containers:
-              - {name: side, image: registry.example/side:2}
+              - {name: side, image: nginx:1.30}
       """
     Then object "Deployment/{apps}/web" of "member-1" has
       | field                                 | value                   |
-      | spec.template.spec.containers.1.image | registry.example/side:2 |
+      | spec.template.spec.containers.1.image | nginx:1.30 |
     When application "web" is refreshed
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing

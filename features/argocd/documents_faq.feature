@@ -79,7 +79,7 @@ Feature: What Argo CD's FAQ says
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
                 resources:
                   limits: {cpu: "1000m", memory: 3072Mi, ephemeral-storage: 3072}
                   requests: {cpu: "0.1"}
@@ -130,7 +130,7 @@ Feature: What Argo CD's FAQ says
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
                 resources:
                   requests: {cpu: 100m}
       """
@@ -149,7 +149,7 @@ Feature: What Argo CD's FAQ says
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
                 resources:
                   requests: {cpu: "0.1"}
       """
@@ -182,7 +182,7 @@ Feature: What Argo CD's FAQ says
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
                 env:
                   - {name: KEY_BC, value: "150"}
                   - {name: KEY_BD, value: "250"}
@@ -206,7 +206,7 @@ Feature: What Argo CD's FAQ says
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
                 env:
                   - {name: KEY_BC, value: "150"}
                   - {name: KEY_BD, value: "250"}
@@ -236,7 +236,7 @@ Feature: What Argo CD's FAQ says
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
                 env:
                   - {name: KEY_BC, value: "500"}
                   - {name: KEY_BD, value: "500"}
@@ -267,7 +267,7 @@ Feature: What Argo CD's FAQ says
             labels: {app: web}
           spec:
             containers:
-              - {name: web, image: registry.example/web:1}
+              - {name: web, image: nginx:1.29}
       """
     And an application "web" of repository "web" for "member-1"
     And application "web" syncs
@@ -312,7 +312,7 @@ Feature: What Argo CD's FAQ says
             labels: {app: web}
           spec:
             containers:
-              - {name: web, image: registry.example/web:1}
+              - {name: web, image: nginx:1.29}
       """
     And application "web" syncs
     Then the sync of application "web" succeeds

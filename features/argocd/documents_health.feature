@@ -17,9 +17,9 @@ Feature: What Argo CD's documents say about health
         template:
           spec:
             restartPolicy: Never
-            containers: [{name: import, image: registry.example/import:1}]
+            containers: [{name: import, image: nginx:1.29}]
       """
-    And member "member-1" has pods
+    And member "member-1" has simulated pods
     And an application "web" of repository "web" for "member-1"
     When application "web" syncs
     Then the sync of application "web" succeeds
@@ -42,7 +42,7 @@ Feature: What Argo CD's documents say about health
         template:
           spec:
             restartPolicy: Never
-            containers: [{name: import, image: registry.example/import:1}]
+            containers: [{name: import, image: nginx:1.29}]
       """
     And application "web" syncs with "--prune"
     Then the sync of application "web" succeeds
@@ -63,7 +63,7 @@ Feature: What Argo CD's documents say about health
         template:
           spec:
             restartPolicy: Never
-            containers: [{name: import, image: registry.example/import:1}]
+            containers: [{name: import, image: nginx:1.29}]
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -135,7 +135,7 @@ Feature: What Argo CD's documents say about health
   @pods @AR-HL-003 @AR-HL-004 @takes-60s
   @guide:argocd-health/application/worst @guide:argocd-health/application/degraded-and-missing
   Scenario: An application is as unhealthy as its worst object
-    Given member "member-1" has pods
+    Given member "member-1" has simulated pods
     And a repository "web" with "service.yaml"
       """
       apiVersion: v1
@@ -176,7 +176,7 @@ Feature: What Argo CD's documents say about health
             annotations: {fleetdrill.dev/exit-code: "3"}
           spec:
             restartPolicy: Never
-            containers: [{name: import, image: registry.example/import:1}]
+            containers: [{name: import, image: nginx:1.29}]
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -224,7 +224,7 @@ Feature: What Argo CD's documents say about health
       metadata:
         name: web
       spec:
-        containers: [{name: web, image: registry.example/web:1}]
+        containers: [{name: web, image: nginx:1.29}]
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -238,7 +238,7 @@ Feature: What Argo CD's documents say about health
         name: once
       spec:
         restartPolicy: Never
-        containers: [{name: once, image: registry.example/once:1}]
+        containers: [{name: once, image: nginx:1.29}]
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -268,7 +268,7 @@ Feature: What Argo CD's documents say about health
           metadata:
             labels: {app: agent}
           spec:
-            containers: [{name: agent, image: registry.example/agent:1}]
+            containers: [{name: agent, image: nginx:1.29}]
       """
     And member "member-1" has pods
     And an application "web" of repository "web" for "member-1"
@@ -319,7 +319,7 @@ Feature: What Argo CD's documents say about health
                 annotations: {fleetdrill.dev/exit-code: "3"}
               spec:
                 restartPolicy: Never
-                containers: [{name: report, image: registry.example/report:1}]
+                containers: [{name: report, image: nginx:1.29}]
       ---
       apiVersion: batch/v1
       kind: CronJob
@@ -336,7 +336,7 @@ Feature: What Argo CD's documents say about health
                 restartPolicy: Never
                 containers: [{name: report, image: registry.invalid/report:1}]
       """
-    And member "member-1" has pods
+    And member "member-1" has simulated pods
     And an application "web" of repository "web" for "member-1"
     When application "web" syncs
     Then the sync of application "web" succeeds

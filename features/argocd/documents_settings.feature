@@ -30,7 +30,7 @@ Feature: What Argo CD's documents say about its settings
             labels: {app: web}
           spec:
             containers:
-              - {name: web, image: registry.example/web:1}
+              - {name: web, image: nginx:1.29}
       status:
         replicas: 3
       """

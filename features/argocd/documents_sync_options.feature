@@ -98,7 +98,7 @@ Feature: What Argo CD's documents say about sync options
           metadata:
             labels: {app: web}
           spec:
-            containers: [{name: web, image: registry.example/web:1}]
+            containers: [{name: web, image: nginx:1.29}]
       """
     And repository "web" also has "settings.yaml"
       """
@@ -336,7 +336,7 @@ Feature: What Argo CD's documents say about sync options
           metadata:
             labels: {app: web}
           spec:
-            containers: [{name: web, image: registry.example/web:1}]
+            containers: [{name: web, image: nginx:1.29}]
       """
     And a repository "web" with "deployment.yaml"
       """
@@ -353,6 +353,6 @@ Feature: What Argo CD's documents say about sync options
     And object "Deployment/{apps}/web" of "member-1" has
       | field                                   | value                  |
       | spec.revisionHistoryLimit               | 3                      |
-      | spec.template.spec.containers.0.image   | registry.example/web:1 |
+      | spec.template.spec.containers.0.image   | nginx:1.29 |
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing

@@ -4,7 +4,7 @@ Feature: A sync fails because a hook failed
   neither the Job nor the reason. Only the Job and the logs of its pods show them.
 
   Background:
-    Given member "member-1" has pods
+    Given member "member-1" has simulated pods
 
   Scenario Outline: A <hook> hook fails
     Given a repository "web" with "migrate.yaml"
@@ -22,7 +22,7 @@ Feature: A sync fails because a hook failed
             restartPolicy: Never
             containers:
               - name: migrate
-                image: registry.example/shop:1
+                image: nginx:1.29
                 env: [{name: DATABASE_URL, value: ""}]
       """
     And repository "web" also has "settings.yaml"
@@ -67,7 +67,7 @@ Feature: A sync fails because a hook failed
             restartPolicy: Never
             containers:
               - name: migrate
-                image: registry.example/shop:1
+                image: nginx:1.29
                 env: [{name: DATABASE_URL, value: "postgres://db/shop"}]
       """
     And application "web" syncs
@@ -132,7 +132,7 @@ Feature: A sync fails because a hook failed
             restartPolicy: Never
             containers:
               - name: migrate
-                image: registry.example/shop:1
+                image: nginx:1.29
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
@@ -156,7 +156,7 @@ Feature: A sync fails because a hook failed
             restartPolicy: Never
             containers:
               - name: migrate
-                image: registry.example/shop:1
+                image: nginx:1.29
                 env: [{name: DATABASE_URL, value: ""}]
       """
     And repository "web" also has "clean-up.yaml"
@@ -174,7 +174,7 @@ Feature: A sync fails because a hook failed
             restartPolicy: Never
             containers:
               - name: clean-up
-                image: registry.example/shop:1
+                image: nginx:1.29
       """
     And an application "web" of repository "web" for "member-1"
     When application "web" syncs

@@ -20,7 +20,7 @@ Feature: A sync fails because a field can't be changed
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And an application "web" of repository "web" for "member-1"
     And application "web" syncs
@@ -41,7 +41,7 @@ Feature: A sync fails because a field can't be changed
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And application "web" syncs
     Then the sync of application "web" fails

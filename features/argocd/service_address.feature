@@ -2,7 +2,7 @@
 Feature: A Service that is deleted loses its address
   A Service that can't be changed is deleted and recreated. If its manifest sets no address, it gets any free address.
 
-  @guide:argocd-sync-failed/diagnose/service-ip
+  @passes:AR-HL-004 @guide:argocd-sync-failed/diagnose/service-ip
   Scenario: Somebody else has the address by the time the Service is synced again
     Given a repository "shop" with "service.yaml"
       """

@@ -72,7 +72,7 @@ Feature: A sync doesn't get past a wave
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And application "web" is refreshed
     Then the sync of application "web" still runs after 10 seconds: "waiting for healthy state of apps/Deployment/web"
@@ -145,7 +145,7 @@ Feature: A sync doesn't get past a wave
           spec:
             containers:
               - name: web
-                image: registry.example/web:1
+                image: nginx:1.29
       """
     And application "web" syncs
     Then the sync of application "web" succeeds
