@@ -1,7 +1,7 @@
 @argocd @pods
 Feature: An Application shows the health that its objects had before
-  Argo CD computes health from its cache of the destination. If the cache isn't kept up, or if the application controller doesn't run, an
-  object becomes healthy and the Application stays as it was. Nothing in the Application says so.
+  Argo CD computes health when its application controller hears of a change. If the controller doesn't run, an object becomes healthy and
+  the Application stays as it was. Nothing in the Application says so.
 
   @AR-HL-006 @takes-150s @passes:AR-HL-002
   Scenario: The controller doesn't run while a Deployment becomes healthy
@@ -60,86 +60,6 @@ Feature: An Application shows the health that its objects had before
     When the application-controller of Argo CD is started again
     # By itself, it would compare the Application up to 3 min after its last comparison.
     And application "web" is refreshed
-    Then application "web" is Synced and Healthy
-    And the diagnosis finds nothing
-
-  @AR-HL-006 @disruptive @takes-150s @passes:AR-SF-008 @passes:AR-HL-002
-  Scenario: Argo CD may not watch the destination
-    Given a member "east" of its own
-    And member "east" has pods
-    And a repository "web" with "web.yaml"
-      """
-      apiVersion: apps/v1
-      kind: Deployment
-      metadata:
-        name: web
-      spec:
-        progressDeadlineSeconds: 3
-        selector:
-          matchLabels: {app: web}
-        template:
-          metadata:
-            labels: {app: web}
-          spec:
-            containers:
-              - {name: web, image: registry.example/web:1}
-      """
-    And an application "web" of repository "web" for "east"
-    And the administrator of "east" applies
-      """
-      apiVersion: v1
-      kind: ResourceQuota
-      metadata:
-        name: closed
-      spec:
-        hard: {pods: "0"}
-      """
-    And object "ResourceQuota/{apps}/closed" of "east" has
-      | field            | value |
-      | status.hard.pods | 0     |
-    When application "web" syncs
-    Then the sync of application "web" succeeds
-    And application "web" reports
-      | field  | value    |
-      | sync   | Synced   |
-      | health | Degraded |
-    # Without any rights, Argo CD has no cache of the cluster. It then reads the cluster with the rights that it gets.
-    When Argo CD has only these rights on "east"
-      """
-      - apiGroups: [""]
-        resources: [namespaces]
-        verbs: [get]
-      """
-    And application "web" is refreshed
-    Then application "web" reports
-      | field           | value   |
-      | sync            | Unknown |
-      | ComparisonError | *       |
-    When Argo CD has only these rights on "east"
-      """
-      - apiGroups: ["*"]
-        resources: ["*"]
-        verbs: [get, list, create, update, patch, delete]
-      """
-    Then application "web" reports
-      | field           | value    |
-      | sync            | Synced   |
-      | health          | Degraded |
-      | ComparisonError | absent   |
-    When the administrator of "east" deletes "ResourceQuota/closed"
-    Then object "Deployment/{apps}/web" of "east" has
-      | field                    | value |
-      | status.availableReplicas | 1     |
-    When application "web" is refreshed
-    Then application "web" reports
-      | field  | value    |
-      | sync   | Synced   |
-      | health | Degraded |
-    And within 120 seconds the diagnosis of application "web" is AR-HL-006
-      | object                   | value    |
-      | Application/argocd/{web} | Degraded |
-      | Deployment/{apps}/web    | True     |
-    When Argo CD has all rights on "east"
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 

@@ -60,32 +60,6 @@ Feature: Argo CD tells by a label what an Application owns
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @AR-OS-008
-  Scenario: Argo CD is told to track by annotation
-    When the administrator of "member-1" applies
-      """
-      apiVersion: v1
-      kind: ConfigMap
-      metadata:
-        name: foreign
-        labels: {app.kubernetes.io/instance: "{web}"}
-      """
-    Then application "web" reports
-      | field | value     |
-      | sync  | OutOfSync |
-    And the diagnosis of application "web" is AR-OS-008
-    When the setting "application.resourceTrackingMethod" of Argo CD is "annotation"
-    And application "web" is hard-refreshed
-    # Its own objects don't have the annotation yet.
-    Then application "web" lists its resources
-      | resource           | status    |
-      | ConfigMap/settings | OutOfSync |
-      | ConfigMap/foreign  | absent    |
-    When application "web" syncs
-    Then the sync of application "web" succeeds
-    And application "web" is Synced and Healthy
-    And the diagnosis finds nothing
-
   @healthy
   Scenario: The manifests set the label, and Argo CD overwrites it
     Then object "ConfigMap/{apps}/settings" of "member-1" has

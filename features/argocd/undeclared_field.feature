@@ -107,8 +107,10 @@ Feature: A manifest has a field that the schema doesn't have, and Argo CD's serv
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @disruptive
   Scenario: Only the comparison is on the server side
-    Given a repository "web" with "settings.yaml"
+    Given a fleet of its own with 1 member and Argo CD
+    And a repository "web" with "settings.yaml"
       """
       apiVersion: v1
       kind: ConfigMap

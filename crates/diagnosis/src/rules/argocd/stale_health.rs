@@ -1,5 +1,5 @@
-//! AR-HL-006: an Application isn't healthy, and all of its objects on the destination are. Argo CD computes health from its cache of the
-//! destination, when the application controller hears of a change (v3.2, v3.5). Either doesn't happen, and nothing says so.
+//! AR-HL-006: an Application isn't healthy, and all of its objects on the destination are, since after its last comparison. Argo CD compares
+//! it when the application controller hears of a change (v3.2, v3.5). If that doesn't happen, nothing says so.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -31,8 +31,8 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let (last, changed) = well.iter().max_by_key(|(_, at)| *at).copied()?;
     let compared = application.compared_at()?;
     let shown = object.str("/status/health/lastTransitionTime").and_then(|time| time.parse::<Timestamp>().ok());
-    // What has changed before isn't why the Application has another health now.
-    if shown.is_some_and(|shown| shown > changed) || application.fleet.age(changed) <= LIMIT {
+    // A comparison after the change has another reason to say what it says. Both times are in whole seconds.
+    if compared > changed || application.fleet.age(changed) <= LIMIT {
         return None;
     }
     let quote = application.quote();
@@ -41,20 +41,16 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
         Evidence { at: Some(compared), ..quote.field(object, "status.reconciledAt") },
         quote_health(application, last, changed),
     ];
-    // Both times are in whole seconds.
-    let is_cached = compared > changed;
     let names = json!({
         "object": format!("{} {}", last.kind(), full_name(last.namespace(), last.name())),
         "ref": crate::rules::kubectl::reference(last),
         "status": status,
         "changed_at": changed.to_string(),
         "compared_at": compared.to_string(),
-        "cached": is_cached,
         "minutes": application.fleet.age(changed).as_mins(),
     });
-    let cause = if is_cached { application.destination().name() } else { "controller" };
-    let draft = application.draft_beside_sync(RuleCode::AR_HL_006, &names, evidence).common_cause(cause);
-    Some(if is_cached { draft } else { draft.depends_on(application.sync_part()) })
+    let draft = application.draft_beside_sync(RuleCode::AR_HL_006, &names, evidence).common_cause("controller");
+    Some(draft.depends_on(application.sync_part()))
 }
 
 /// Returns the objects that decide on an Application's health, with the time of the last write of their status, if all of them are
