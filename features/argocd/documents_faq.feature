@@ -247,7 +247,7 @@ Feature: What Argo CD's FAQ says
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @AR-SF-012 @passes:AR-OS-002
+  @AR-OS-007 @passes:AR-OS-002
   @guide:argocd-faq/schema/condition @guide:argocd-faq/schema/server-side @drift:argocd-faq/schema/managers
   @drift:argocd-sync-options/validate/needed
   Scenario: A field isn't declared in the schema
@@ -283,7 +283,10 @@ Feature: What Argo CD's FAQ says
       | field           | value                        |
       | sync            | Unknown                      |
       | ComparisonError | field not declared in schema |
-    And the diagnosis of application "web" is AR-SF-012
+    And the diagnosis of application "web" is AR-OS-007
+      | object                   | value                |
+      | Application/argocd/{web} | ServerSideApply=true |
+      | Deployment/{apps}/web    | (absent)             |
     When application "web" gets '{"syncPolicy": null}'
     And application "web" is hard-refreshed
     Then application "web" reports

@@ -250,3 +250,85 @@ Feature: Argo CD can't read a source
       | object                   | value                        |
       | Application/argocd/{web} | connection refused           |
       | Application/argocd/{web} | oci://127.0.0.1:1/charts/web |
+
+  @AR-RP-006
+  Scenario: The program that renders is killed
+    Given the repo-server has a kustomize "large" that is killed as it renders
+    And a repository "web" with "kustomization.yaml"
+      """
+      resources: [settings.yaml]
+      """
+    And repository "web" also has "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And an application "web" of repository "web" for "member-1" with '{"source": {"kustomize": {"version": "{large}"}}}'
+    Then application "web" reports
+      | field           | value                 |
+      | sync            | Unknown               |
+      | ComparisonError | failed signal: killed |
+    And the diagnosis of application "web" is AR-RP-006
+      | object                   | value                 |
+      | Application/argocd/{web} | failed signal: killed |
+    When application "web" is refreshed until it reports "Manifest generation error (cached)"
+    Then the diagnosis of application "web" is AR-RP-006
+    # The error is cached: without a hard refresh, it isn't run again for an hour.
+    When the repo-server gets the kustomize "large"
+    And application "web" is refreshed
+    Then application "web" reports
+      | field           | value                              |
+      | ComparisonError | Manifest generation error (cached) |
+    When application "web" is hard-refreshed
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+  @AR-RP-005 @takes-60s
+  Scenario: The repo-server is killed while it renders
+    Given a fleet of its own with 1 member and Argo CD
+    And the repo-server has a kustomize "slow" that takes 8 seconds
+    And a repository "web" with "kustomization.yaml"
+      """
+      resources: [settings.yaml]
+      """
+    And repository "web" also has "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And an application "web" of repository "web" for "member-1" with '{"source": {"kustomize": {"version": "{slow}"}}}'
+    When "settings.yaml" of repository "web" becomes
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+        labels: {colour: blue}
+      """
+    And application "web" syncs
+    Then the repo-server of Argo CD has logged "build" in a line with "kustomize-{slow}"
+    When the repo-server of Argo CD is killed
+    # Argo CD asks again, and the last answer is that nobody is there.
+    Then the sync of application "web" ends in an error
+    And application "web" reports
+      | field   | value                                      |
+      | message | code = Unavailable desc = connection error |
+    When application "web" is refreshed
+    Then application "web" reports
+      | field           | value                                      |
+      | sync            | Unknown                                    |
+      | ComparisonError | code = Unavailable desc = connection error |
+    And the diagnosis of application "web" is AR-RP-005
+      | object                   | value              |
+      | Application/argocd/{web} | connection refused |
+    When the repo-server of Argo CD is started again
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::str::FromStr;
 
 use cucumber::Parameter;
-use fleet::argocd::ArgoCdComponent;
+use fleet::argocd::{ArgoCdComponent, KustomizeFault};
 
 use crate::params::{CodeParam, ComponentParam, quoted};
 
@@ -682,6 +682,16 @@ impl_from_str!(RefreshUntil, |text| match inner(text) {
     None if text.is_empty() => Self::Once,
     None => Self::Well,
 });
+
+/// `takes 20 seconds`, or `is killed as it renders`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "takes [0-9]+ seconds|is killed as it renders", name = "takes time or is killed")]
+pub struct ToolFault(pub KustomizeFault);
+
+impl_from_str!(ToolFault, |text| Self(match text.split(' ').find_map(|word| word.parse().ok()) {
+    Some(seconds) => KustomizeFault::Slow(seconds),
+    None => KustomizeFault::Killed,
+}));
 
 /// `is killed`, `is started again`, or `is restarted with "--flag=value"`: with these flags beside its own; of a flag that it has already,
 /// these count.

@@ -1,7 +1,7 @@
 //! Steps about Argo CD's settings, and its components' flags.
 
 use cucumber::{given, when};
-use fleet::argocd;
+use fleet::argocd::{self, KustomizeFault};
 use fleet::kinds;
 use record::{Action, ObjectPath};
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use crate::argocd_settings::{CONFIG_MAP, patch};
 use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::params::ComponentParam;
-use crate::phrases::{ComponentChange, ToolChange};
+use crate::phrases::{ComponentChange, ToolChange, ToolFault};
 use crate::world::World;
 
 /// Sets a setting of Argo CD (a key of ConfigMap argocd-cm) up to the end of the scenario. Every scenario on the fleet would feel it, since
@@ -49,16 +49,21 @@ async fn kustomize_changes(world: &mut World, change: ToolChange, name: String) 
     Ok(())
 }
 
-/// Gives the repo-server a kustomize, of a name that Applications can ask for, that waits so long before it renders.
-#[given(expr = "the repo-server has a kustomize {string} that takes {int} seconds")]
-async fn has_slow(world: &mut World, name: String, seconds: u64) -> Result<(), StepError> {
+/// Gives the repo-server a kustomize, of a name that Applications can ask for, that waits so long before it renders, or that is killed as it
+/// begins to render: with SIGKILL, as the kernel does with a program for which a container's memory isn't enough.
+#[given(expr = "the repo-server has a kustomize {string} that {takes time or is killed}")]
+async fn has_faulty(world: &mut World, name: String, fault: ToolFault) -> Result<(), StepError> {
     let context = world.context();
     let real = context.ledger.names.make(&name);
     let program = format!("kustomize-{real}");
-    context.fleet.install_slow_kustomize(&program, seconds).await?;
+    context.fleet.install_faulty_kustomize(&program, fault.0).await?;
     let path = context.fleet.tool_of_argocd(&program);
     set(context, &format!("kustomize.path.{real}"), &path.display().to_string()).await?;
-    let sentence = format!("ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {program}, which takes {seconds} s");
+    let what = match fault.0 {
+        KustomizeFault::Slow(seconds) => format!("takes {seconds} s"),
+        KustomizeFault::Killed => "is killed as it renders".to_owned(),
+    };
+    let sentence = format!("ConfigMap/{CONFIG_MAP}: kustomize.path.{real} leads to {program}, which {what}");
     context.induced(Action::new(sentence).on(config_map()));
     Ok(())
 }

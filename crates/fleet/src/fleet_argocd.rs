@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clusters::cluster::Cluster;
 use clusters::error::ClusterError;
 
-use crate::argocd::{self, ArgoCdCli, ArgoCdComponent, ArgoCdPaths, ArgoCdPrograms, DestinationFault, Repository};
+use crate::argocd::{
+    self, ArgoCdCli, ArgoCdComponent, ArgoCdPaths, ArgoCdPrograms, DestinationFault, KustomizeFault, Repository,
+};
 use crate::error::FleetError;
 use crate::fleet::Fleet;
 use crate::hub_probe::PROBE;
@@ -142,23 +144,29 @@ impl Fleet {
         argocd::tools(self.supervisor().dir()).join(name)
     }
 
-    /// Gives the repo-server kustomize under one more name.
+    /// Gives the repo-server kustomize under one more name, also in place of a faulty one.
     ///
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the link can't be made.
     pub async fn install_kustomize(&self, name: &str) -> Result<(), FleetError> {
         let (program, link) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
+        // There is nothing to remove where no faulty one was installed.
+        let _ = tokio::fs::remove_file(&link).await;
         let linked = tokio::fs::symlink(program, &link).await;
         Ok(linked.map_err(|source| ClusterError::Io { action: "write", path: link, source })?)
     }
 
-    /// Gives the repo-server kustomize under one more name. This kustomize waits for `seconds` before it begins.
+    /// Gives the repo-server kustomize under one more name. This kustomize has a fault.
     ///
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the program can't be written.
-    pub async fn install_slow_kustomize(&self, name: &str, seconds: u64) -> Result<(), FleetError> {
+    pub async fn install_faulty_kustomize(&self, name: &str, fault: KustomizeFault) -> Result<(), FleetError> {
         let (program, path) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
-        let script = format!("#!/bin/sh\nsleep {seconds}\nexec '{}' \"$@\"\n", program.display());
+        let before = match fault {
+            KustomizeFault::Slow(seconds) => format!("sleep {seconds}"),
+            KustomizeFault::Killed => "[ \"$1\" = build ] && kill -KILL $$".to_owned(),
+        };
+        let script = format!("#!/bin/sh\n{before}\nexec '{}' \"$@\"\n", program.display());
         let written = async {
             tokio::fs::write(&path, script).await?;
             tokio::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).await

@@ -32,7 +32,7 @@ pub use self::install::NAMESPACE;
 pub(crate) use self::probe::compares;
 pub use self::processes::ArgoCdComponent;
 pub(crate) use self::processes::{ArgoCdPaths, tools};
-pub use self::programs::ArgoCdPrograms;
+pub use self::programs::{ArgoCdPrograms, KustomizeFault};
 pub(crate) use self::repository::password_file;
 pub use self::repository::{GIT_USER, Repository};
 pub use self::server::ArgoCdCli;

@@ -24,3 +24,12 @@ pub struct ArgoCdPrograms {
     /// Files with the version's rights for the application-controller, one object in each file; empty for an own build.
     pub rights: Vec<PathBuf>,
 }
+
+/// What is wrong with a kustomize that the repo-server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KustomizeFault {
+    /// It waits for so many seconds before it begins.
+    Slow(u64),
+    /// It is killed as it begins to render.
+    Killed,
+}

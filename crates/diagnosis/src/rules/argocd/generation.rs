@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
-use super::{destination_failure, project, rbac, repository_failure, unrecognized};
+use super::{destination_failure, project, rbac, repository_failure, undeclared_field, unrecognized};
 use crate::Evidence;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
@@ -28,7 +28,7 @@ static OUTSIDE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// AR-SF-001, 010 and 012, AR-RP if a source can't be read, and AR-SF-008 if Argo CD isn't allowed to read the live state.
+/// AR-SF-001, 010 and 012, AR-RP if a source can't be read, AR-OS-007 if a schema doesn't have a field, and AR-SF-008 if Argo CD isn't allowed to read the live state.
 pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let conditions = ERROR_CONDITIONS.into_iter().flat_map(|type_| application.conditions(type_)).collect::<Vec<_>>();
     if let Some(first) = conditions.first() {
@@ -66,7 +66,8 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
 fn draft(application: ApplicationView<'_>, message: &str, gone: bool, evidence: Vec<Evidence>) -> FindingDraft {
     // Argo CD asks the destination for its version before it asks the repo-server for manifests, and names both for the "target state".
     if destination_failure::is_about_destination(message) || !GENERATION.is_match(message) {
-        return rbac::failed_comparison(application, message, &evidence)
+        return undeclared_field::failed_comparison(application, message, &evidence)
+            .or_else(|| rbac::failed_comparison(application, message, &evidence))
             .or_else(|| destination_failure::failed_comparison(application, message, evidence.clone()))
             .or_else(|| project::failed_comparison(application, message, evidence.clone()))
             .unwrap_or_else(|| unrecognized::failed_comparison(application, message, evidence));

@@ -2,6 +2,7 @@
 //! deletion.
 
 use super::application::ApplicationView;
+use super::field_differences::is_built_in;
 use crate::object::text_field;
 use crate::rules::fleet::FleetView;
 use crate::rules::index::{ResourceKey, resource_key, resource_name, resource_namespace};
@@ -14,6 +15,9 @@ pub(super) const MOST_OF_APPLICATION: usize = 10;
 
 /// Number of live objects of all Applications together.
 const MOST: usize = 500;
+
+/// Number of custom resources of Applications that are healthy. Each takes a request, in each diagnosis.
+const MOST_OF_HEALTHY: usize = 100;
 
 /// Resource of an Application, as `status.resources` lists it.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +57,11 @@ impl<'a> ManagedResource<'a> {
 
     pub fn is_hook(self) -> bool {
         self.0.get("hook").and_then(JsonRef::as_bool) == Some(true)
+    }
+
+    /// True if the resource's kind isn't one of Kubernetes' own.
+    pub fn is_custom(self) -> bool {
+        !is_built_in(self.text("group"))
     }
 
     /// Returns `Kind name` or `Kind namespace/name`.
@@ -98,14 +107,18 @@ pub(super) fn object_names(resources: &[ManagedResource<'_>]) -> String {
 /// Returns the live objects that rules quote, besides those which the snapshot has. Secrets aren't read.
 pub fn wanted_live_objects(snapshot: &Snapshot) -> Vec<WantedObjects> {
     FleetView::with(snapshot, |fleet| {
-        let mut wanted = Vec::new();
+        let (mut wanted, mut of_well) = (Vec::new(), Vec::new());
         // The views read the owners of all objects.
-        if fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).any(is_worth_a_look) {
+        if fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind).any(may_be_worth_a_look) {
             let all = ApplicationView::all_with_deleted(fleet);
-            wanted.extend(all.filter(|application| is_worth_a_look(application.object)).flat_map(wanted_of));
+            let (ill, well): (Vec<_>, Vec<_>) = all.partition(|application| is_worth_a_look(application.object));
+            wanted.extend(ill.into_iter().flat_map(wanted_of));
+            of_well.extend(well.into_iter().flat_map(super::unnoticed_health::wanted));
         }
         wanted.extend(super::kubefleet::wanted(fleet));
         wanted.extend(super::placed_applications::wanted(fleet));
+        // Those of Applications in which nothing fails come last.
+        wanted.extend(of_well.into_iter().take(MOST_OF_HEALTHY));
         wanted.truncate(MOST);
         wanted
     })
@@ -117,13 +130,19 @@ fn is_worth_a_look(application: Object<'_>) -> bool {
     application.deleted_at().is_some()
         || is("/status/sync/status", "OutOfSync")
         || !is("/status/health/status", "Healthy")
+        || super::undeclared_field::has_failed_comparison(application)
+}
+
+fn may_be_worth_a_look(application: Object<'_>) -> bool {
+    is_worth_a_look(application) || ManagedResource::all(application).any(ManagedResource::is_custom)
 }
 
 fn wanted_of(application: ApplicationView<'_>) -> Vec<WantedObjects> {
     let destination = application.destination();
     let Some(cluster) = destination.cluster.filter(|cluster| cluster.unreachable.is_none()) else { return Vec::new() };
     let is_deleted = application.object.deleted_at().is_some();
-    let is_ill = application.object.str("/status/health/status") != Some("Healthy");
+    let is_ill = application.object.str("/status/health/status") != Some("Healthy")
+        || super::undeclared_field::has_failed_comparison(application.object);
     ManagedResource::all(application.object)
         .filter(|resource| is_deleted || is_ill || resource.is_out_of_sync())
         .filter(|resource| resource.is_to_be_read(cluster))

@@ -32,7 +32,11 @@ mod repository_failure;
 mod resource_health;
 mod retrying;
 mod shared_resource;
+mod stale_health;
 mod sync_window;
+mod tracking_label;
+mod undeclared_field;
+mod unnoticed_health;
 mod unrecognized;
 mod wave;
 
@@ -76,6 +80,9 @@ fn application_findings(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     drafts.extend(sync_window::rule(application));
     drafts.extend(placement::rule(application));
     drafts.extend(pruning::rule(application));
+    drafts.extend(tracking_label::rule(application));
     drafts.extend(application_health::rule(application));
+    drafts.extend(stale_health::rule(application));
+    drafts.extend(unnoticed_health::rule(application));
     drafts
 }

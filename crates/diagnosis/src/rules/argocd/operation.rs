@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::{
-    admission, destination_failure, hook, immutable, missing_crd, project, rbac, shared_resource, unrecognized, wave,
+    admission, destination_failure, hook, immutable, missing_crd, project, rbac, shared_resource, undeclared_field,
+    unrecognized, wave,
 };
 use crate::rules::apply_error::{is_immutable_field, read_denial, read_refusal};
 use crate::rules::draft::FindingDraft;
@@ -19,6 +20,7 @@ enum FailureCause {
     Admission,
     Rbac,
     Immutable,
+    Undeclared,
     Hook,
     SyncFailHook,
     Wave,
@@ -58,6 +60,7 @@ fn draft(application: ApplicationView<'_>, cause: FailureCause, results: &[Resou
         FailureCause::Admission => admission::draft(application, results),
         FailureCause::Rbac => rbac::failed_resources(application, results),
         FailureCause::Immutable => immutable::draft(application, results),
+        FailureCause::Undeclared => undeclared_field::failed_resources(application, results),
         FailureCause::Hook => hook::draft(application, results),
         // A SyncFail hook runs because something else failed before it.
         FailureCause::SyncFailHook => {
@@ -77,6 +80,7 @@ fn cause(result: ResourceResult<'_>) -> FailureCause {
         (true, _) if read_denial(message).is_some() => FailureCause::Admission,
         (true, _) if read_refusal(message).is_some() => FailureCause::Rbac,
         (true, _) if is_immutable_field(message) => FailureCause::Immutable,
+        (true, _) if undeclared_field::is_undeclared(message) => FailureCause::Undeclared,
         (true, _) => FailureCause::Other,
         (false, true) if result.text("hookType") == "SyncFail" => FailureCause::SyncFailHook,
         (false, true) => FailureCause::Hook,

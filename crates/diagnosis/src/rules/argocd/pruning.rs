@@ -10,6 +10,7 @@ use serde_json::json;
 use super::application::{ApplicationView, OperationState, ResourceResult};
 use super::destination::{TRACKING_ID, named_cluster, tracking_id};
 use super::live_objects::{ManagedResource, object_names};
+use super::tracking_label::LabelledObject;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::fleet::{PlacementView, distinct};
@@ -133,7 +134,9 @@ fn not_pruned(application: ApplicationView<'_>, placed: &[PlacedResource<'_>]) -
         // Of those whose end members would feel, AR-KF-006 tells.
         .filter(|resource| !placed.iter().any(|placed| placed.resource.key() == resource.key()))
         // Pruning would delete what another Application wants.
-        .filter(|resource| !is_wanted_by_another(application, *resource))
+        .filter(|resource| other_owner(application, *resource).is_none())
+        // Or what isn't this Application's own.
+        .filter(|resource| LabelledObject::read(application, *resource).is_none())
         .collect();
     let skipped: Vec<ResourceResult<'_>> = application
         .results()
@@ -172,14 +175,16 @@ fn not_pruned(application: ApplicationView<'_>, placed: &[PlacedResource<'_>]) -
     Some(application.draft_beside_sync(RuleCode::AR_DL_006, &names, evidence))
 }
 
-/// True if git has a resource for another Application with the same destination.
-fn is_wanted_by_another(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> bool {
+/// Returns another Application with the same destination for which git has a resource.
+pub(super) fn other_owner<'a>(application: ApplicationView<'a>, resource: ManagedResource<'_>) -> Option<Object<'a>> {
     let fleet = application.fleet;
     let cluster = |object| named_cluster(fleet, object).map(|cluster| cluster.name.as_str());
     let own = cluster(application.object);
     let all = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind);
-    let others = all.filter(|other| *other != application.object && cluster(*other) == own);
-    others.flat_map(ManagedResource::all).any(|other| !other.requires_pruning() && other.key() == resource.key())
+    let mut others = all.filter(|other| *other != application.object && cluster(*other) == own);
+    others.find(|other| {
+        ManagedResource::all(*other).any(|of_other| !of_other.requires_pruning() && of_other.key() == resource.key())
+    })
 }
 
 fn quote_pruning(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> crate::Evidence {

@@ -1,4 +1,5 @@
-//! AR-RP: Argo CD can't read a source: the repository, its revision or path, a chart's registry, or the repo-server itself.
+//! AR-RP: Argo CD can't read a source: the repository, its revision or path, a chart's registry, the repo-server itself, or a program
+//! that it runs.
 
 use std::sync::LazyLock;
 
@@ -28,6 +29,8 @@ enum RepositoryFailure {
     RepoServerDown,
     /// The repo-server doesn't answer in time.
     RepoServerSlow,
+    /// A program that the repo-server runs was killed.
+    RendererKilled,
     /// The registry of a chart or of a chart's dependency can't be reached.
     Registry,
 }
@@ -73,6 +76,11 @@ static REGISTRY: LazyLock<Regex> = LazyLock::new(|| {
          |unable to get tags: |error logging into OCI registry: |failed to resolve revision \"",
     )
 });
+/// End of a program that somebody else has killed. Argo CD ends a program that takes too long with `failed timeout after`.
+static KILLED: LazyLock<Regex> = LazyLock::new(|| pattern("failed signal: killed"));
+/// End of a call during which the repo-server went away, rather than before it.
+static LOST: LazyLock<Regex> =
+    LazyLock::new(|| pattern("error reading from server|transport is closing|connection reset"));
 static CACHED: LazyLock<Regex> = LazyLock::new(|| pattern(r"Manifest generation error \(cached\)"));
 
 /// What a message says of a source.
@@ -97,6 +105,9 @@ fn read_failure(message: &str) -> Option<SourceError<'_>> {
 }
 
 fn failure_of_source(why: &str) -> Option<RepositoryFailure> {
+    if KILLED.is_match(why) {
+        return Some(RepositoryFailure::RendererKilled);
+    }
     if PATH.is_match(why) {
         return Some(RepositoryFailure::PathMissing);
     }
@@ -135,12 +146,15 @@ pub(super) fn failed_comparison(
     let wanted = match error.failure {
         RepositoryFailure::RevisionMissing => Some("targetRevision"),
         RepositoryFailure::PathMissing => Some("path"),
-        RepositoryFailure::RepoServerDown | RepositoryFailure::RepoServerSlow => None,
+        RepositoryFailure::RepoServerDown | RepositoryFailure::RepoServerSlow | RepositoryFailure::RendererKilled => {
+            None
+        }
         _ => Some("repoURL"),
     };
     if let Some(wanted) = wanted {
         evidence.push(quote.text(object, &format!("{path}.{wanted}"), field(wanted).to_owned(), None));
     }
+    let is_lost = error.failure == RepositoryFailure::RepoServerDown && LOST.is_match(error.why);
     let names = json!({
         "why": for_sentence(error.why),
         "repository": repository,
@@ -149,6 +163,7 @@ pub(super) fn failed_comparison(
         "wanted_path": field("path"),
         "gone": gone,
         "cached": CACHED.is_match(message),
+        "lost": is_lost,
         "late": error.failure == RepositoryFailure::RepoServerSlow,
     });
     let draft = application.draft(code, &names, evidence);
@@ -156,7 +171,13 @@ pub(super) fn failed_comparison(
     let cause = |what: &str| if gone { format!("{what} at the last sync") } else { what.to_owned() };
     Some(match error.failure {
         RepositoryFailure::Unauthenticated | RepositoryFailure::Unreachable => draft.common_cause(cause(repository)),
-        RepositoryFailure::RepoServerDown => draft.common_cause(cause("repo-server")),
+        RepositoryFailure::RepoServerDown => {
+            if is_lost {
+                draft
+            } else {
+                draft.common_cause(cause("repo-server"))
+            }
+        }
         // Another Application may want another revision or path, or have a chart with other dependencies. A render takes long for its
         // own Application.
         _ => draft,
@@ -170,6 +191,7 @@ fn code(failure: RepositoryFailure) -> RuleCode {
         RepositoryFailure::PathMissing => RuleCode::AR_RP_003,
         RepositoryFailure::Unreachable => RuleCode::AR_RP_004,
         RepositoryFailure::RepoServerDown | RepositoryFailure::RepoServerSlow => RuleCode::AR_RP_005,
+        RepositoryFailure::RendererKilled => RuleCode::AR_RP_006,
         RepositoryFailure::Registry => RuleCode::AR_RP_007,
     }
 }

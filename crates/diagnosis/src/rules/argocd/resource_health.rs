@@ -1,8 +1,9 @@
 //! Health of live objects by Argo CD's own checks, as far as rules need it: `status.resources` of an Application has no health by default
 //! (v3.2 and v3.5). Checks that an administrator has added to argocd-cm aren't known here.
 
+use super::field_differences::is_built_in;
 use crate::object::text_field;
-use crate::{JsonRef, Object};
+use crate::{Condition, JsonRef, Object};
 
 /// Kind of trouble of an object that isn't healthy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +48,67 @@ pub(super) fn unhealthy(object: Object<'_>) -> Option<ObjectHealth> {
         ("", "PersistentVolumeClaim") => claim(object),
         ("batch", "Job") => job(object),
         ("autoscaling", "HorizontalPodAutoscaler") => autoscaler(object),
+        (group, _) if !is_built_in(group) => custom(object),
         _ => None,
     }
+}
+
+/// Kinds of which [`unhealthy`] knows the whole of Argo CD's check.
+const KNOWN_CHECKS: [(&str, &str); 7] = [
+    ("apps", "Deployment"),
+    ("apps", "StatefulSet"),
+    ("apps", "DaemonSet"),
+    ("", "Pod"),
+    ("", "Service"),
+    ("networking.k8s.io", "Ingress"),
+    ("", "PersistentVolumeClaim"),
+];
+
+/// Kinds for which Argo CD has no check, so that they don't count (v3.2, v3.5).
+const NO_CHECKS: [(&str, &str); 11] = [
+    ("", "ConfigMap"),
+    ("", "Secret"),
+    ("", "ServiceAccount"),
+    ("", "ResourceQuota"),
+    ("", "LimitRange"),
+    ("networking.k8s.io", "NetworkPolicy"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("storage.k8s.io", "StorageClass"),
+];
+
+/// True if an object of a kind for which [`unhealthy`] finds nothing is healthy for Argo CD, too.
+pub(super) fn has_known_check(group: &str, kind: &str) -> bool {
+    KNOWN_CHECKS.contains(&(group, kind))
+}
+
+/// True if Argo CD doesn't compute the health of a kind.
+pub(super) fn has_no_check(group: &str, kind: &str) -> bool {
+    NO_CHECKS.contains(&(group, kind))
+}
+
+/// True if the controller of a workload has seen its present spec, and no Pod of an old one is left. Other objects have no such fields.
+pub(super) fn is_observed(object: Object<'_>) -> bool {
+    let observed = number(object, "/status/observedGeneration");
+    let [all, updated] = ["/status/replicas", "/status/updatedReplicas"].map(|field| number(object, field));
+    observed.is_none_or(|observed| observed >= object.generation())
+        && all.zip(updated).is_none_or(|(all, updated)| all <= updated)
+}
+
+/// Returns the condition Ready of a custom resource, if it is False. One that is paused on purpose says so in the reason.
+pub(super) fn not_ready(object: Object<'_>) -> Option<Condition> {
+    let condition = object.condition("Ready").filter(|condition| condition.status == "False")?;
+    let reason = condition.reason.to_lowercase();
+    let is_paused = ["suspend", "paus"].iter().any(|word| reason.contains(word));
+    (!is_paused).then_some(condition)
+}
+
+fn custom(object: Object<'_>) -> Option<ObjectHealth> {
+    let condition = not_ready(object)?;
+    let value = format!("{}: {}", condition.reason, condition.message);
+    Some(ObjectHealth::new(Trouble::Other, "status.conditions[Ready]", value, true))
 }
 
 fn number(object: Object<'_>, pointer: &str) -> Option<i64> {

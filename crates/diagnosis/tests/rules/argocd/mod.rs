@@ -22,6 +22,10 @@ mod repository_failure;
 mod retrying;
 pub mod shapes;
 mod shared_resource;
+mod stale_health;
+mod tracking_label;
+mod undeclared_field;
+mod unnoticed_health;
 mod unusual;
 mod wave;
 
@@ -43,6 +47,7 @@ pub fn troubled() -> Vec<serde_json::Value> {
     all.extend(repository_failure::troubled());
     all.extend(retrying::troubled());
     all.extend(shared_resource::troubled());
+    all.extend(undeclared_field::troubled());
     all.extend(wave::troubled());
     all
 }

@@ -44,6 +44,8 @@ fn each_reason_has_its_code() {
         ("AR-RP-004", "failed to list refs: repository not found".to_owned()),
         ("AR-RP-004", "failed to list refs: ssh: handshake failed: knownhosts: key mismatch".to_owned()),
         ("AR-RP-004", "failed to initialize repository resources: rpc error: code = Internal desc = Failed to fetch default: `git fetch origin` failed timeout after 1m30s".to_owned()),
+        ("AR-RP-006", "`kustomize build <path to cached source>` failed signal: killed".to_owned()),
+        ("AR-RP-006", "Manifest generation error (cached): `helm template . --name-template web` failed signal: killed".to_owned()),
         ("AR-RP-007", format!("error building helm chart dependencies: failed to add helm repository https://charts.example.com: Error: looks like \"https://charts.example.com\" is not a valid chart repository or cannot be reached: {DIAL}")),
         ("AR-RP-007", format!("failed to resolve revision \"1.0.0\": cannot get digest for revision 1.0.0: Head \"https://charts.example.com/v2\": {DIAL}")),
     ];
@@ -83,6 +85,16 @@ fn a_repo_server_that_does_not_answer_is_down_for_all() {
     let slow = alone(unread("web", "rpc error: code = DeadlineExceeded desc = context deadline exceeded"));
     assert_eq!(found(&slow), ["AR-RP-005 Application/argocd/web"]);
     assert!(cause(&slow).contains("--repo-server-timeout-seconds"), "{}", cause(&slow));
+}
+
+#[test]
+fn a_repo_server_that_goes_away_during_a_request_is_told() {
+    let lost = "rpc error: code = Unavailable desc = error reading from server: EOF";
+    let snapshot = hub(vec![unread("web", lost), unread("shop", &down())]);
+    assert_eq!(by_cause(&snapshot).len(), 2);
+    let lost = alone(unread("web", lost));
+    assert_eq!(found(&lost), ["AR-RP-005 Application/argocd/web"]);
+    assert!(cause(&lost).contains("went away while it worked on the request"), "{}", cause(&lost));
 }
 
 #[test]
