@@ -19,7 +19,11 @@ pub(super) fn states(fleet: FleetView<'_>) -> Vec<UnwellState<'_>> {
 
 fn state_of<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<UnwellState<'a>> {
     if let Some(state) = UnwellState::deletion(fleet, application) {
-        return Some(UnwellState { usual: DELETION_LIMIT, depends_on: Vec::new(), ..state });
+        // Argo CD begins with the deletion when the operation has ended that was running.
+        let [started, ended] =
+            ["startedAt", "finishedAt"].map(|field| time(application, &format!("/status/operationState/{field}")));
+        let since = if started <= state.since { state.since.max(ended) } else { state.since };
+        return Some(UnwellState { usual: DELETION_LIMIT, depends_on: Vec::new(), since, ..state });
     }
     let (evidence, since, usual) =
         error(fleet, application).or_else(|| operation(fleet, application)).or_else(|| health(fleet, application))?;
@@ -32,6 +36,10 @@ fn state_of<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<UnwellS
         part: None,
         depends_on: Vec::new(),
     })
+}
+
+fn time(application: Object<'_>, pointer: &str) -> Option<Timestamp> {
+    application.str(pointer).and_then(|time| time.parse().ok())
 }
 
 type State = (Evidence, Option<Timestamp>, SignedDuration);
@@ -55,12 +63,12 @@ fn operation(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
     let is = |pointer: &str, value: &str| application.str(pointer) == Some(value);
     let is_well = is("/status/sync/status", "Synced") && is("/status/health/status", "Healthy");
     let phase = application.str("/status/operationState/phase")?;
-    let (time, usual) = match phase {
+    let (pointer, usual) = match phase {
         "Failed" | "Error" if !is_well => ("/status/operationState/finishedAt", SignedDuration::ZERO),
         "Running" => ("/status/operationState/startedAt", OPERATION_LIMIT),
         _ => return None,
     };
-    let since = application.str(time).and_then(|time| time.parse().ok());
+    let since = time(application, pointer);
     let evidence = fleet.quote().field(application, "status.operationState.phase");
     Some((Evidence { at: since, ..evidence }, since, usual))
 }
@@ -71,7 +79,7 @@ fn health(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
     if !["Degraded", "Progressing"].contains(&status) {
         return None;
     }
-    let since = application.str("/status/health/lastTransitionTime").and_then(|time| time.parse().ok());
+    let since = time(application, "/status/health/lastTransitionTime");
     let evidence = fleet.quote().field(application, "status.health.status");
     Some((Evidence { at: since, ..evidence }, since, PATIENCE))
 }

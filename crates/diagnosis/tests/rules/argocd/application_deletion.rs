@@ -129,6 +129,17 @@ fn an_operation_holds_the_deletion() {
 }
 
 #[test]
+fn the_deletion_begins_when_the_operation_has_ended() {
+    let terminated = |finished: &str| {
+        let ended = with(operation("Failed", "Operation terminated", json!([])), "/startedAt", "2026-01-08T11:49:00Z");
+        let ended = with(ended, "/finishedAt", finished);
+        fleet(vec![with(going(), "/status/operationState", ended)], vec![settings()])
+    };
+    assert_eq!(found(&terminated("2026-01-08T11:59:58Z")), [""; 0]);
+    assert_eq!(found(&terminated("2026-01-08T11:50:00Z")), ["AR-XX-001 Application/argocd/web"]);
+}
+
+#[test]
 fn a_confirmation_is_awaited() {
     let waiting = with(going(), "/status/resources", json!([resource(json!({"requiresDeletionConfirmation": true}))]));
     let snapshot = fleet(vec![waiting.clone()], vec![settings()]);
