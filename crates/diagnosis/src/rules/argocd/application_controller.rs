@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, compared_at, is_compared};
 use super::field_differences::FieldWrite;
+use super::project::project_of_object;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::fleet::FleetView;
@@ -75,19 +76,17 @@ pub(super) fn rule(fleet: FleetView<'_>, applications: &[ApplicationView<'_>]) -
         return Vec::new();
     }
     let compared = compared_applications(fleet);
-    let last = compared.iter().max_by_key(|(_, at)| *at).copied();
-    waiting.iter().filter_map(|waiting| draft(waiting, &compared, last)).collect()
+    waiting.iter().filter_map(|waiting| draft(waiting, &compared)).collect()
 }
 
-fn draft(
-    waiting: &WaitingApplication<'_>,
-    compared: &[(Object<'_>, Timestamp)],
-    last: Option<(Object<'_>, Timestamp)>,
-) -> Option<FindingDraft> {
+fn draft(waiting: &WaitingApplication<'_>, compared: &[ComparedApplication<'_>]) -> Option<FindingDraft> {
     let WaitingApplication { application, request, since } = waiting;
     let namespace = application.object.namespace().unwrap_or_default();
+    let instance = instance_of(application.fleet, application.object);
+    let by_same = || compared.iter().filter(|other| instance.is_none() || instance == other.instance);
+    let last = by_same().max_by_key(|other| other.at).map(|other| (other.object, other.at));
     let works = last.is_some_and(|(_, at)| at > *since);
-    let is_watched = compared.iter().any(|(object, _)| object.namespace() == Some(namespace));
+    let is_watched = by_same().any(|other| other.object.namespace() == Some(namespace));
     // A controller that compares others in the same namespace has a long queue, or this Application is another controller's.
     if works && is_watched {
         return None;
@@ -106,13 +105,30 @@ fn draft(
         "unwatched": works,
         "last": last.map(|(_, at)| at.to_string()).unwrap_or_default(),
     });
-    let cause = if works { format!("unwatched {namespace}") } else { "controller".to_owned() };
+    let cause = if works {
+        format!("unwatched {namespace}")
+    } else {
+        format!("controller of {}", instance.unwrap_or_default())
+    };
     Some(application.draft(RuleCode::AR_AC_001, &names, evidence).common_cause(cause))
 }
 
-/// Returns the Applications that the controller has compared, with the time of the last comparison of each. For the diagnosis of one
-/// Application, too, they include those in Argo CD's own namespace, which are always watched.
-fn compared_applications(fleet: FleetView<'_>) -> Vec<(Object<'_>, Timestamp)> {
+/// Application that a controller has compared.
+struct ComparedApplication<'a> {
+    object: Object<'a>,
+    /// Time of the last comparison.
+    at: Timestamp,
+    instance: Option<&'a str>,
+}
+
+/// Returns the namespace of an Application's Argo CD, of which a cluster may have several; `None` if its project wasn't read.
+fn instance_of<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<&'a str> {
+    project_of_object(fleet, application)?.namespace()
+}
+
+/// Returns the Applications that have been compared. For the diagnosis of one Application, too, they include those in Argo CD's own
+/// namespace, which are always watched.
+fn compared_applications(fleet: FleetView<'_>) -> Vec<ComparedApplication<'_>> {
     let (group, kind) = (APPLICATION.group, APPLICATION.kind);
     let projects = fleet.hub.of_kind(APP_PROJECT.group, APP_PROJECT.kind);
     let namespaces: BTreeSet<&str> = projects.filter_map(|project| project.namespace()).collect();
@@ -120,5 +136,8 @@ fn compared_applications(fleet: FleetView<'_>) -> Vec<(Object<'_>, Timestamp)> {
         fleet.hub.ask(group, kind, || ObjectSelection::InNamespace(namespace.to_owned()));
     }
     let all = fleet.hub.of_kind(group, kind);
-    all.filter_map(|object| Some((object, compared_at(object)?))).collect()
+    all.filter_map(|object| {
+        Some(ComparedApplication { object, at: compared_at(object)?, instance: instance_of(fleet, object) })
+    })
+    .collect()
 }

@@ -11,6 +11,7 @@ use super::names::object_names;
 use crate::command::{KubectlVerb, RemedyCommand};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
+use crate::rules::fleet::FleetView;
 use crate::rules::kubectl;
 use crate::rules::message::for_sentence;
 use crate::rules::pattern::{group, pattern};
@@ -142,12 +143,17 @@ pub(super) fn names_existing(application: ApplicationView<'_>, message: &str) ->
         && project_of(application).is_some()
 }
 
-/// Returns the Application's project, if it was read. It is in the namespace of the Application's Argo CD, of which a cluster may have
+/// Returns the Application's project, if it was read.
+pub(super) fn project_of(application: ApplicationView<'_>) -> Option<Object<'_>> {
+    project_of_object(application.fleet, application.object)
+}
+
+/// Returns the project of an Application, if it was read. It is in the namespace of the Application's Argo CD, of which a cluster may have
 /// several: the Application's own namespace, or one whose project of this name has the Application's namespace in `spec.sourceNamespaces`.
 /// If none has, the only project of this name is returned.
-pub(super) fn project_of(application: ApplicationView<'_>) -> Option<Object<'_>> {
-    let (hub, namespace) = (application.fleet.hub, application.object.namespace());
-    let (group, kind, name) = (APP_PROJECT.group, APP_PROJECT.kind, project_name(application));
+pub(super) fn project_of_object<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<Object<'a>> {
+    let (hub, namespace) = (fleet.hub, application.namespace());
+    let (group, kind, name) = (APP_PROJECT.group, APP_PROJECT.kind, named_project(application));
     if let Some(project) = hub.object(group, kind, namespace, name) {
         return Some(project);
     }
@@ -164,7 +170,11 @@ fn permits_namespace(project: Object<'_>, namespace: &str) -> bool {
 }
 
 pub(super) fn project_name(application: ApplicationView<'_>) -> &str {
-    application.object.str("/spec/project").filter(|project| !project.is_empty()).unwrap_or("default")
+    named_project(application.object)
+}
+
+fn named_project(application: Object<'_>) -> &str {
+    application.str("/spec/project").filter(|project| !project.is_empty()).unwrap_or("default")
 }
 
 pub(super) fn project_reference(application: ApplicationView<'_>) -> Vec<String> {

@@ -76,6 +76,31 @@ fn a_controller_that_compares_others_doesnt_watch_the_namespace() {
     assert_eq!(found(&fleet(watched, Vec::new())), [""; 0], "its turn comes");
 }
 
+/// Project `default` of an Argo CD.
+fn default_project(namespace: &str) -> Value {
+    json!({
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject",
+        "metadata": {"name": "default", "namespace": namespace}, "spec": {},
+    })
+}
+
+#[test]
+fn the_controllers_of_two_argo_cds_are_told_apart() {
+    let waiting = asked("/metadata/annotations", json!({"argocd.argoproj.io/refresh": "hard"}), LONG_AGO);
+    let other = compared("argocd-b", "shop", A_MINUTE_AGO);
+    let projects = vec![default_project("argocd"), default_project("argocd-b")];
+    let snapshot = fleet([vec![waiting.clone(), other.clone()], projects].concat(), vec![]);
+    assert_eq!(found(&snapshot), ["AR-AC-001 Application/argocd/web (member-1)"]);
+    assert!(
+        cause(&snapshot).contains("Its last comparison of any application was at 2026-01-08T11:30:00Z"),
+        "{}",
+        cause(&snapshot)
+    );
+    // With one Argo CD, its controller has compared the other application in the meantime.
+    let snapshot = fleet(vec![waiting, other, default_project("argocd")], vec![]);
+    assert_eq!(found(&snapshot), [""; 0]);
+}
+
 #[test]
 fn one_controller_that_doesnt_run_is_one_finding() {
     let other = with(new(LONG_AGO), "/metadata/name", "shop");
