@@ -29,6 +29,9 @@ const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-control
      persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,\
      persistentvolume-protection-controller";
 
+/// Addresses of Services, the same with every provider: scenarios name some.
+pub(crate) const SERVICE_ADDRESSES: &str = "10.0.0.0/24";
+
 /// Niceness of the members' processes, which leave the processors to the hub. At a fleet's start, more is installed on
 /// the hub, and all members wait for it. The start takes 1.56 times as long as that of four bare API servers with
 /// niceness 3, 1.47 times with 6 and 1.31 times with 10 (`make bench`, two processors). Later, a hub-agent whose
@@ -147,7 +150,7 @@ pub(crate) fn apiserver(
         "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
         site.flag("service-account-key-file", &verifying),
         site.flag("service-account-signing-key-file", &signing),
-        "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        format!("--service-cluster-ip-range={SERVICE_ADDRESSES}"),
         // KWOK simulates the pods here, so no pod needs a token to be mounted.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
         "--profiling=false".to_owned(),

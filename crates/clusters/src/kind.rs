@@ -20,6 +20,7 @@ use crate::agents::chart;
 use crate::agents::deployment::AgentDeployment;
 use crate::agents::{self, Agent, AgentImageSource, AgentImages, served_by};
 use crate::cluster::{Cluster, FleetRole};
+use crate::control_plane::SERVICE_ADDRESSES;
 use crate::docker;
 use crate::error::ClusterError;
 use crate::existing::ClusterContexts;
@@ -289,7 +290,7 @@ fn configuration(mark: &Path, image: Option<&str>) -> String {
     }
     let config = serde_json::json!({
         "kind": "Cluster", "apiVersion": "kind.x-k8s.io/v1alpha4",
-        "networking": {"apiServerAddress": "127.0.0.1"}, "nodes": [node],
+        "networking": {"apiServerAddress": "127.0.0.1", "serviceSubnet": SERVICE_ADDRESSES}, "nodes": [node],
     });
     config.to_string()
 }
