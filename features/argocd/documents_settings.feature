@@ -142,7 +142,7 @@ Feature: What Argo CD's documents say about its settings
     Then application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
-  @takes-90s @passes:AR-SF-001 @passes:AR-SF-003
+  @takes-90s @passes:AR-SF-001 @passes:AR-SF-003 @passes:AR-SF-012
   @guide:argocd-health/custom @guide:argocd-faq/progressing/sealed-secret @guide:argocd-faq/progressing/sealed-secret-check
   Scenario: Settings say what is healthy
     Given a fleet of its own with 1 member and Argo CD

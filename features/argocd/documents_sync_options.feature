@@ -122,7 +122,6 @@ Feature: What Argo CD's documents say about sync options
       | field                      | value |
       | metadata.deletionTimestamp | *     |
     When somebody's finalizer releases "Pod/web-0" on "member-1"
-    And application "web" syncs with "--prune"
     Then the sync of application "web" succeeds
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing

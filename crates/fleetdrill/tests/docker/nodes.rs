@@ -114,7 +114,8 @@ fn an_interrupted_start_leaves_nothing() {
 /// The drill, the failures of Pods as real kubelets report them (a scenario of each failure code), and what Argo CD makes of such Pods.
 fn scenarios_pass_on_real_nodes() {
     let place = Place::new();
-    let mut command = place.command(["run", "--tags", "@drill or (@pods and @kubefleet) or @AR-HL-002", "--one-per-code"]);
+    let mut command =
+        place.command(["run", "--tags", "@drill or (@pods and @kubefleet) or @AR-HL-002", "--one-per-code"]);
     command.args(OFFLINE).args(node_image());
     let ran = said(command).expect(0, &[]).stdout.clone();
     assert!(ran.contains(" 0 failed") && ran.contains("on provider kind"), "{ran}");
