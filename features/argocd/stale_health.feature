@@ -22,7 +22,7 @@ Feature: An Application shows the health that its objects had before
             labels: {app: web}
           spec:
             containers:
-              - {name: web, image: registry.example/web:1}
+              - {name: web, image: nginx:1.29}
       """
     And an application "web" of repository "web" for "member-1"
     And the administrator of "member-1" applies
@@ -81,7 +81,7 @@ Feature: An Application shows the health that its objects had before
             labels: {app: web}
           spec:
             containers:
-              - {name: web, image: registry.example/web:1}
+              - {name: web, image: nginx:1.29}
       """
     And an application "web" of repository "web" for "member-1"
     And the administrator of "member-1" applies
