@@ -88,9 +88,7 @@ async fn nothing(world: &mut World, meanwhile: Meanwhile) -> Result<(), StepErro
 
 /// Stops the hub-agent until a diagnosis says that it is behind, and starts it again. Diagnoses until it works and everything is well.
 async fn nothing_while_hub_agent_restarts(context: &ScenarioContext) -> Result<(), StepError> {
-    if !context.owns_fleet() {
-        return Err(StepError::Feature("the hub-agent is everybody's: take a fleet of its own".into()));
-    }
+    context.check_own_fleet("the hub-agent is")?;
     let (works, deadline) = (AtomicBool::new(false), Instant::now() + limits::CAUGHT_UP);
     context.fleet.stop_hub_agent().await?;
     context.induced("hub-agent stopped");

@@ -194,9 +194,7 @@ const SLOW: u8 = 10;
 #[when(expr = "the hub's API server {gets slow or fast}")]
 async fn hub_speed(world: &mut World, change: SpeedChange) -> Result<(), StepError> {
     let context = world.context();
-    if !context.owns_fleet() {
-        return Err(StepError::Feature("the hub's API server is everybody's: take a fleet of its own".into()));
-    }
+    context.check_own_fleet("the hub's API server is")?;
     if change.slow {
         context.throttled_hub = Some(context.fleet.throttle_hub(SLOW).await?);
         context.induced(format!("the hub's API server gets {SLOW} % of its processor time"));

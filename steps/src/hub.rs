@@ -22,7 +22,7 @@ use crate::world::World;
 #[when(expr = "the hub-agent {hangs or works on}")]
 async fn hangs(world: &mut World, change: HangChange) -> Result<(), StepError> {
     let context = world.context();
-    owns_hub(context)?;
+    context.check_own_fleet("the hub is")?;
     if change.hangs {
         context.hung_hub_agent = Some(context.fleet.hang_hub_agent().await?);
         context.induced("hub-agent paused: its process gets no processor time");
@@ -39,7 +39,7 @@ async fn hangs(world: &mut World, change: HangChange) -> Result<(), StepError> {
 #[when(expr = "the hub-agent {loses or gets back its rights}")]
 async fn rights(world: &mut World, change: RightsChange) -> Result<(), StepError> {
     let context = world.context();
-    owns_hub(context)?;
+    context.check_own_fleet("the hub is")?;
     if change.lost {
         let names = faults::take_hub_agent_rights(&context.hub()).await?;
         let [name, ..] = &names[..] else {
@@ -62,7 +62,7 @@ async fn rights(world: &mut World, change: RightsChange) -> Result<(), StepError
 #[when(expr = "the hub's etcd {runs out of space or has it again}")]
 async fn space(world: &mut World, change: SpaceChange) -> Result<(), StepError> {
     let context = world.context();
-    owns_hub(context)?;
+    context.check_own_fleet("the hub is")?;
     context.fleet.limit_storage(change.out).await?;
     if change.out {
         context.induced("the quota of the hub's etcd is smaller than what it stores");
@@ -116,11 +116,4 @@ async fn would_create(world: &mut World, step: &Step) -> Result<(), StepError> {
         tried.map_err(|error| StepError::Differs(format!("the hub refuses it with \"{error}\"")))
     })
     .await
-}
-
-fn owns_hub(context: &ScenarioContext) -> Result<(), StepError> {
-    if context.owns_fleet() {
-        return Ok(());
-    }
-    Err(StepError::Feature("the hub is everybody's: take a fleet of its own".into()))
 }

@@ -250,10 +250,8 @@ async fn namespace_back(world: &mut World, member: String) -> Result<(), StepErr
 async fn agent_stops(world: &mut World, agent: AgentRef) -> Result<(), StepError> {
     let context = world.context();
     match agent {
-        AgentRef::Hub if !context.owns_fleet() => {
-            return Err(StepError::Feature("the hub-agent is everybody's: take a fleet of its own".into()));
-        }
         AgentRef::Hub => {
+            context.check_own_fleet("the hub-agent is")?;
             context.fleet.stop_hub_agent().await?;
             context.induced("hub-agent stopped");
         }

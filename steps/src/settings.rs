@@ -19,9 +19,7 @@ use crate::world::World;
 #[when(expr = "the setting {string} of Argo CD is {string}")]
 async fn is(world: &mut World, key: String, value: String) -> Result<(), StepError> {
     let context = world.context();
-    if !context.owns_fleet() {
-        return Err(StepError::Feature("the settings are everybody's: take a fleet of its own".into()));
-    }
+    context.check_own_fleet("the settings are")?;
     let (key, value) = (context.ledger.names.fill(&key), context.ledger.names.fill(&value));
     set(context, &key, &value).await?;
     context.did(Action::new(format!("ConfigMap/{CONFIG_MAP}: {key} set to {value}")).on(config_map()));

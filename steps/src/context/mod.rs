@@ -212,6 +212,17 @@ impl ScenarioContext {
         self.owns_fleet
     }
 
+    /// Checks that the fleet is the scenario's own, because others would feel what the step does to `part`, e.g. `the hub is`.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet is shared.
+    pub(crate) fn check_own_fleet(&self, part: &str) -> Result<(), StepError> {
+        if self.owns_fleet {
+            return Ok(());
+        }
+        Err(StepError::Feature(format!("{part} everybody's: take a fleet of its own")))
+    }
+
     /// Returns the text that all names of this scenario's objects contain.
     pub(crate) fn ours(&self) -> String {
         format!("-{}", self.info.suffix)
