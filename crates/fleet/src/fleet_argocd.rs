@@ -149,11 +149,8 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the link can't be made.
     pub async fn install_kustomize(&self, name: &str) -> Result<(), FleetError> {
-        let (program, link) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
-        // There is nothing to remove where no faulty one was installed.
-        let _ = tokio::fs::remove_file(&link).await;
-        let linked = tokio::fs::symlink(program, &link).await;
-        Ok(linked.map_err(|source| ClusterError::Io { action: "write", path: link, source })?)
+        let program = self.argocd_programs().await?.kustomize;
+        ArgoCdPaths::of(&self.0.home).link_tool(name, &program)
     }
 
     /// Gives the repo-server kustomize under one more name. This kustomize has a fault.

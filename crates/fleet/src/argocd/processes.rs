@@ -123,16 +123,15 @@ impl ArgoCdPaths {
             // git asks Argo CD itself for credentials, by this name.
             ("argocd", &programs.argocd),
         ];
-        for (name, program) in tools {
-            let (link, new) = (self.root.join("bin").join(name), self.root.join("tmp").join(name));
-            // A link can't be replaced in place: the new one is renamed to the old one.
-            symlink(program, &new).and_then(|()| fs::rename(&new, &link)).map_err(|source| ClusterError::Io {
-                action: "write",
-                path: link,
-                source,
-            })?;
-        }
-        Ok(())
+        tools.into_iter().try_for_each(|(name, program)| self.link_tool(name, program))
+    }
+
+    /// Gives the repo-server a program under this name, instead of one that it had before.
+    pub fn link_tool(&self, name: &str, program: &Path) -> Result<(), FleetError> {
+        let (link, new) = (self.root.join("bin").join(name), self.root.join("tmp").join(name));
+        // A link can't be replaced in place: the new one is renamed to the old one.
+        let linked = symlink(program, &new).and_then(|()| fs::rename(&new, &link));
+        Ok(linked.map_err(|source| ClusterError::Io { action: "write", path: link, source })?)
     }
 
     /// Writes a kubeconfig by which a component reaches the hub.
