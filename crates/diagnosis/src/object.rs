@@ -108,7 +108,8 @@ impl<'a> Object<'a> {
         self.written_at(None).or(self.created_at())
     }
 
-    fn time(self, pointer: &str) -> Option<Timestamp> {
+    /// Time at a JSON pointer.
+    pub(crate) fn time(self, pointer: &str) -> Option<Timestamp> {
         self.str(pointer).and_then(|t| t.parse().ok())
     }
 

@@ -58,6 +58,6 @@ fn last_renewal(fleet: FleetView<'_>) -> Option<(Object<'_>, Timestamp)> {
     });
     let leases = fleet.hub.objects.of_kind(LEASE.group, LEASE.kind);
     let leases = leases.filter(|lease| lease.namespace() == Some(NAMESPACE) && lease.label(key) == Some(value));
-    let renewed = leases.filter_map(|lease| Some((lease, lease.str("/spec/renewTime")?.parse().ok()?)));
+    let renewed = leases.filter_map(|lease| Some((lease, lease.time("/spec/renewTime")?)));
     renewed.max_by_key(|(_, at)| *at)
 }

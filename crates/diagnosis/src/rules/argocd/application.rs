@@ -160,6 +160,11 @@ impl<'a> ApplicationView<'a> {
         compared_at(self.object)
     }
 
+    /// Returns the time since which the Application has its health.
+    pub fn health_since(self) -> Option<Timestamp> {
+        self.object.time("/status/health/lastTransitionTime")
+    }
+
     /// Returns the number of self-heals of the present commit up to the last operation.
     pub fn heals(self) -> Option<i64> {
         let path = "/status/operationState/operation/sync/autoHealAttemptsCount";
@@ -329,7 +334,7 @@ impl<'a> ResourceResult<'a> {
 
 /// Returns the time of the last comparison of an Application.
 pub(super) fn compared_at(application: Object<'_>) -> Option<Timestamp> {
-    application.str("/status/reconciledAt")?.parse().ok()
+    application.time("/status/reconciledAt")
 }
 
 /// True if an Argo CD has ever looked at an Application.

@@ -1,7 +1,7 @@
 //! Applications that are in sync and not healthy (AR-HL-001 to AR-HL-003, AR-HL-005), and whose objects somebody has deleted
 //! (AR-HL-004). What an operation waits for, or has failed with, belongs to AR-SF.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState};
@@ -9,6 +9,7 @@ use super::live_objects::{ManagedResource, object_names};
 use super::resource_health::{ObjectHealth, Trouble, in_words, unhealthy};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
+use crate::rules::fleet::full_name;
 use crate::rules::kubectl;
 use crate::rules::message::for_sentence;
 use crate::rules::pods::{self, WorkloadState};
@@ -181,23 +182,18 @@ fn is_degraded(all: &[&UnhealthyObject<'_>]) -> bool {
     all.iter().any(|unhealthy| unhealthy.health.is_degraded)
 }
 
-/// Returns the time since which the Application has its health.
-fn since(application: ApplicationView<'_>) -> Option<Timestamp> {
-    application.object.str("/status/health/lastTransitionTime").and_then(|time| time.parse().ok())
-}
-
 fn is_older_than(application: ApplicationView<'_>, limit: SignedDuration) -> bool {
-    since(application).is_some_and(|since| application.fleet.age(since) > limit)
+    application.health_since().is_some_and(|since| application.fleet.age(since) > limit)
 }
 
 fn minutes(application: ApplicationView<'_>) -> i64 {
-    since(application).map(|since| application.fleet.age(since).as_mins()).unwrap_or_default()
+    application.health_since().map(|since| application.fleet.age(since).as_mins()).unwrap_or_default()
 }
 
 /// Quotes the Application's health, and what each object shows.
 fn symptom(application: ApplicationView<'_>, all: &[&UnhealthyObject<'_>]) -> Vec<Evidence> {
     let health = application.quote().field(application.object, "status.health.status");
-    let mut evidence = vec![Evidence { at: since(application), ..health }];
+    let mut evidence = vec![Evidence { at: application.health_since(), ..health }];
     let quote = application.destination().quote();
     evidence.extend(all.iter().map(|unhealthy| {
         let UnhealthyObject { object, health } = unhealthy;
@@ -211,9 +207,10 @@ fn symptom(application: ApplicationView<'_>, all: &[&UnhealthyObject<'_>]) -> Ve
 }
 
 fn names_of(all: &[&UnhealthyObject<'_>]) -> String {
-    let name = |unhealthy: &&UnhealthyObject<'_>| {
-        let object = unhealthy.object;
-        format!("{} {}", object.kind(), crate::rules::fleet::full_name(object.namespace(), object.name()))
-    };
-    all.iter().map(name).collect::<Vec<_>>().join(", ")
+    all.iter().map(|unhealthy| name_of(unhealthy.object)).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns `Kind name` or `Kind namespace/name`.
+pub(super) fn name_of(object: Object<'_>) -> String {
+    format!("{} {}", object.kind(), full_name(object.namespace(), object.name()))
 }

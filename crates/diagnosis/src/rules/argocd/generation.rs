@@ -28,7 +28,8 @@ static OUTSIDE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// AR-SF-001, 010 and 012, AR-RP if a source can't be read, AR-OS-007 if a schema doesn't have a field, and AR-SF-008 if Argo CD isn't allowed to read the live state.
+/// AR-SF-001, 010 and 012, AR-RP if a source can't be read, AR-OS-007 if a schema doesn't have a field, and AR-SF-008 if Argo CD isn't
+/// allowed to read the live state.
 pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let conditions = ERROR_CONDITIONS.into_iter().flat_map(|type_| application.conditions(type_)).collect::<Vec<_>>();
     if let Some(first) = conditions.first() {

@@ -126,10 +126,14 @@ pub fn wanted_live_objects(snapshot: &Snapshot) -> Vec<WantedObjects> {
 
 /// True if the state of an Application makes its objects worth a look.
 fn is_worth_a_look(application: Object<'_>) -> bool {
-    let is = |pointer: &str, value: &str| application.str(pointer) == Some(value);
     application.deleted_at().is_some()
-        || is("/status/sync/status", "OutOfSync")
-        || !is("/status/health/status", "Healthy")
+        || application.str("/status/sync/status") == Some("OutOfSync")
+        || is_ill(application)
+}
+
+/// True if any object of an Application may be the reason of its state.
+fn is_ill(application: Object<'_>) -> bool {
+    application.str("/status/health/status") != Some("Healthy")
         || super::undeclared_field::has_failed_comparison(application)
 }
 
@@ -138,13 +142,19 @@ fn may_be_worth_a_look(application: Object<'_>) -> bool {
 }
 
 fn wanted_of(application: ApplicationView<'_>) -> Vec<WantedObjects> {
+    let is_any_wanted = application.object.deleted_at().is_some() || is_ill(application.object);
+    let all = ManagedResource::all(application.object);
+    wanted_among(application, all.filter(|resource| is_any_wanted || resource.is_out_of_sync()))
+}
+
+/// Asks for those of an Application's resources that aren't read yet, from a destination that answers.
+pub(super) fn wanted_among<'a>(
+    application: ApplicationView<'a>,
+    resources: impl Iterator<Item = ManagedResource<'a>>,
+) -> Vec<WantedObjects> {
     let destination = application.destination();
     let Some(cluster) = destination.cluster.filter(|cluster| cluster.unreachable.is_none()) else { return Vec::new() };
-    let is_deleted = application.object.deleted_at().is_some();
-    let is_ill = application.object.str("/status/health/status") != Some("Healthy")
-        || super::undeclared_field::has_failed_comparison(application.object);
-    ManagedResource::all(application.object)
-        .filter(|resource| is_deleted || is_ill || resource.is_out_of_sync())
+    resources
         .filter(|resource| resource.is_to_be_read(cluster))
         .take(MOST_OF_APPLICATION)
         .map(|resource| resource.wanted(cluster))

@@ -134,7 +134,7 @@ fn not_pruned(application: ApplicationView<'_>, placed: &[PlacedResource<'_>]) -
         // Of those whose end members would feel, AR-KF-006 tells.
         .filter(|resource| !placed.iter().any(|placed| placed.resource.key() == resource.key()))
         // Pruning would delete what another Application wants.
-        .filter(|resource| other_owner(application, *resource).is_none())
+        .filter(|resource| !is_wanted_by_another(application, *resource))
         // Or what isn't this Application's own.
         .filter(|resource| LabelledObject::read(application, *resource).is_none())
         .collect();
@@ -175,16 +175,14 @@ fn not_pruned(application: ApplicationView<'_>, placed: &[PlacedResource<'_>]) -
     Some(application.draft_beside_sync(RuleCode::AR_DL_006, &names, evidence))
 }
 
-/// Returns another Application with the same destination for which git has a resource.
-pub(super) fn other_owner<'a>(application: ApplicationView<'a>, resource: ManagedResource<'_>) -> Option<Object<'a>> {
+/// True if git has a resource for another Application with the same destination.
+pub(super) fn is_wanted_by_another(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> bool {
     let fleet = application.fleet;
     let cluster = |object| named_cluster(fleet, object).map(|cluster| cluster.name.as_str());
     let own = cluster(application.object);
     let all = fleet.hub.of_kind(APPLICATION.group, APPLICATION.kind);
-    let mut others = all.filter(|other| *other != application.object && cluster(*other) == own);
-    others.find(|other| {
-        ManagedResource::all(*other).any(|of_other| !of_other.requires_pruning() && of_other.key() == resource.key())
-    })
+    let others = all.filter(|other| *other != application.object && cluster(*other) == own);
+    others.flat_map(ManagedResource::all).any(|other| !other.requires_pruning() && other.key() == resource.key())
 }
 
 fn quote_pruning(application: ApplicationView<'_>, resource: ManagedResource<'_>) -> crate::Evidence {

@@ -171,15 +171,9 @@ pub(super) fn failed_comparison(
     let cause = |what: &str| if gone { format!("{what} at the last sync") } else { what.to_owned() };
     Some(match error.failure {
         RepositoryFailure::Unauthenticated | RepositoryFailure::Unreachable => draft.common_cause(cause(repository)),
-        RepositoryFailure::RepoServerDown => {
-            if is_lost {
-                draft
-            } else {
-                draft.common_cause(cause("repo-server"))
-            }
-        }
-        // Another Application may want another revision or path, or have a chart with other dependencies. A render takes long for its
-        // own Application.
+        RepositoryFailure::RepoServerDown if !is_lost => draft.common_cause(cause("repo-server")),
+        // Another Application may want another revision or path, or have a chart with other dependencies. A render takes long, or
+        // costs the repo-server its memory, for its own Application.
         _ => draft,
     })
 }

@@ -5,11 +5,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::application::{ApplicationView, OperationState};
+use super::application_health::name_of;
 use super::live_objects::ManagedResource;
 use super::resource_health::{has_known_check, has_no_check, is_observed, unhealthy};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
-use crate::rules::fleet::full_name;
 use crate::{Evidence, Object};
 
 /// Time for which an Application may show what its objects were like before. Argo CD writes it within 2 s of the object's change (v3.2,
@@ -30,19 +30,18 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let well = healthy_objects(application)?;
     let (last, changed) = well.iter().max_by_key(|(_, at)| *at).copied()?;
     let compared = application.compared_at()?;
-    let shown = object.str("/status/health/lastTransitionTime").and_then(|time| time.parse::<Timestamp>().ok());
     // A comparison after the change has another reason to say what it says. Both times are in whole seconds.
     if compared > changed || application.fleet.age(changed) <= LIMIT {
         return None;
     }
     let quote = application.quote();
     let evidence = vec![
-        Evidence { at: shown, ..quote.field(object, "status.health.status") },
+        Evidence { at: application.health_since(), ..quote.field(object, "status.health.status") },
         Evidence { at: Some(compared), ..quote.field(object, "status.reconciledAt") },
         quote_health(application, last, changed),
     ];
     let names = json!({
-        "object": format!("{} {}", last.kind(), full_name(last.namespace(), last.name())),
+        "object": name_of(last),
         "ref": crate::rules::kubectl::reference(last),
         "status": status,
         "changed_at": changed.to_string(),

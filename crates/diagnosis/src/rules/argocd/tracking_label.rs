@@ -8,7 +8,7 @@ use super::application::ApplicationView;
 use super::destination::{owning_application, qualified_name};
 use super::field_differences::FieldWrite;
 use super::live_objects::{ManagedResource, object_names};
-use super::pruning::other_owner;
+use super::pruning::is_wanted_by_another;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::kubectl;
@@ -40,7 +40,7 @@ impl<'a> LabelledObject<'a> {
         }
         let label = label(live, &names)?;
         // What another Application has in git is told by its SharedResourceWarning.
-        if other_owner(application, resource).is_some() {
+        if is_wanted_by_another(application, resource) {
             return None;
         }
         let writes: Vec<_> = FieldWrite::all(live).collect();

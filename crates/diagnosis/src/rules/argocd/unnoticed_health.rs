@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::application::ApplicationView;
-use super::live_objects::{MOST_OF_APPLICATION, ManagedResource, object_names};
+use super::live_objects::{MOST_OF_APPLICATION, ManagedResource, object_names, wanted_among};
 use super::resource_health::not_ready;
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
@@ -39,12 +39,9 @@ struct UnreadyObject<'a> {
     since: Timestamp,
 }
 
-/// Asks for the custom resources of an Application that is Synced and Healthy.
+/// Asks for the custom resources of an Application in which nothing fails.
 pub(super) fn wanted(application: ApplicationView<'_>) -> Vec<WantedObjects> {
-    let destination = application.destination();
-    let Some(cluster) = destination.cluster.filter(|cluster| cluster.unreachable.is_none()) else { return Vec::new() };
-    let all = custom_resources(application).filter(|resource| resource.is_to_be_read(cluster));
-    all.map(|resource| resource.wanted(cluster)).collect()
+    wanted_among(application, custom_resources(application))
 }
 
 pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {

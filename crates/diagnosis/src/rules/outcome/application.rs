@@ -20,8 +20,8 @@ pub(super) fn states(fleet: FleetView<'_>) -> Vec<UnwellState<'_>> {
 fn state_of<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<UnwellState<'a>> {
     if let Some(state) = UnwellState::deletion(fleet, application) {
         // Argo CD begins with the deletion when the operation has ended that was running.
-        let [started, ended] =
-            ["startedAt", "finishedAt"].map(|field| time(application, &format!("/status/operationState/{field}")));
+        let [started, ended] = ["/status/operationState/startedAt", "/status/operationState/finishedAt"]
+            .map(|field| application.time(field));
         let since = if started <= state.since { state.since.max(ended) } else { state.since };
         return Some(UnwellState { usual: DELETION_LIMIT, depends_on: Vec::new(), since, ..state });
     }
@@ -36,10 +36,6 @@ fn state_of<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<UnwellS
         part: None,
         depends_on: Vec::new(),
     })
-}
-
-fn time(application: Object<'_>, pointer: &str) -> Option<Timestamp> {
-    application.str(pointer).and_then(|time| time.parse().ok())
 }
 
 type State = (Evidence, Option<Timestamp>, SignedDuration);
@@ -68,7 +64,7 @@ fn operation(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
         "Running" => ("/status/operationState/startedAt", OPERATION_LIMIT),
         _ => return None,
     };
-    let since = time(application, pointer);
+    let since = application.time(pointer);
     let evidence = fleet.quote().field(application, "status.operationState.phase");
     Some((Evidence { at: since, ..evidence }, since, usual))
 }
@@ -79,7 +75,7 @@ fn health(fleet: FleetView<'_>, application: Object<'_>) -> Option<State> {
     if !["Degraded", "Progressing"].contains(&status) {
         return None;
     }
-    let since = time(application, "/status/health/lastTransitionTime");
+    let since = application.time("/status/health/lastTransitionTime");
     let evidence = fleet.quote().field(application, "status.health.status");
     Some((Evidence { at: since, ..evidence }, since, PATIENCE))
 }
