@@ -192,13 +192,26 @@ impl<'a> ApplicationView<'a> {
     /// True if the last operation synced other commits than the present target commits. A comparison older than the
     /// operation doesn't count: it doesn't know a commit yet that was synced at once.
     pub fn is_behind(self) -> bool {
-        let (operated, wanted) = (self.operated_commits(), self.target_commits());
         // In phase Running, finishedAt ends only one attempt; the operation itself goes on with the next retry.
         let end = self.finished_at().filter(|_| self.operation_field("phase") != "Running");
-        let is_newer =
-            self.compared_at().zip(end.or_else(|| self.started_at())).is_some_and(|(compared, then)| compared > then);
-        let differs = !operated.is_empty() && !wanted.is_empty() && operated != wanted;
-        is_newer && differs && !self.was_deployed(&wanted)
+        let times = self.compared_at().zip(end.or_else(|| self.started_at()));
+        times.is_some_and(|(compared, then)| compared > then) && self.has_other_target()
+    }
+
+    /// True if the Application is Synced and Healthy with other commits than those of the last operation: it was repaired
+    /// without a sync. A comparison in the second in which the operation ended counts, too: times are in whole seconds, and Argo CD
+    /// compares again at the end. Otherwise the failure stayed until the next comparison, 3 minutes later (seen on v3.5.7).
+    pub fn is_repaired(self) -> bool {
+        let times = self.compared_at().zip(self.finished_at());
+        let in_same_second = times.is_some_and(|(compared, finished)| compared == finished);
+        let is_over = self.operation_field("phase") != "Running";
+        self.is_synced_and_healthy() && (self.is_behind() || (in_same_second && is_over && self.has_other_target()))
+    }
+
+    /// True if the present target commits are others than those of the last operation, and weren't deployed before it.
+    fn has_other_target(self) -> bool {
+        let (operated, wanted) = (self.operated_commits(), self.target_commits());
+        !operated.is_empty() && !wanted.is_empty() && operated != wanted && !self.was_deployed(&wanted)
     }
 
     /// True if an operation before the last one has deployed these commits: the last operation then syncs later ones,

@@ -50,10 +50,7 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Option<FindingDraft> {
     let message = application.operation_field("message");
     let failed_operation = application.operation_state() == OperationState::Failed && OF_OPERATION.is_match(message);
     // A sync compares once more when it goes on, e.g. before its next wave: then it has results, and none of them failed.
-    if !failed_operation
-        || application.results().any(ResourceResult::has_failed)
-        || (application.is_synced_and_healthy() && application.is_behind())
-    {
+    if !failed_operation || application.results().any(ResourceResult::has_failed) || application.is_repaired() {
         return None;
     }
     let evidence = vec![

@@ -31,8 +31,7 @@ pub(super) fn rule(application: ApplicationView<'_>) -> Vec<FindingDraft> {
     match application.operation_state() {
         OperationState::Fine => Vec::new(),
         OperationState::Running => wave::waiting_operation(application).into_iter().collect(),
-        // An Application that is Synced and Healthy at another commit has been repaired without a sync.
-        OperationState::Failed if application.is_synced_and_healthy() && application.is_behind() => Vec::new(),
+        OperationState::Failed if application.is_repaired() => Vec::new(),
         OperationState::Failed => failed(application),
     }
 }

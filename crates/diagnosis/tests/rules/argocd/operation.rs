@@ -148,6 +148,10 @@ fn what_was_repaired_in_git_and_is_well_is_silent() {
     assert_eq!(found(&alone(well.clone())), ["AR-SF-002 Application/argocd/web"], "at the same commit");
     let reverted = with(well, "/status/operationState/syncResult/revision", OLD);
     assert_eq!(found(&alone(reverted.clone())), [""; 0]);
+    let ended_at = reverted["status"]["operationState"]["finishedAt"].clone();
+    assert!(ended_at.is_string(), "{ended_at}");
+    let in_the_same_second = with(reverted.clone(), "/status/reconciledAt", ended_at);
+    assert_eq!(found(&alone(in_the_same_second)), [""; 0]);
     // The commit that failed is newer than the comparison that reports the application as synced and healthy.
     let stale = with(reverted, "/status/reconciledAt", "2026-01-08T11:58:00Z");
     assert_eq!(found(&alone(stale)), ["AR-SF-002 Application/argocd/web"]);
