@@ -129,8 +129,10 @@ impl ScenarioContext {
         for belonging in self.belongings().await {
             let Some(object) = belonging.read().await? else { continue };
             let path = path(belonging.kind, &object);
-            kept.objects
-                .insert(path, BaselineObject { uid: object.uid().unwrap_or_default(), content: content(&object) });
+            kept.objects.insert(
+                path,
+                BaselineObject { uid: object.uid().unwrap_or_default(), content: content(belonging.kind, &object) },
+            );
         }
         Ok(kept)
     }
@@ -279,8 +281,9 @@ fn path(kind: ResourceKind, object: &DynamicObject) -> String {
 }
 
 /// Returns an object's content without the fields that the API server and the controllers add. The heartbeat's period doesn't count
-/// either: it is changed to wake a controller.
-fn content(object: &DynamicObject) -> Value {
+/// either: it is changed to wake a controller. Empty fields of an ApplicationSet don't count: when its controller removes the annotation that
+/// asks for a refresh, it writes the whole object, with an empty template in each generator and without `limit: 0` (v3.5.7).
+fn content(kind: ResourceKind, object: &DynamicObject) -> Value {
     let mut content = object.data.clone();
     if let Some(fields) = content.as_object_mut() {
         fields.remove("status");
@@ -289,7 +292,34 @@ fn content(object: &DynamicObject) -> Value {
             spec.remove("heartbeatPeriodSeconds");
         }
     }
+    if kind == kinds::APPLICATION_SET {
+        remove_empty_fields(&mut content);
+    }
     content
+}
+
+/// Removes all fields that Go's `omitempty` leaves out, and objects that have no other fields.
+fn remove_empty_fields(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(remove_empty_fields);
+            fields.retain(|_, field| !is_go_empty(field));
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_empty_fields),
+        _ => {}
+    }
+}
+
+/// True for a value that Go's `omitempty` leaves out.
+fn is_go_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(is) => !is,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
 }
 
 /// Starts the agents of a fleet that ran before and don't run now.
@@ -318,11 +348,24 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
     use serde_json::json;
 
-    use super::{is_empty_status_of_server, wrote_status};
+    use super::{is_empty_status_of_server, remove_empty_fields, wrote_status};
 
     fn entry(fields: &serde_json::Value) -> ManagedFieldsEntry {
         serde_json::from_value(json!({"manager": "kubectl-edit", "fieldsType": "FieldsV1", "fieldsV1": fields}))
             .expect("an entry")
+    }
+
+    #[test]
+    fn what_go_leaves_out_is_no_change() {
+        let empty_template = json!({"metadata": {}, "spec": {"destination": {}, "project": ""}});
+        let mut rewritten =
+            json!({"spec": {"generators": [{"list": {"elements": [{"name": ""}], "template": empty_template}}]}});
+        let mut made =
+            json!({"spec": {"generators": [{"list": {"elements": [{}]}}], "syncPolicy": {"retry": {"limit": 0}}}});
+        remove_empty_fields(&mut rewritten);
+        remove_empty_fields(&mut made);
+        assert_eq!(rewritten, made);
+        assert_eq!(made, json!({"spec": {"generators": [{"list": {"elements": [{}]}}]}}));
     }
 
     #[test]
