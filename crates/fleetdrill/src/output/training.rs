@@ -423,21 +423,25 @@ pub fn tried(all: &[TrialResult], look: OutputLayout) -> String {
         }
         let good = tried.is_as_it_should();
         let (sign, style) = if good { (look.symbols.passed, SUCCESS) } else { (look.symbols.failed, ERROR) };
-        let is = match (&tried.error, tried.missing.first()) {
-            (Some(error), _) => format!("couldn't be tried: {error}"),
-            (None, None) => "passes the check".to_owned(),
-            (None, Some(missing)) => format!("doesn't pass: {missing}"),
-        };
-        page.item(&format!("{sign} "), style, 4, &format!("{}: {is}", tried.deed));
+        page.item(&format!("{sign} "), style, 4, &format!("{}: {}", tried.deed, trial_outcome(tried)));
     }
     page.blank();
     let bad = all.iter().filter(|tried| !tried.is_as_it_should()).count();
     let style = if bad == 0 { SUCCESS } else { WARNING };
     page.item("", style, 0, &format!("{} as they should be, {bad} not", all.len() - bad));
     for tried in all.iter().filter(|tried| !tried.is_as_it_should()) {
-        page.item("", ERROR, 2, &format!("{}: {}", tried.exercise, tried.deed));
+        page.item("", ERROR, 2, &format!("{}: {}: {}", tried.exercise, tried.deed, trial_outcome(tried)));
     }
     page.finish()
+}
+
+/// Says in words what came of a try.
+fn trial_outcome(tried: &TrialResult) -> String {
+    match (&tried.error, tried.missing.first()) {
+        (Some(error), _) => format!("couldn't be tried: {error}"),
+        (None, None) => "passes the check".to_owned(),
+        (None, Some(missing)) => format!("doesn't pass: {missing}"),
+    }
 }
 
 #[cfg(test)]
