@@ -38,6 +38,10 @@ pub(crate) const SERVICE_ADDRESSES: &str = "10.0.0.0/24";
 /// informer caches fall behind makes mistakes (docs/controllers.md).
 pub(crate) const MEMBER_NICENESS: i32 = 10;
 
+/// Growth of an API server's heap, in percent, before Go collects garbage. Go's default is 100. With it, garbage collection takes 17 % of the
+/// processor time of a hub's API server while 200 scenarios run (its own profile, `/debug/pprof/profile`, v1.36.3).
+const GARBAGE_COLLECTION_PERCENT: &str = "200";
+
 /// Location of a control plane, as its command lines need it: the address to listen on, and the paths of the fleet's
 /// files.
 pub(crate) struct ControlPlaneLocation {
@@ -169,6 +173,7 @@ pub(crate) fn apiserver(
         name: process(cluster, "kube-apiserver"),
         program: program.to_owned(),
         args,
+        env: vec![("GOGC".to_owned(), GARBAGE_COLLECTION_PERCENT.to_owned())],
         niceness: niceness(role),
         ..ProcessSpec::default()
     })
