@@ -175,7 +175,6 @@ pub(crate) fn apiserver(
         args,
         env: vec![("GOGC".to_owned(), GARBAGE_COLLECTION_PERCENT.to_owned())],
         niceness: niceness(role),
-        ..ProcessSpec::default()
     })
 }
 

@@ -24,7 +24,7 @@ pub mod codegen {
         where
             P: for<'s> ParametersProvider<Spanned<'s>, Value = &'static str>,
         {
-            regex(expression, &|name| parameters.get(name))
+            regex(expression, &move |name| parameters.get(name))
         }
     }
 
