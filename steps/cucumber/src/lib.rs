@@ -6,7 +6,7 @@
 
 pub use cucumber::*;
 
-/// What cucumber's macros call.
+/// Items that the code of cucumber's macros names.
 #[doc(hidden)]
 pub mod codegen {
     pub use cucumber::codegen::*;

@@ -110,6 +110,12 @@ impl<'a> ApplicationView<'a> {
         self.operation_field("finishedAt").parse().ok()
     }
 
+    /// Returns the time at which the last operation ended. In phase Running, finishedAt ends only one attempt; the operation itself goes on
+    /// with the next retry.
+    fn ended_at(self) -> Option<Timestamp> {
+        self.finished_at().filter(|_| self.operation_field("phase") != "Running")
+    }
+
     /// Returns the number of retries of the last operation.
     pub fn retries(self) -> i64 {
         self.object.at("/status/operationState/retryCount").and_then(JsonRef::as_i64).unwrap_or_default()
@@ -192,9 +198,7 @@ impl<'a> ApplicationView<'a> {
     /// True if the last operation synced other commits than the present target commits. A comparison older than the
     /// operation doesn't count: it doesn't know a commit yet that was synced at once.
     pub fn is_behind(self) -> bool {
-        // In phase Running, finishedAt ends only one attempt; the operation itself goes on with the next retry.
-        let end = self.finished_at().filter(|_| self.operation_field("phase") != "Running");
-        let times = self.compared_at().zip(end.or_else(|| self.started_at()));
+        let times = self.compared_at().zip(self.ended_at().or_else(|| self.started_at()));
         times.is_some_and(|(compared, then)| compared > then) && self.has_other_target()
     }
 
@@ -202,10 +206,9 @@ impl<'a> ApplicationView<'a> {
     /// without a sync. A comparison in the second in which the operation ended counts, too: times are in whole seconds, and Argo CD
     /// compares again at the end. Otherwise the failure stayed until the next comparison, 3 minutes later (seen on v3.5.7).
     pub fn is_repaired(self) -> bool {
-        let times = self.compared_at().zip(self.finished_at());
-        let in_same_second = times.is_some_and(|(compared, finished)| compared == finished);
-        let is_over = self.operation_field("phase") != "Running";
-        self.is_synced_and_healthy() && (self.is_behind() || (in_same_second && is_over && self.has_other_target()))
+        let times = self.compared_at().zip(self.ended_at());
+        let in_same_second = times.is_some_and(|(compared, ended)| compared == ended);
+        self.is_synced_and_healthy() && (self.is_behind() || (in_same_second && self.has_other_target()))
     }
 
     /// True if the present target commits are others than those of the last operation, and weren't deployed before it.
