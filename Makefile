@@ -90,11 +90,12 @@ remedies: ## Run the printed commands of every failure code on a broken fleet, a
 	FLEETDRILL_REMEDIES_AGE=$(AGE) FLEETDRILL_REMEDIES_ONLY=$(ONLY) FLEETDRILL_REMEDIES_KUBEFLEET=$(KUBEFLEET) \
 		$(CARGO) test --locked -p fleetdrill --test remedies -- --nocapture
 
-test-long: ## Run tests that take too long for every change: the suite RUNS times, once in real time, at scale, remedies of old faults
+test-long: ## Run tests that take too long for every change: the suite RUNS times, in real time, at scale, on kind; remedies of old faults
 	@scripts/setup redis
 	RUNS=$(RUNS) scripts/repeat $(ARGS)
 	RUNS=1 scripts/repeat --real-time $(ARGS)
 	RUNS=1 scripts/repeat --tags @scale --jobs 1 --members 1 --no-continuous-diagnosis
+	FLEETDRILL_TEST_LONG=1 $(CARGO) test --locked -p fleetdrill --test docker
 	@$(MAKE) --no-print-directory remedies AGE=0
 	@$(MAKE) --no-print-directory remedies AGE=600
 

@@ -1,7 +1,8 @@
 //! Tests of `--provider docker` and `--provider kind` with the real Docker and kind. Tests whose programs are missing
 //! are reported as ignored, unless `REQUIRE` names the program: `REQUIRE=docker,kind cargo test --test docker`.
 //! `KIND_NODE_IMAGE` names the image of the nodes; without it kind uses its default. The charts come from KubeFleet's
-//! Go module, so their test also needs Go.
+//! Go module, so their test also needs Go. Tests that take more than five minutes run with `FLEETDRILL_TEST_LONG=1` only, as
+//! `make test-long` sets it.
 
 #![expect(clippy::print_stderr, reason = "what isn't run is told")]
 
@@ -21,12 +22,15 @@ use libtest_mimic::{Arguments, Trial};
 
 use crate::place::Place;
 
-/// A test: its name, the programs that it needs, and its function.
+/// Environment variable that a test which takes long needs to be set.
+const LONG: &str = "FLEETDRILL_TEST_LONG";
+
+/// A test: its name, the programs and the variable that it needs, and its function.
 type Test = (&'static str, &'static [&'static str], fn());
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let missing: Vec<&str> = ["docker", "kind", "go"].into_iter().filter(|program| !answers(program)).collect();
+    let mut missing: Vec<&str> = ["docker", "kind", "go"].into_iter().filter(|program| !answers(program)).collect();
     let required = std::env::var("REQUIRE").unwrap_or_default();
     if let Some(program) = missing.iter().find(|program| required.split(',').any(|required| required == **program)) {
         eprintln!("error: REQUIRE={required}, and `{program} version` fails");
@@ -34,6 +38,9 @@ fn main() -> ExitCode {
     }
     for program in &missing {
         eprintln!("not run: `{program} version` fails");
+    }
+    if std::env::var_os(LONG).is_none() {
+        missing.push(LONG);
     }
     let tests = [containers::TESTS, nodes::TESTS, charts::TESTS].into_iter().flatten().map(|&(name, needs, test)| {
         let run = move || {
