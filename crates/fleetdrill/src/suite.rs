@@ -266,17 +266,18 @@ impl Suite {
         self.features.iter().flat_map(|f| f.scenarios.iter().map(move |s| (f, s)))
     }
 
-    /// Returns the features so that the longest scenarios come first: a run takes as long as its longest scenario only
-    /// if that scenario doesn't wait for a slot. A feature appears once for each duration of its scenarios.
+    /// Returns the features in the order in which their scenarios begin: those that `first` selects, then all others, the longest of each
+    /// first. A run takes as long as its longest scenario only if that scenario doesn't wait for a slot. A feature appears once for each
+    /// duration of its scenarios.
     ///
     /// Tags state a scenario's duration with fast-forward; in real time the controllers' thresholds are added.
     #[must_use]
-    pub fn longest_first(&self, real_time: bool) -> Vec<Feature> {
-        let lengths: BTreeSet<u32> = self.scenarios().map(|(f, s)| seconds(f, s, real_time)).collect();
+    pub fn in_starting_order(&self, real_time: bool, first: impl Fn(&Feature, &Scenario) -> bool) -> Vec<Feature> {
+        let rank = |f: &Feature, s: &Scenario| (first(f, s), seconds(f, s, real_time));
+        let ranks: BTreeSet<(bool, u32)> = self.scenarios().map(|(f, s)| rank(f, s)).collect();
         let mut features = Vec::new();
-        for length in lengths.into_iter().rev() {
-            let of_length = self.clone().part(|f, s| seconds(f, s, real_time) != length);
-            features.extend(of_length.features);
+        for of_rank in ranks.into_iter().rev() {
+            features.extend(self.clone().part(|f, s| rank(f, s) != of_rank).features);
         }
         features
     }
@@ -609,7 +610,14 @@ mod tests {
         let parse = |name: &str, tag: &str| parse(Path::new(name), &text(name, tag)).expect("a feature");
         let suite =
             Suite { features: vec![parse("a", "@quick"), parse("b", "@disruptive"), parse("c", "@takes-150s")] };
-        assert_eq!(scenario_names(&suite.longest_first(false)), ["c2", "b2", "a1", "a2", "b1", "c1"]);
+        let names = |first: &dyn Fn(&Scenario) -> bool| {
+            scenario_names(&suite.in_starting_order(false, |_, scenario| first(scenario)))
+        };
+        assert_eq!(names(&|_| false), ["c2", "b2", "a1", "a2", "b1", "c1"]);
+        assert_eq!(
+            names(&|scenario| ["a1", "b2"].contains(&scenario.name.as_str())),
+            ["b2", "a1", "c2", "a2", "b1", "c1"]
+        );
     }
 
     #[test]
@@ -617,8 +625,9 @@ mod tests {
         let text = "Feature: f\n  Scenario: one\n    Given a\n  @takes-150s\n  Scenario: two\n    Given a\n  Scenario: three\n    \
                     When the stuck threshold of update run \"a\" passes on \"b\"\n";
         let suite = Suite { features: vec![parse(Path::new("f"), text).expect("a feature")] };
-        assert_eq!(scenario_names(&suite.longest_first(false)), ["two", "one", "three"]);
-        assert_eq!(scenario_names(&suite.longest_first(true)), ["three", "two", "one"]);
+        let names = |real_time| scenario_names(&suite.in_starting_order(real_time, |_, _| false));
+        assert_eq!(names(false), ["two", "one", "three"]);
+        assert_eq!(names(true), ["three", "two", "one"]);
         assert_eq!(suite.waiting_in_real_time(), 1);
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
 use super::cucumber_writer::{ScenarioLocation, key};
 use crate::abilities;
@@ -35,12 +35,12 @@ pub(super) struct ConcurrencyLimiter {
     makers: Arc<HashSet<ScenarioLocation>>,
     /// Scenarios with fleets of their own. Each of them creates clusters.
     with_fleets: Arc<HashSet<ScenarioLocation>>,
-    fleets: Arc<Semaphore>,
+    fleets: Arc<PriorityPermits>,
     /// Scenarios whose fleets have KubeFleet's webhooks. Each of them creates clusters.
     with_webhooks: Arc<HashSet<ScenarioLocation>>,
-    webhooks: Arc<Semaphore>,
-    places: Arc<Semaphore>,
-    clusters: Arc<Semaphore>,
+    webhooks: Arc<PriorityPermits>,
+    places: Arc<PriorityPermits>,
+    clusters: Arc<PriorityPermits>,
     taken: Arc<Mutex<HashMap<ScenarioLocation, ScenarioPermits>>>,
 }
 
@@ -49,6 +49,30 @@ type ScenarioPermits = (OwnedSemaphorePermit, ClusterPermits);
 
 /// Permits that a scenario gives back when its clusters are deleted.
 pub(super) type ClusterPermits = Vec<OwnedSemaphorePermit>;
+
+/// Permits for which those who hold a permit of another kind needn't queue: nobody else could use that other permit meanwhile.
+struct PriorityPermits {
+    permits: Arc<Semaphore>,
+    /// Queue of those who hold no other permit. Only the first of them waits for `permits`.
+    queue: AsyncMutex<()>,
+}
+
+impl PriorityPermits {
+    fn new(permits: usize) -> Arc<Self> {
+        Arc::new(Self { permits: Arc::new(Semaphore::new(permits)), queue: AsyncMutex::default() })
+    }
+
+    /// Number of permits that nobody has.
+    fn available(&self) -> usize {
+        self.permits.available_permits()
+    }
+
+    /// Waits for a permit: behind one other at most if `first`. `None` only if the semaphore were closed.
+    async fn acquire(&self, first: bool) -> Option<OwnedSemaphorePermit> {
+        let _turn = if first { None } else { Some(self.queue.lock().await) };
+        Arc::clone(&self.permits).acquire_owned().await.ok()
+    }
+}
 
 impl ConcurrencyLimiter {
     /// Creates the limits for the scenarios of a suite.
@@ -71,11 +95,11 @@ impl ConcurrencyLimiter {
         Self {
             makers: Arc::new(makers),
             with_fleets: Arc::new(with_fleets),
-            fleets: Arc::new(Semaphore::new(jobs.with_fleets)),
+            fleets: PriorityPermits::new(jobs.with_fleets),
             with_webhooks: Arc::new(with_webhooks),
-            webhooks: Arc::new(Semaphore::new(1)),
-            places: Arc::new(Semaphore::new(jobs.all)),
-            clusters: Arc::new(Semaphore::new(jobs.with_clusters)),
+            webhooks: PriorityPermits::new(1),
+            places: PriorityPermits::new(jobs.all),
+            clusters: PriorityPermits::new(jobs.with_clusters),
             taken: Arc::default(),
         }
     }
@@ -83,12 +107,12 @@ impl ConcurrencyLimiter {
     /// Returns the number of scenarios that cucumber has to start so that all slots can be used, however many scenarios
     /// wait for clusters.
     pub(super) fn most(&self) -> usize {
-        let for_clusters = self.makers.len().saturating_sub(self.clusters.available_permits());
-        let for_fleets = self.with_fleets.len().saturating_sub(self.fleets.available_permits());
-        self.places.available_permits() + for_clusters + for_fleets
+        let for_clusters = self.makers.len().saturating_sub(self.clusters.available());
+        let for_fleets = self.with_fleets.len().saturating_sub(self.fleets.available());
+        self.places.available() + for_clusters + for_fleets
     }
 
-    /// Waits for a slot. A scenario that waits for clusters holds no slot meanwhile.
+    /// Waits for a slot. A scenario that waits for clusters holds no slot meanwhile, and one that has clusters doesn't queue for a slot.
     pub(super) async fn wait(&self, scenario: &ScenarioLocation) {
         let mut clusters = ClusterPermits::new();
         // In this order: a scenario that waits for the webhooks holds no fleet and no clusters meanwhile.
@@ -96,10 +120,11 @@ impl ConcurrencyLimiter {
             [(&self.with_webhooks, &self.webhooks), (&self.with_fleets, &self.fleets), (&self.makers, &self.clusters)];
         for (of, permits) in kinds {
             if of.contains(scenario) {
-                clusters.extend(Arc::clone(permits).acquire_owned().await.ok());
+                let holds_another = !clusters.is_empty();
+                clusters.extend(permits.acquire(holds_another).await);
             }
         }
-        if let Ok(place) = Arc::clone(&self.places).acquire_owned().await {
+        if let Some(place) = self.places.acquire(!clusters.is_empty()).await {
             self.taken().insert(scenario.clone(), (place, clusters));
         }
     }
@@ -143,6 +168,27 @@ mod tests {
         assert!(!comes(2), "no place is free");
         assert!(turns.end(&key(4)).is_empty());
         assert!(comes(2));
+    }
+
+    #[tokio::test]
+    async fn who_has_clusters_waits_behind_one_other_at_most() {
+        let key = |line| ("f.feature".to_owned(), line);
+        let turns = ConcurrencyLimiter::of(
+            [key(9)].into(),
+            [].into(),
+            [].into(),
+            ConcurrencyLimits { all: 1, with_clusters: 1, with_fleets: 1 },
+        );
+        turns.wait(&key(1)).await;
+        let ended = Mutex::new(Vec::new());
+        let take_a_turn = async |line| {
+            turns.wait(&key(line)).await;
+            ended.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            drop(turns.end(&key(line)));
+        };
+        let end_first = async { drop(turns.end(&key(1))) };
+        futures::join!(take_a_turn(2), take_a_turn(3), take_a_turn(4), take_a_turn(9), end_first);
+        assert_eq!(*ended.lock().unwrap_or_else(PoisonError::into_inner), [2, 9, 3, 4]);
     }
 
     #[test]

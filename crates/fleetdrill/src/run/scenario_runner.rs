@@ -23,6 +23,7 @@ use tokio::time::{Interval, MissedTickBehavior};
 use super::bundles::BundleSaver;
 use super::concurrency::{ConcurrencyLimiter, ConcurrencyLimits};
 use super::cucumber_writer::{CucumberWriter, ScenarioLocation, SharedScenarioTracker, key};
+use crate::abilities;
 use crate::continuous_diagnosis::accounted_codes::{AssertedConsequences, ScenarioFaults};
 use crate::continuous_diagnosis::owners::Suffixes;
 use crate::continuous_diagnosis::running_scenarios::{RunningScenario, RunningScenarios};
@@ -222,7 +223,8 @@ impl ScenarioRunner {
             Box::pin(async move { hooks.after(feature, scenario, ended, world).await })
         })
         .with_cli(cli::Opts::<cli::Empty, cucumber::runner::basic::Cli, cli::Empty>::default())
-        .run(suite.longest_first(self.real_time))
+        // Fewer of those with fleets run at a time, so that they would be the last ones.
+        .run(suite.in_starting_order(self.real_time, abilities::has_own_fleet))
         .await;
         drop(ran);
     }
