@@ -157,6 +157,10 @@ pub(crate) fn apiserver(
         format!("--service-cluster-ip-range={SERVICE_ADDRESSES}"),
         // KWOK simulates the pods here, so no pod needs a token to be mounted.
         "--disable-admission-plugins=ServiceAccount".to_owned(),
+        // Nobody sets priorities of requests here, and what keeps them takes a sixth of the processor time of an API server's start:
+        // 2.1 s with, 1.7 s without (1.36.3). Requests above the limits are still refused with 429.
+        "--enable-priority-and-fairness=false".to_owned(),
+        "--runtime-config=flowcontrol.apiserver.k8s.io/v1=false".to_owned(),
         "--profiling=false".to_owned(),
     ];
     if role == FleetRole::Member {
