@@ -179,6 +179,50 @@ Feature: Argo CD can't read a source
       | Application/argocd/{web} | connection refused          |
       | Application/argocd/{web} | http://127.0.0.1:1/{suffix} |
 
+  @AR-RP-008
+  Scenario: Argo CD doesn't trust the certificate of the repository's server
+    Given a repository "web" with "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And repository "web" is served over HTTPS at localhost and asks for a password
+    And an application "web" of repository "web" for "member-1"
+    Then application "web" reports
+      | field           | value                                                                         |
+      | sync            | Unknown                                                                       |
+      | ComparisonError | desc = failed to list refs: Get "https://localhost:                           |
+      | ComparisonError | tls: failed to verify certificate: x509: certificate signed by unknown authority |
+    And the diagnosis of application "web" is AR-RP-008
+      | object                   | value                                       |
+      | Application/argocd/{web} | x509: certificate signed by unknown authority |
+      | Application/argocd/{web} | https://localhost:                          |
+    When Argo CD trusts the certificate of repository "web"
+    And application "web" is refreshed
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+  @healthy
+  Scenario: Argo CD trusts the certificate of the repository's server
+    Given a repository "web" with "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And repository "web" is served over HTTPS at 127.0.0.1 and asks for a password
+    And Argo CD trusts the certificate of repository "web"
+    And an application "web" of repository "web" for "member-1"
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
   @AR-RP-007
   @guide:argocd-faq/helm
   Scenario Outline: The registry of a chart's dependency doesn't answer: <registry>

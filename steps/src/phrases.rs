@@ -779,6 +779,29 @@ pub struct AddressUse {
 
 impl_from_str!(AddressUse, |text| Self { called: text == "called" });
 
+/// `HTTP`, `HTTPS at localhost`, or `HTTPS at 127.0.0.1`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r"HTTP|HTTPS at (?:localhost|127\.0\.0\.1)", name = "HTTP or HTTPS")]
+pub struct GitTransport {
+    /// Host in the URL of HTTPS; none for HTTP.
+    pub secure_host: Option<String>,
+}
+
+impl_from_str!(GitTransport, |text| Self { secure_host: text.strip_prefix("HTTPS at ").map(str::to_owned) });
+
+/// `gets the new password`, or `trusts the certificate`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    regex = "gets the new password|trusts the certificate",
+    name = "gets the new password or trusts the certificate"
+)]
+pub struct AccessChange {
+    /// True if the certificate is trusted.
+    pub trusts: bool,
+}
+
+impl_from_str!(AccessChange, |text| Self { trusts: text == "trusts the certificate" });
+
 /// `lacks`, or `gets`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "lacks|gets", name = "lacks or gets")]

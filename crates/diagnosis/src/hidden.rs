@@ -89,7 +89,7 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
             "AR-OS-001 to AR-OS-004",
             "AR-OS-006 to AR-OS-008",
             "AR-PJ-001 to AR-PJ-006",
-            "AR-RP-001 to AR-RP-007",
+            "AR-RP-001 to AR-RP-008",
             "AR-AS-002",
             "AR-AS-006",
         ],

@@ -133,6 +133,16 @@ impl Fleet {
         Repository::create(&git, repositories.join(name)).await
     }
 
+    /// Lets Argo CD trust servers at a host that have certificates of the fleet's CA, or no longer.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, the hub refuses the change, or a file can't be written.
+    pub async fn trust_host(&self, host: &str, trusts: bool) -> Result<(), FleetError> {
+        self.argocd_programs().await?;
+        let home = &self.0.home;
+        argocd::trust(self.hub(), &ArgoCdPaths::of(home), host, trusts.then(|| home.ca())).await
+    }
+
     /// Directory of the fleet's git repositories.
     pub(crate) fn repositories_dir(&self) -> PathBuf {
         self.supervisor().dir().join("repositories")

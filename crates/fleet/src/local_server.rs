@@ -5,11 +5,17 @@ use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clusters::stderr_line;
 use clusters::supervisor::protocol::ProcessSpec;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Mutex;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::Fleet;
 use crate::error::FleetError;
@@ -39,6 +45,17 @@ pub(crate) fn listen(port: u16) -> std::io::Result<TcpListener> {
     socket.set_reuseport(true)?;
     socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
     socket.listen(128)
+}
+
+/// Returns what makes connections secure with this certificate and key, each in a PEM file.
+pub(crate) fn tls_acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServerError> {
+    let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<Vec<_>, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key)?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 /// Server of a fleet.

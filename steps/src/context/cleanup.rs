@@ -114,6 +114,11 @@ impl ScenarioContext {
         if let Err(error) = argocd_settings::take_back(&self.hub(), &self.ledger.settings).await {
             tracing::warn!(%error, "failed to take settings of Argo CD back");
         }
+        for host in &self.ledger.trusted_hosts {
+            if let Err(error) = self.fleet.trust_host(host, false).await {
+                tracing::warn!(%error, host, "failed to take the trust in a host back");
+            }
+        }
         // A set that is still there would make its Applications again.
         let generated = self.cleanup_application_sets().await.unwrap_or_else(|error| {
             tracing::warn!(%error, "failed to delete ApplicationSets");

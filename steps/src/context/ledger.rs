@@ -25,6 +25,9 @@ pub(crate) struct Ledger {
     pub webhooks: BTreeMap<String, RequiredLabelRule>,
     /// Keys of Argo CD's settings that the scenario has set.
     pub settings: Vec<String>,
+    /// Hosts whose certificates Argo CD trusts for the scenario.
+    #[serde(default)]
+    pub trusted_hosts: BTreeSet<String>,
     /// Objects to delete at the end, oldest first.
     pub made: Vec<MadeObject>,
     /// Objects that a finalizer of the scenario holds.
@@ -50,6 +53,7 @@ impl Ledger {
             application_sets: BTreeMap::new(),
             webhooks: BTreeMap::new(),
             settings: Vec::new(),
+            trusted_hosts: BTreeSet::new(),
             made: Vec::new(),
             held: Vec::new(),
             labels: BTreeMap::new(),

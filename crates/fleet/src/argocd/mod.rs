@@ -19,6 +19,7 @@ mod programs;
 mod repository;
 mod server;
 mod sync;
+mod trusted_hosts;
 mod upgrade;
 
 use clusters::cluster::Cluster;
@@ -38,6 +39,8 @@ pub use self::repository::{GIT_USER, Repository};
 pub use self::server::ArgoCdCli;
 pub(crate) use self::server::start as start_server;
 pub use self::sync::{REFRESH, SyncRequest, refresh, sync, sync_again, terminate, unask};
+pub use self::trusted_hosts::CONFIG_MAP as TRUSTED_HOSTS;
+pub(crate) use self::trusted_hosts::trust;
 pub(crate) use self::upgrade::exchange;
 pub use crate::application_conditions::conditions;
 use crate::error::FleetError;

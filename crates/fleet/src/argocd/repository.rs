@@ -1,4 +1,4 @@
-//! Git repositories on disk, which Argo CD reads by `file://` URLs, or over HTTP from the fleet's git server.
+//! Git repositories on disk, which Argo CD reads by `file://` URLs, or over HTTP or HTTPS from the fleet's git servers.
 
 use std::path::{Component as PathComponent, Path, PathBuf};
 use std::process::Stdio;
@@ -62,10 +62,17 @@ impl Repository {
         &self.git
     }
 
-    /// Returns the repository with the URL of the git server on a port.
-    pub(crate) fn served_by(&self, port: u16) -> Self {
+    /// Returns the repository with the URL that it has on the git server at this origin, e.g. `http://127.0.0.1:40001`.
+    pub(crate) fn served_at(&self, origin: &str) -> Self {
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy();
-        Self { http: Some(format!("http://127.0.0.1:{port}/{name}")), ..self.clone() }
+        Self { http: Some(format!("{origin}/{name}")), ..self.clone() }
+    }
+
+    /// Host in the repository's URL, if it is served.
+    #[must_use]
+    pub fn host(&self) -> Option<String> {
+        let url: http::Uri = self.http.as_ref()?.parse().ok()?;
+        url.host().map(str::to_owned)
     }
 
     /// Gives the repository a new password for HTTP, with effect at once.

@@ -1,15 +1,17 @@
-//! Methods of [`Fleet`] for its git server.
+//! Methods of [`Fleet`] for its git servers.
+
+use std::path::PathBuf;
 
 use crate::Fleet;
 use crate::argocd::Repository;
 use crate::error::FleetError;
 use crate::local_server::LocalServer;
 
-/// Name of the git server's process.
-const PROCESS: &str = "git-server";
+/// Name of the process of the git server for HTTP.
+const HTTP: &str = "git-server";
 
-/// File with the server's port, in the fleet's directory.
-const PORT: &str = "git-server.port";
+/// Name of the process of the git server for HTTPS.
+const HTTPS: &str = "git-server-tls";
 
 impl Fleet {
     /// Serves a repository over HTTP with a new password. Starts the git server unless it runs. Returns the repository with its new URL.
@@ -17,16 +19,45 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, the password can't be written, or the server doesn't start.
     pub async fn serve_repository(&self, repository: &Repository) -> Result<Repository, FleetError> {
-        repository.change_password()?;
-        let port_file = self.supervisor().dir().join(PORT);
-        let server = LocalServer {
-            process: PROCESS,
-            command: ["git", "serve"],
-            port_file: &port_file,
-            turn: &self.0.git_server,
+        let port = self.git_server(HTTP, repository, || Ok(Vec::new())).await?;
+        Ok(repository.served_at(&format!("http://127.0.0.1:{port}")))
+    }
+
+    /// Serves a repository over HTTPS with a new password, as [`Fleet::serve_repository`] does over HTTP. `host` is the name of this machine in
+    /// the URL, `localhost` or `127.0.0.1`. The server's certificate is signed by the fleet's CA, which Argo CD trusts after
+    /// [`Fleet::trust_host`] only.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, a file can't be written, or the server doesn't start.
+    pub async fn serve_repository_securely(
+        &self,
+        repository: &Repository,
+        host: &str,
+    ) -> Result<Repository, FleetError> {
+        let certificate_and_key = || {
+            let serving = self.0.home.serving_certificate(HTTPS)?;
+            Ok(vec![serving.certificate_file, serving.key_file])
         };
-        let paths = [self.repositories_dir(), repository.git().to_owned()];
-        let args = || Ok(paths.map(|path| path.display().to_string()).into());
-        Ok(repository.served_by(self.local_server(server, args).await?))
+        let port = self.git_server(HTTPS, repository, certificate_and_key).await?;
+        Ok(repository.served_at(&format!("https://{host}:{port}")))
+    }
+
+    /// Gives a repository a new password, starts the git server of this process name unless it runs, and returns the server's port.
+    async fn git_server(
+        &self,
+        process: &str,
+        repository: &Repository,
+        certificate_and_key: impl FnOnce() -> Result<Vec<PathBuf>, FleetError>,
+    ) -> Result<u16, FleetError> {
+        repository.change_password()?;
+        let port_file = self.supervisor().dir().join(format!("{process}.port"));
+        let server =
+            LocalServer { process, command: ["git", "serve"], port_file: &port_file, turn: &self.0.git_server };
+        let args = || {
+            let paths = [self.repositories_dir(), repository.git().to_owned()];
+            let paths = paths.into_iter().chain(certificate_and_key()?);
+            Ok(paths.map(|path| path.display().to_string()).collect())
+        };
+        self.local_server(server, args).await
     }
 }

@@ -1,4 +1,4 @@
-//! The git server: HTTP on loopback with a password, and `git http-backend` as CGI program.
+//! The git server: HTTP or HTTPS on loopback with a password, and `git http-backend` as CGI program.
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,12 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::process::Command;
+use tokio_rustls::TlsAcceptor;
 
 use crate::argocd::{GIT_USER, password_file};
-use crate::local_server::{self, ServerError, listen};
+use crate::local_server::{self, ServerError, listen, tls_acceptor};
 
 /// Limit for the size of a request, in bytes. A fetch asks for commits by their hashes.
 const REQUEST: usize = 1 << 20;
@@ -29,28 +30,47 @@ struct Served {
     git: PathBuf,
 }
 
-/// Serves repositories until the process is killed. `args` are port, directory of the repositories and path of `git`.
+/// Serves repositories until the process is killed. `args` are port, directory of the repositories, path of `git`, and for HTTPS
+/// certificate file and key file.
 #[must_use]
 pub fn serve(args: &[String]) -> ExitCode {
-    let [port, repositories, git] = args else {
-        stderr_line!("error: git serve takes a port, a directory of repositories and the path of git");
-        return ExitCode::from(2);
+    let ([port, repositories, git], tls) = match args {
+        [port, repositories, git] => ([port, repositories, git], None),
+        [port, repositories, git, certificate, key] => ([port, repositories, git], Some((certificate, key))),
+        _ => {
+            stderr_line!(
+                "error: git serve takes a port, a directory of repositories, the path of git, and a certificate and a key or neither"
+            );
+            return ExitCode::from(2);
+        }
     };
     let served = Served { repositories: repositories.into(), git: git.into() };
-    local_server::run("git server", async { run(port.parse()?, Arc::new(served)).await })
+    local_server::run("git server", async {
+        let tls = tls.map(|(certificate, key)| tls_acceptor(certificate.as_ref(), key.as_ref())).transpose()?;
+        run(port.parse()?, tls, Arc::new(served)).await
+    })
 }
 
-async fn run(port: u16, served: Arc<Served>) -> Result<Infallible, ServerError> {
+async fn run(port: u16, tls: Option<TlsAcceptor>, served: Arc<Served>) -> Result<Infallible, ServerError> {
     let listener = listen(port)?;
     loop {
         let (stream, _) = listener.accept().await?;
-        let served = Arc::clone(&served);
+        let (tls, served) = (tls.clone(), Arc::clone(&served));
         tokio::spawn(async move {
-            let answers = service_fn(|request| answer(request, &served));
-            if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), answers).await {
-                stderr_line!("a connection failed: {error}");
+            let Some(tls) = tls else { return serve_connection(stream, &served).await };
+            match tls.accept(stream).await {
+                Ok(stream) => serve_connection(stream, &served).await,
+                // A client that doesn't trust the certificate says so, and goes.
+                Err(error) => stderr_line!("a connection failed: {error}"),
             }
         });
+    }
+}
+
+async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, served: &Served) {
+    let answers = service_fn(|request| answer(request, served));
+    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), answers).await {
+        stderr_line!("a connection failed: {error}");
     }
 }
 

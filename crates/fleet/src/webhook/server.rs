@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clusters::stderr_line;
 use http::{Request, Response, StatusCode};
@@ -15,14 +14,10 @@ use hyper_util::rt::TokioIo;
 use kube::api::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionReview};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::RequiredLabelRule;
 use super::fleet_methods::rule_file;
-use crate::local_server::{self, ServerError, listen};
+use crate::local_server::{self, ServerError, listen, tls_acceptor};
 
 /// Limit for the size of a request, in bytes. An admission review has an object twice at most, each of 3 MiB at most.
 const QUESTION: usize = 8 << 20;
@@ -35,19 +30,9 @@ pub fn serve(args: &[String]) -> ExitCode {
         return ExitCode::from(2);
     };
     local_server::run("admission webhook", async {
-        let (port, tls) = (port.parse()?, tls(certificate.as_ref(), key.as_ref())?);
+        let (port, tls) = (port.parse()?, tls_acceptor(certificate.as_ref(), key.as_ref())?);
         run(port, tls, rules.into()).await
     })
-}
-
-fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServerError> {
-    let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<Vec<_>, _>>()?;
-    let key = PrivateKeyDer::from_pem_file(key)?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)?;
-    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 async fn run(port: u16, tls: TlsAcceptor, rules: PathBuf) -> Result<Infallible, ServerError> {

@@ -23,6 +23,8 @@ enum RepositoryFailure {
     RevisionMissing,
     /// The commit has no such path.
     PathMissing,
+    /// Argo CD doesn't trust who answers at the repository's address: not its certificate, or not its SSH host key.
+    Untrusted,
     /// The repository can't be reached, or isn't there.
     Unreachable,
     /// The repo-server doesn't answer.
@@ -62,10 +64,18 @@ static UNAUTHENTICATED: LazyLock<Regex> = LazyLock::new(|| {
 static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
     pattern_of_any_case(
         "connection refused|connection reset|no such host|could not resolve host|no route to host|network is unreachable|i/o timeout\
-          |handshake timeout|deadline exceeded|failed timeout after|: EOF|broken pipe|x509: |tls: |ssl certificate problem|knownhosts: \
-          |host key verification failed|failed to connect to|could not connect",
+          |handshake timeout|deadline exceeded|failed timeout after|: EOF|broken pipe|x509: |tls: |ssl certificate problem\
+          |failed to connect to|could not connect",
     )
 });
+/// A certificate that isn't trusted, in the words of Go and of git.
+static CERTIFICATE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_of_any_case(
+        "x509: |ssl certificate problem|server certificate verification failed|certificate subject name",
+    )
+});
+/// A host key that isn't known, or isn't the known one, in the words of Go and of ssh.
+static HOST_KEY: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("knownhosts: |host key verification failed"));
 static NOT_THERE: LazyLock<Regex> = LazyLock::new(|| {
     pattern_of_any_case("repository not found|does not appear to be a git repository|unexpected client error")
 });
@@ -120,6 +130,8 @@ fn failure_of_source(why: &str) -> Option<RepositoryFailure> {
     let kinds = [
         (&REVISION, RepositoryFailure::RevisionMissing),
         (&UNAUTHENTICATED, RepositoryFailure::Unauthenticated),
+        (&CERTIFICATE, RepositoryFailure::Untrusted),
+        (&HOST_KEY, RepositoryFailure::Untrusted),
         (&NETWORK, RepositoryFailure::Unreachable),
         (&NOT_THERE, RepositoryFailure::Unreachable),
     ];
@@ -155,9 +167,13 @@ pub(super) fn failed_comparison(
         evidence.push(quote.text(object, &format!("{path}.{wanted}"), field(wanted).to_owned(), None));
     }
     let is_lost = error.failure == RepositoryFailure::RepoServerDown && LOST.is_match(error.why);
+    let is_host_key = HOST_KEY.is_match(error.why);
     let names = json!({
         "why": for_sentence(error.why),
         "repository": repository,
+        "host": host(repository),
+        "host_key": is_host_key,
+        "trust_config_map": if is_host_key { "argocd-ssh-known-hosts-cm" } else { "argocd-tls-certs-cm" },
         "source_field": path,
         "wanted_revision": field("targetRevision"),
         "wanted_path": field("path"),
@@ -170,7 +186,9 @@ pub(super) fn failed_comparison(
     // The texts of a finding are those of its first Application. An error that has passed is told in other words.
     let cause = |what: &str| if gone { format!("{what} at the last sync") } else { what.to_owned() };
     Some(match error.failure {
-        RepositoryFailure::Unauthenticated | RepositoryFailure::Unreachable => draft.common_cause(cause(repository)),
+        RepositoryFailure::Unauthenticated | RepositoryFailure::Untrusted | RepositoryFailure::Unreachable => {
+            draft.common_cause(cause(repository))
+        }
         RepositoryFailure::RepoServerDown if !is_lost => draft.common_cause(cause("repo-server")),
         // Another Application may want another revision or path, or have a chart with other dependencies. A render takes long, or
         // costs the repo-server its memory, for its own Application.
@@ -187,5 +205,32 @@ fn code(failure: RepositoryFailure) -> RuleCode {
         RepositoryFailure::RepoServerDown | RepositoryFailure::RepoServerSlow => RuleCode::AR_RP_005,
         RepositoryFailure::RendererKilled => RuleCode::AR_RP_006,
         RepositoryFailure::Registry => RuleCode::AR_RP_007,
+        RepositoryFailure::Untrusted => RuleCode::AR_RP_008,
+    }
+}
+
+/// Returns the host in a repository's URL, or in ssh's shorter form `git@git.example.com:web.git`.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    host.split(':').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host;
+
+    #[test]
+    fn the_host_is_read_from_each_form_of_a_url() {
+        for url in [
+            "https://git.example.com/web.git",
+            "https://user@git.example.com:8443/web.git",
+            "ssh://git@git.example.com:2222/web.git",
+            "git@git.example.com:team/web.git",
+        ] {
+            assert_eq!(host(url), "git.example.com", "{url}");
+        }
+        assert_eq!(host(""), "");
     }
 }

@@ -40,9 +40,12 @@ fn each_reason_has_its_code() {
         ("AR-RP-003", "deploy: app path does not exist".to_owned()),
         ("AR-RP-003", "Manifest generation error (cached): deploy: app path does not exist".to_owned()),
         ("AR-RP-004", format!("failed to list refs: Get \"{repository}/info/refs?service=git-upload-pack\": {DIAL}")),
-        ("AR-RP-004", format!("failed to list refs: Get \"{repository}\": tls: failed to verify certificate: x509: certificate signed by unknown authority")),
+        ("AR-RP-008", format!("failed to list refs: Get \"{repository}\": tls: failed to verify certificate: x509: certificate signed by unknown authority")),
+        ("AR-RP-008", format!("failed to initialize repository resources: rpc error: code = Internal desc = Failed to fetch default: `git fetch origin` failed exit status 128: fatal: unable to access '{repository}/': SSL certificate problem: unable to get local issuer certificate")),
+        ("AR-RP-008", "failed to initialize repository resources: rpc error: code = Internal desc = Failed to fetch default: `git fetch origin` failed exit status 128: Host key verification failed.".to_owned()),
+        ("AR-RP-004", format!("failed to list refs: Get \"{repository}\": tls: first record does not look like a TLS handshake")),
         ("AR-RP-004", "failed to list refs: repository not found".to_owned()),
-        ("AR-RP-004", "failed to list refs: ssh: handshake failed: knownhosts: key mismatch".to_owned()),
+        ("AR-RP-008", "failed to list refs: ssh: handshake failed: knownhosts: key mismatch".to_owned()),
         ("AR-RP-004", "failed to initialize repository resources: rpc error: code = Internal desc = Failed to fetch default: `git fetch origin` failed timeout after 1m30s".to_owned()),
         ("AR-RP-006", "`kustomize build <path to cached source>` failed signal: killed".to_owned()),
         ("AR-RP-006", "Manifest generation error (cached): `helm template . --name-template web` failed signal: killed".to_owned()),
@@ -74,6 +77,15 @@ fn applications_of_one_repository_are_one_finding() {
     assert_eq!(findings[0].other_subjects.len(), 1);
     let other = with(unread("shop", &refused), "/spec/source/repoURL", "https://git.example.com/shop.git");
     assert_eq!(by_cause(&hub(vec![unread("web", &refused), other])).len(), 2);
+}
+
+#[test]
+fn what_is_not_trusted_is_a_certificate_or_a_host_key() {
+    let told = |why: &str| cause(&alone(unknown(&format!("failed to list refs: {why}"))));
+    let certificate = told("Get \"https://git.example.com/web.git\": x509: certificate signed by unknown authority");
+    assert!(certificate.contains("doesn't trust the certificate of git.example.com"), "{certificate}");
+    let key = told("ssh: handshake failed: knownhosts: key is unknown");
+    assert!(key.contains("doesn't trust the SSH host key of git.example.com"), "{key}");
 }
 
 #[test]
