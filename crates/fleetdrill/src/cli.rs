@@ -148,7 +148,7 @@ pub struct ScenarioPart {
     /// Run the I-th of N equal parts, counted from 1
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// Run one scenario for each failure code, the shortest, and all scenarios without a code
+    /// Run one scenario for each failure code, the shortest, and all without a code that share the fleet
     #[arg(long)]
     pub one_per_code: bool,
 }
@@ -740,6 +740,9 @@ pub struct TrainVerifyArgs {
     /// Version of KubeFleet.
     #[command(flatten)]
     pub version: KubeFleetOption,
+    /// Try only the printed solutions: quicker, and doesn't show that the check fails without a repair
+    #[arg(long)]
+    pub solutions: bool,
     /// Maximum number of tries that run at the same time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u8).range(1..))]
     pub jobs: u8,

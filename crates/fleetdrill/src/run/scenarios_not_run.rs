@@ -50,10 +50,16 @@ pub fn left_out_of_scale(suite: &mut Suite, selection: &ScenarioSelection<'_>) -
     all_not_run(&suite.part_off_scale(), why)
 }
 
-/// Removes from a suite the scenarios whose failure codes another of its scenarios shows. Returns their records with the reason.
+/// Removes from a suite the scenarios whose failure codes another of its scenarios shows, and those that show no code but start a fleet of
+/// their own, which costs more than ten others. Returns their records with the reason.
 pub fn left_out_of_codes(suite: &mut Suite, real_time: bool) -> Vec<ScenarioRecord> {
     let why = "another scenario shows its failure codes (--one-per-code)";
-    all_not_run(&suite.part_off_repeated_codes(real_time), why)
+    let mut records = all_not_run(&suite.part_off_repeated_codes(real_time), why);
+    let costly = suite.part(|feature, scenario| {
+        suite::codes(feature, scenario).next().is_some() || !abilities::has_own_fleet(feature, scenario)
+    });
+    records.extend(all_not_run(&costly, "it shows no failure code, and starts a fleet of its own (--one-per-code)"));
+    records
 }
 
 /// Returns the records of scenarios that aren't run, all for one reason.

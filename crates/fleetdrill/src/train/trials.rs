@@ -78,18 +78,27 @@ struct ExerciseTrial<'a> {
     suffix: String,
 }
 
-/// Tests exercises on a shared fleet, at most `jobs` tries at the same time. Calls `tell` with each try when it ends,
-/// with its number and the number of all tries.
+/// Which tries run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrialLimits {
+    /// Maximum number of tries at the same time.
+    pub jobs: usize,
+    /// True if only the printed solutions are tried.
+    pub solutions_only: bool,
+}
+
+/// Tests exercises on a shared fleet. Calls `tell` with each try when it ends, with its number and the number of all tries.
 pub async fn prove(
     trial_fleet: &TrialFleet<'_>,
     exercises: &[(Exercise, Vec<FaultSteps>)],
-    jobs: usize,
+    limits: TrialLimits,
     tell: impl Fn(&TrialResult, usize, usize),
 ) -> Vec<TrialResult> {
     let vocabulary = World::vocabulary();
     let cases: Vec<ExerciseTrial<'_>> = exercises
         .iter()
         .flat_map(|(exercise, scripts)| deeds(exercise).into_iter().map(move |deed| (exercise, scripts, deed)))
+        .filter(|(.., deed)| !limits.solutions_only || *deed == TrialAction::PrintedSolution)
         .enumerate()
         .map(|(n, (exercise, scripts, deed))| ExerciseTrial {
             trial_fleet,
@@ -100,7 +109,7 @@ pub async fn prove(
         })
         .collect();
     let all = cases.len();
-    let tried = stream::iter(&cases).map(|case| case.tried(&vocabulary)).buffer_unordered(jobs);
+    let tried = stream::iter(&cases).map(|case| case.tried(&vocabulary)).buffer_unordered(limits.jobs);
     let told = tried.enumerate().map(|(n, tried)| {
         tell(&tried, n + 1, all);
         tried

@@ -9,7 +9,7 @@ use super::exercise::{self, Exercise, ExerciseError, FaultSteps};
 use super::solution::ShellSetup;
 use super::start::LEAST_MEMBERS;
 use super::step_runner;
-use super::trials::{self, TrialFleet, TrialResult};
+use super::trials::{self, TrialFleet, TrialLimits, TrialResult};
 use crate::cli::TrainVerifyArgs;
 use crate::command_progress::CommandProgress;
 use crate::components::FleetToolchain;
@@ -45,7 +45,8 @@ pub async fn verify(args: &TrainVerifyArgs, id: &str, name: String) -> Result<Ve
     progress.say("trying the exercises out");
     let setup = shell_setup(&fleet, &builder.components).await?;
     let trial_fleet = TrialFleet { fleet: &fleet, run: id, exercises: from, setup, programs: programs(&kubectl)? };
-    let tried = trials::prove(&trial_fleet, &scripted, usize::from(args.jobs), |tried, done, all| {
+    let limits = TrialLimits { jobs: usize::from(args.jobs), solutions_only: args.solutions };
+    let tried = trials::prove(&trial_fleet, &scripted, limits, |tried, done, all| {
         progress.say(&format!("{done} of {all}: {}, {}: {}", tried.exercise, tried.deed, verdict(tried)));
     });
     let tried = step_runner::quietly(tried).await;

@@ -13,6 +13,7 @@ fn listed(place: &Place, more: &[&str]) -> Value {
 }
 
 #[test]
+#[ignore = "takes long: `make test-long`"]
 fn a_seed_gives_the_same_drills_each_time_and_each_of_them_alone() {
     let place = Place::new();
     let all = listed(&place, &["--seed", "1", "--drills", "8"]);

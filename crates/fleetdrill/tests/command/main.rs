@@ -5,6 +5,8 @@
 //! [`accuracy`] and [`continuous_diagnosis`] start fleets, one at a
 //! time. Each test has a state directory of its own, so that it neither sees nor harms other fleets, and leaves no process behind
 //! even if it fails.
+//!
+//! Tests that take long and repeat what others show in another way are ignored: `make test-long` runs them.
 
 mod accuracy;
 mod api;

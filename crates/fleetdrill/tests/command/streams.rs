@@ -73,6 +73,7 @@ fn run(place: &Place, args: &[&str], stdout: Stream, stderr: Stream) -> Said {
 }
 
 #[test]
+#[ignore = "takes long: `make test-long`"]
 fn no_command_panics_on_a_stream_that_is_closed_or_full() {
     use Stream::{ClosedPipe, Full, Readable};
     const LOST: &str = "error: failed to write to standard output: No space left on device";
@@ -122,6 +123,7 @@ fn a_fleet_starts_though_nobody_reads_of_it() {
 }
 
 #[test]
+#[ignore = "takes long: `make test-long`"]
 fn a_run_and_an_exercise_go_on_though_nobody_reads_of_them() {
     let _turn = turn();
     let place = Place::new();

@@ -110,6 +110,7 @@ fn placement_on(page: &Said) -> String {
 }
 
 #[test]
+#[ignore = "takes long: `make test-long`"]
 fn an_exercise_is_set_up_again_where_a_change_cannot_be_taken_back() {
     let _turn = turn();
     let place = Place::new();

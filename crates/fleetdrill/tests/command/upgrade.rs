@@ -76,6 +76,7 @@ fn ctrl_c_in_mid_upgrade_keeps_what_was_seen() {
 }
 
 #[test]
+#[ignore = "takes long: `make test-long`"]
 fn an_upgrade_to_a_version_that_does_not_start() {
     let _turn = turn();
     let place = Place::new();
@@ -90,6 +91,7 @@ fn an_upgrade_to_a_version_that_does_not_start() {
 }
 
 #[test]
+#[ignore = "takes long: `make test-long`"]
 fn an_upgrade_whose_crds_the_api_server_refuses() {
     let _turn = turn();
     let place = Place::new();

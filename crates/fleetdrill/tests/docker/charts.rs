@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::nodes::{self, node_image};
 use crate::place::Place;
-use crate::{Test, docker, said};
+use crate::{LONG, Test, docker, said};
 
 pub(crate) const TESTS: &[Test] =
-    &[("agents_of_charts_do_the_same", &["docker", "kind", "go"], agents_of_charts_do_the_same)];
+    &[("agents_of_charts_do_the_same", &["docker", "kind", "go", LONG], agents_of_charts_do_the_same)];
 
 /// Go module of KubeFleet.
 const MODULE: &str = "github.com/kubefleet-dev/kubefleet";
