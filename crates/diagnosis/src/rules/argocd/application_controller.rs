@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::application::{ApplicationView, OperationState, compared_at, is_compared};
 use super::field_differences::FieldWrite;
-use super::project::project_of_object;
+use super::project::{controller_namespace, project_of_object};
 use crate::rules::code::RuleCode;
 use crate::rules::draft::FindingDraft;
 use crate::rules::fleet::FleetView;
@@ -121,9 +121,9 @@ struct ComparedApplication<'a> {
     instance: Option<&'a str>,
 }
 
-/// Returns the namespace of an Application's Argo CD, of which a cluster may have several; `None` if its project wasn't read.
+/// Returns the namespace of an Application's Argo CD, of which a cluster may have several; `None` if neither its status nor a project says it.
 fn instance_of<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<&'a str> {
-    project_of_object(fleet, application)?.namespace()
+    controller_namespace(application).or_else(|| project_of_object(fleet, application)?.namespace())
 }
 
 /// Returns the Applications that have been compared. For the diagnosis of one Application, too, they include those in Argo CD's own

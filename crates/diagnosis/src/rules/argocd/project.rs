@@ -148,12 +148,21 @@ pub(super) fn project_of(application: ApplicationView<'_>) -> Option<Object<'_>>
     project_of_object(application.fleet, application.object)
 }
 
-/// Returns the project of an Application, if it was read. It is in the namespace of the Application's Argo CD, of which a cluster may have
-/// several: the Application's own namespace, or one whose project of this name has the Application's namespace in `spec.sourceNamespaces`.
-/// If none has, the only project of this name is returned.
+/// Returns the namespace of the Argo CD that compared an Application last, of which a cluster may have several (`controller/appcontroller.go`,
+/// v3.5.7).
+pub(super) fn controller_namespace(application: Object<'_>) -> Option<&str> {
+    application.str("/status/controllerNamespace").filter(|namespace| !namespace.is_empty())
+}
+
+/// Returns the project of an Application, if it was read. It is in the namespace of the Application's Argo CD. For an Application that no Argo
+/// CD has compared yet, this is the Application's own namespace, or one whose project of this name has the Application's namespace in
+/// `spec.sourceNamespaces`. If none has, the only project of this name is returned.
 pub(super) fn project_of_object<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<Object<'a>> {
     let (hub, namespace) = (fleet.hub, application.namespace());
     let (group, kind, name) = (APP_PROJECT.group, APP_PROJECT.kind, named_project(application));
+    if let Some(controller) = controller_namespace(application) {
+        return hub.object(group, kind, Some(controller), name);
+    }
     if let Some(project) = hub.object(group, kind, namespace, name) {
         return Some(project);
     }

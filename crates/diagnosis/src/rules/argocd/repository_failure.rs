@@ -75,7 +75,7 @@ static CERTIFICATE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// A host key that isn't known, or isn't the known one, in the words of Go and of ssh.
-static HOST_KEY: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("knownhosts: |host key verification failed"));
+static SSH_HOST: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case("knownhosts: |host key verification failed"));
 static NOT_THERE: LazyLock<Regex> = LazyLock::new(|| {
     pattern_of_any_case("repository not found|does not appear to be a git repository|unexpected client error")
 });
@@ -131,7 +131,7 @@ fn failure_of_source(why: &str) -> Option<RepositoryFailure> {
         (&REVISION, RepositoryFailure::RevisionMissing),
         (&UNAUTHENTICATED, RepositoryFailure::Unauthenticated),
         (&CERTIFICATE, RepositoryFailure::Untrusted),
-        (&HOST_KEY, RepositoryFailure::Untrusted),
+        (&SSH_HOST, RepositoryFailure::Untrusted),
         (&NETWORK, RepositoryFailure::Unreachable),
         (&NOT_THERE, RepositoryFailure::Unreachable),
     ];
@@ -167,13 +167,13 @@ pub(super) fn failed_comparison(
         evidence.push(quote.text(object, &format!("{path}.{wanted}"), field(wanted).to_owned(), None));
     }
     let is_lost = error.failure == RepositoryFailure::RepoServerDown && LOST.is_match(error.why);
-    let is_host_key = HOST_KEY.is_match(error.why);
+    let by_ssh = SSH_HOST.is_match(error.why);
     let names = json!({
         "why": for_sentence(error.why),
         "repository": repository,
         "host": host(repository),
-        "host_key": is_host_key,
-        "trust_config_map": if is_host_key { "argocd-ssh-known-hosts-cm" } else { "argocd-tls-certs-cm" },
+        "ssh": by_ssh,
+        "trust_config_map": if by_ssh { "argocd-ssh-known-hosts-cm" } else { "argocd-tls-certs-cm" },
         "source_field": path,
         "wanted_revision": field("targetRevision"),
         "wanted_path": field("path"),
@@ -225,7 +225,7 @@ mod tests {
     fn the_host_is_read_from_each_form_of_a_url() {
         for url in [
             "https://git.example.com/web.git",
-            "https://user@git.example.com:8443/web.git",
+            "https://git.example.com:8443/web.git",
             "ssh://git@git.example.com:2222/web.git",
             "git@git.example.com:team/web.git",
         ] {

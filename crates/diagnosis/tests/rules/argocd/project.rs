@@ -76,6 +76,20 @@ fn the_project_of_an_application_outside_of_argo_cds_namespace_is_found() {
 }
 
 #[test]
+fn the_project_is_that_of_the_argo_cd_that_compared_last() {
+    let elsewhere = with(refused_by_project(DESTINATION), "/metadata/namespace", "team-a");
+    let elsewhere = with(elsewhere, "/status/controllerNamespace", "argocd-b");
+    let permits = json!({"destinations": [{"server": "member-2", "namespace": "*"}], "sourceNamespaces": ["team-*"]});
+    let both = vec![project_in("argocd-a", &permits), project_in("argocd-b", &permits)];
+    let snapshot = fleet([vec![elsewhere.clone()], both].concat(), vec![]);
+    let commands = commands(&snapshot);
+    assert!(
+        commands.iter().any(|command| command.contains("appprojects.argoproj.io/shop -n argocd-b ")),
+        "{commands:?}"
+    );
+}
+
+#[test]
 fn a_kind_that_is_forbidden_fails_the_whole_sync() {
     let result = refused(
         "ClusterRole",
