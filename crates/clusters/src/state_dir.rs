@@ -256,6 +256,17 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), ClusterError> {
     file.and_then(|mut f| f.write_all(text.as_bytes())).map_err(ClusterError::io("write", path))
 }
 
+/// Replaces a file by a private one with this text, completely or not at all, since another process may read it at any moment.
+///
+/// # Errors
+/// Returns an error if the file can't be written.
+pub fn replace_private(path: &Path, text: &str) -> Result<(), ClusterError> {
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    write_private(new.as_ref(), text)?;
+    fs::rename(&new, path).map_err(ClusterError::io("write", path))
+}
+
 /// Checks the name of a fleet or cluster, which becomes part of paths, host names and label values.
 ///
 /// # Errors
@@ -277,6 +288,18 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::{DYING_LIMIT, LOCK, check_name, create, fleets_in, is_alive, is_held};
+
+    #[test]
+    fn a_file_is_replaced_by_a_private_one() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("127.0.0.1");
+        fs::write(&file, "a longer text").expect("written");
+        super::replace_private(&file, "new").expect("replaced");
+        assert_eq!(fs::read_to_string(&file).expect("text"), "new");
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&file).expect("a file").permissions());
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 1);
+    }
 
     #[test]
     fn names_are_safe_in_paths_and_labels() {

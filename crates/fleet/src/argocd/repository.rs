@@ -81,9 +81,7 @@ impl Repository {
     /// Returns an error if the password can't be written.
     pub fn change_password(&self) -> Result<(), FleetError> {
         let (file, password) = (password_file(&self.dir), format!("{:032x}", rand::random::<u128>()));
-        let new = file.with_extension("new");
-        clusters::state_dir::write_private(&new, &password)?;
-        std::fs::rename(&new, &file).map_err(|e| io_error("write", &file, e))
+        Ok(clusters::state_dir::replace_private(&file, &password)?)
     }
 
     /// Returns the password for HTTP.

@@ -2,11 +2,10 @@
 //! kubelet mounts the one at the other, within a minute or two; here, where the repo-server is no Pod, both are written.
 
 use std::fs;
-use std::path::PathBuf;
 
 use clusters::cluster::Cluster;
 use clusters::error::ClusterError;
-use clusters::state_dir::write_private;
+use clusters::state_dir::replace_private;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
@@ -28,17 +27,14 @@ pub(crate) async fn trust(
     let patched =
         kinds::CONFIG_MAP.api(&hub.client, Some(NAMESPACE)).patch(CONFIG_MAP, &PatchParams::default(), &patch).await;
     patched.map_err(FleetError::api(&hub.name, format!("change ConfigMap/{CONFIG_MAP}")))?;
-    let (file, new) = (place.dir("tls").join(host), place.dir("tmp").join(format!("tls-{host}")));
-    let io = |action: &'static str, path: PathBuf| move |source| ClusterError::Io { action, path, source };
-    match certificate {
-        Some(certificate) => {
-            write_private(&new, certificate)?;
-            fs::rename(&new, &file).map_err(io("write", file))?;
-        }
-        None => match fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io("delete", file)(error))?,
-            _ => {}
-        },
-    }
-    Ok(())
+    let file = place.dir("tls").join(host);
+    let Some(certificate) = certificate else {
+        return match fs::remove_file(&file) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                Err(ClusterError::Io { action: "delete", path: file, source }.into())
+            }
+            _ => Ok(()),
+        };
+    };
+    Ok(replace_private(&file, certificate)?)
 }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clusters::error::ClusterError;
-use clusters::state_dir::write_private;
+use clusters::state_dir::replace_private;
 use clusters::stderr_line;
 use futures::Stream;
 use tokio::sync::watch;
@@ -34,16 +33,13 @@ pub(super) fn read(dir: &Path) -> Result<HollowBehaviours, FleetError> {
     }
 }
 
-/// Writes the file: first a new one, which is renamed, since the process may read it at any moment.
+/// Writes the file, which the process may read at any moment.
 pub(super) fn write(dir: &Path, behaviours: &HollowBehaviours) -> Result<(), FleetError> {
     behaviours.check()?;
     let path = path(dir);
-    let new = path.with_extension("new");
     let text = serde_json::to_string_pretty(behaviours);
     let text = text.map_err(|e| FleetError::unreadable(path.display().to_string(), e.to_string()))?;
-    write_private(&new, &(text + "\n"))?;
-    std::fs::rename(&new, &path).map_err(|source| ClusterError::Io { action: "write", path, source })?;
-    Ok(())
+    Ok(replace_private(&path, &(text + "\n"))?)
 }
 
 fn parse(path: &Path, text: &str) -> Result<HollowBehaviours, FleetError> {

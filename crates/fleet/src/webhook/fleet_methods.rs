@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clusters::error::ClusterError;
 use clusters::kubeconfig::base64;
 use clusters::state_dir;
-use clusters::state_dir::write_private;
+use clusters::state_dir::replace_private;
 use serde_json::{Value, json};
 
 use super::RequiredLabelRule;
@@ -48,16 +47,9 @@ pub(super) fn rule_file(dir: &Path, name: &str) -> Result<PathBuf, FleetError> {
     Ok(dir.join(format!("{name}.json")))
 }
 
-/// Writes a rule to a new file and renames that file, since the webhook may read the rule at any moment.
+/// Writes a rule, which the webhook may read at any moment.
 fn write_rule(dir: &Path, name: &str, rule: &RequiredLabelRule) -> Result<(), FleetError> {
     state_dir::make_private(dir)?;
     let file = rule_file(dir, name)?;
-    let new = file.with_extension("new");
-    write_private(&new, &serde_json::to_string(rule).unwrap_or_default())?;
-    Ok(std::fs::rename(&new, &file).map_err(io("write", &file))?)
-}
-
-fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ClusterError {
-    let path = path.to_owned();
-    move |source| ClusterError::Io { action, path, source }
+    Ok(replace_private(&file, &serde_json::to_string(rule).unwrap_or_default())?)
 }

@@ -71,11 +71,8 @@ impl SessionDir {
     pub fn save(&self, session: &TrainingSession) -> Result<(), CommandError> {
         let path = self.file(&session.name)?;
         let text = serde_json::to_string(session).map_err(|error| failed("written", &path, error))?;
-        // The rename writes the file completely or not at all: the command may be killed at any time.
-        let new = path.with_extension("new");
         state_dir::make_private(&self.0)?;
-        state_dir::write_private(&new, &text)?;
-        std::fs::rename(&new, &path).map_err(|error| failed("written", &path, error))
+        Ok(state_dir::replace_private(&path, &text)?)
     }
 
     /// Removes the file of a session; no error where there is none.
