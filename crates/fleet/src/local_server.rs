@@ -9,6 +9,13 @@ use std::sync::Arc;
 
 use clusters::stderr_line;
 use clusters::supervisor::protocol::ProcessSpec;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Mutex;
 use tokio_rustls::TlsAcceptor;
@@ -39,7 +46,7 @@ pub(crate) fn run(name: &str, server: impl Future<Output = Result<Infallible, Se
 
 /// Listens on a port that the supervisor holds, so that no other program gets it. `SO_REUSEPORT` lets this process share
 /// the port.
-pub(crate) fn listen(port: u16) -> std::io::Result<TcpListener> {
+fn listen(port: u16) -> std::io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.set_reuseport(true)?;
@@ -56,6 +63,39 @@ pub(crate) fn tls_acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Answers HTTP requests on a port until the process is killed, over TLS if there is an acceptor.
+pub(crate) async fn serve_http<A>(
+    port: u16,
+    tls: Option<TlsAcceptor>,
+    answer: impl Fn(Request<Incoming>) -> A + Clone + Send + 'static,
+) -> Result<Infallible, ServerError>
+where
+    A: Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send + 'static,
+{
+    let listener = listen(port)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        let (tls, answer) = (tls.clone(), answer.clone());
+        tokio::spawn(async move {
+            let Some(tls) = tls else { return serve_connection(stream, answer).await };
+            // A client that only checks whether the port is open connects and sends nothing. One that doesn't trust the certificate
+            // says so itself.
+            if let Ok(stream) = tls.accept(stream).await {
+                serve_connection(stream, answer).await;
+            }
+        });
+    }
+}
+
+async fn serve_connection<A>(stream: impl AsyncRead + AsyncWrite + Unpin, answer: impl Fn(Request<Incoming>) -> A)
+where
+    A: Future<Output = Result<Response<Full<Bytes>>, Infallible>>,
+{
+    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await {
+        stderr_line!("a connection failed: {error}");
+    }
 }
 
 /// Server of a fleet.

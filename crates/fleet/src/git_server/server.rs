@@ -11,15 +11,11 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, WWW_AUTHEN
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
-use tokio_rustls::TlsAcceptor;
 
 use crate::argocd::{GIT_USER, password_file};
-use crate::local_server::{self, ServerError, listen, tls_acceptor};
+use crate::local_server::{self, ServerError, serve_http, tls_acceptor};
 
 /// Limit for the size of a request, in bytes. A fetch asks for commits by their hashes.
 const REQUEST: usize = 1 << 20;
@@ -47,31 +43,13 @@ pub fn serve(args: &[String]) -> ExitCode {
     let served = Served { repositories: repositories.into(), git: git.into() };
     local_server::run("git server", async {
         let tls = tls.map(|(certificate, key)| tls_acceptor(certificate.as_ref(), key.as_ref())).transpose()?;
-        run(port.parse()?, tls, Arc::new(served)).await
+        let served = Arc::new(served);
+        let answer = move |request| {
+            let served = Arc::clone(&served);
+            async move { answer(request, &served).await }
+        };
+        serve_http(port.parse()?, tls, answer).await
     })
-}
-
-async fn run(port: u16, tls: Option<TlsAcceptor>, served: Arc<Served>) -> Result<Infallible, ServerError> {
-    let listener = listen(port)?;
-    loop {
-        let (stream, _) = listener.accept().await?;
-        let (tls, served) = (tls.clone(), Arc::clone(&served));
-        tokio::spawn(async move {
-            let Some(tls) = tls else { return serve_connection(stream, &served).await };
-            match tls.accept(stream).await {
-                Ok(stream) => serve_connection(stream, &served).await,
-                // A client that doesn't trust the certificate says so, and goes.
-                Err(error) => stderr_line!("a connection failed: {error}"),
-            }
-        });
-    }
-}
-
-async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin, served: &Served) {
-    let answers = service_fn(|request| answer(request, served));
-    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), answers).await {
-        stderr_line!("a connection failed: {error}");
-    }
 }
 
 async fn answer(request: Request<Incoming>, served: &Served) -> Result<Response<Full<Bytes>>, Infallible> {

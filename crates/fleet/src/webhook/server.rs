@@ -8,16 +8,12 @@ use clusters::stderr_line;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use kube::api::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionReview};
-use tokio_rustls::TlsAcceptor;
 
 use super::RequiredLabelRule;
 use super::fleet_methods::rule_file;
-use crate::local_server::{self, ServerError, listen, tls_acceptor};
+use crate::local_server::{self, ServerError, serve_http, tls_acceptor};
 
 /// Limit for the size of a request, in bytes. An admission review has an object twice at most, each of 3 MiB at most.
 const QUESTION: usize = 8 << 20;
@@ -31,24 +27,13 @@ pub fn serve(args: &[String]) -> ExitCode {
     };
     local_server::run("admission webhook", async {
         let (port, tls) = (port.parse()?, tls_acceptor(certificate.as_ref(), key.as_ref())?);
-        run(port, tls, rules.into()).await
+        let rules = PathBuf::from(rules);
+        let answer = move |request| {
+            let rules = rules.clone();
+            async move { answer(request, &rules).await }
+        };
+        serve_http(port, Some(tls), answer).await
     })
-}
-
-async fn run(port: u16, tls: TlsAcceptor, rules: PathBuf) -> Result<Infallible, ServerError> {
-    let listener = listen(port)?;
-    loop {
-        let (stream, _) = listener.accept().await?;
-        let (tls, rules) = (tls.clone(), rules.clone());
-        tokio::spawn(async move {
-            // A client that only checks whether the port is open connects and sends nothing.
-            let Ok(stream) = tls.accept(stream).await else { return };
-            let answers = service_fn(|request| answer(request, &rules));
-            if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), answers).await {
-                stderr_line!("a connection failed: {error}");
-            }
-        });
-    }
 }
 
 async fn answer(request: Request<Incoming>, rules: &Path) -> Result<Response<Full<Bytes>>, Infallible> {
