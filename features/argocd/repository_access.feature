@@ -191,14 +191,14 @@ Feature: Argo CD can't read a source
     And repository "web" is served over HTTPS at localhost and asks for a password
     And an application "web" of repository "web" for "member-1"
     Then application "web" reports
-      | field           | value                                                                         |
-      | sync            | Unknown                                                                       |
-      | ComparisonError | desc = failed to list refs: Get "https://localhost:                           |
+      | field           | value                                                                            |
+      | sync            | Unknown                                                                          |
+      | ComparisonError | desc = failed to list refs: Get "https://localhost:                              |
       | ComparisonError | tls: failed to verify certificate: x509: certificate signed by unknown authority |
     And the diagnosis of application "web" is AR-RP-008
-      | object                   | value                                       |
+      | object                   | value                                         |
       | Application/argocd/{web} | x509: certificate signed by unknown authority |
-      | Application/argocd/{web} | https://localhost:                          |
+      | Application/argocd/{web} | https://localhost:                            |
     When Argo CD trusts the certificate of repository "web"
     And application "web" is refreshed
     And application "web" syncs
