@@ -101,7 +101,7 @@ Feature: What a ResourcePlacement can place
     Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
-  @healthy @guide:resource-placement/scope-limits/other-namespaces @guide:azure-resource-placement/scope-limits/other-namespaces
+  @KF-SC-011 @guide:resource-placement/scope-limits/other-namespaces @guide:azure-resource-placement/scope-limits/other-namespaces
   Scenario: A selector has the name of an object in another namespace
     Given a namespaced placement "web" has put its resources on "member-1"
     And a namespaced placement "other" has put its resources on "member-1"
@@ -119,4 +119,10 @@ Feature: What a ResourcePlacement can place
     And placement "web" has
       | field                    | value  |
       | status.selectedResources | absent |
+    And the diagnosis of placement "web" is KF-SC-011
+      | object             | value                     |
+      | ResourcePlacement/ | SchedulingPolicyFulfilled |
+      | ResourcePlacement/ | elsewhere                 |
+    When placement "web" gets '{"resourceSelectors": [{"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}]}'
+    Then placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
