@@ -82,7 +82,6 @@ fn workloads(application: ApplicationView<'_>, all: &[&UnhealthyObject<'_>]) -> 
         "objects": names_of(all),
         "ref": kubectl::reference(first.object),
         "is_degraded": is_degraded(all),
-        "minutes": minutes(application),
         "why": state.reason().map(|reason| for_sentence(&reason)).unwrap_or_default(),
         "value": for_sentence(&first.health.value),
         "path": first.health.path,
@@ -114,7 +113,6 @@ fn others(application: ApplicationView<'_>, all: &[&UnhealthyObject<'_>]) -> Opt
         "refs": all.iter().map(|unhealthy| kubectl::reference(unhealthy.object)).collect::<Vec<_>>(),
         "says": for_sentence(&in_words(first.object, &first.health)),
         "kind": first.object.kind(),
-        "minutes": minutes(application),
     });
     Some(application.draft_beside_sync(RuleCode::AR_HL_003, &names, symptom(application, all)))
 }
