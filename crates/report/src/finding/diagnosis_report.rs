@@ -121,6 +121,10 @@ fn counted(n: usize, noun: &str) -> String {
 impl std::fmt::Display for ObjectCounts {
     /// Formats the counts as `9 members (1 read, 2 not needed), 3 placements, 1 run`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // An Argo CD's cluster without KubeFleet has nothing else.
+        if self.applications > 0 && self.members + self.members_read + self.placements + self.runs == 0 {
+            return f.write_str(&counted(self.applications, "application"));
+        }
         write!(f, "{} (", counted(self.members, "member"))?;
         if self.members_hollow > 0 {
             write!(f, "{} hollow, ", self.members_hollow)?;

@@ -13,6 +13,11 @@ const NAMED: usize = 3;
 /// Unreachable members that have a sentence each; more have one together.
 const SINGLE_SENTENCES: usize = 3;
 
+/// Kind that every version of KubeFleet's hub serves.
+const MEMBER_CLUSTERS: &str = "memberclusters.cluster.kubernetes-fleet.io";
+/// End of all groups of KubeFleet's kinds.
+const KUBEFLEET_DOMAIN: &str = ".kubernetes-fleet.io";
+
 /// Returns a sentence for each gap, about all clusters that have it.
 pub(super) fn sentences(clusters: &[ClusterReport<'_>]) -> Vec<String> {
     let mut gaps = unread(clusters);
@@ -53,7 +58,12 @@ fn unread(clusters: &[ClusterReport<'_>]) -> Vec<String> {
     let mut gaps: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for cluster in clusters.iter().filter(|cluster| cluster.reason.is_none()) {
         for (reason, what, why) in reasons {
-            let kinds = cluster.unread_kinds(reason);
+            let mut kinds = cluster.unread_kinds(reason);
+            // One fact is enough about an Argo CD's cluster without KubeFleet.
+            if reason == UnreadReason::NotServed && kinds.contains(&MEMBER_CLUSTERS) {
+                kinds.retain(|kind| !kind.ends_with(KUBEFLEET_DOMAIN));
+                kinds.insert(0, "KubeFleet's kinds");
+            }
             if kinds.is_empty() {
                 continue;
             }
@@ -127,6 +137,23 @@ mod tests {
         assert_eq!(sentences.len(), 2, "{sentences:?}");
         assert_eq!(sentences[0], "not read: hub, nothing of it: no route to hub");
         assert!(sentences[1].starts_with("not read: 30 members"), "{sentences:?}");
+    }
+
+    #[test]
+    fn a_hub_without_kubefleet_has_no_list_of_its_kinds() {
+        let mut hub = ClusterSnapshot::new("hub", SnapshotRole::Hub, ObjectList::default());
+        for (group, resource) in [
+            ("placement.kubernetes-fleet.io", "clusterresourceplacements"),
+            ("cluster.kubernetes-fleet.io", "memberclusters"),
+            ("argoproj.io", "appprojects"),
+        ] {
+            let (group, resource, message) = (group.to_owned(), resource.to_owned(), String::new());
+            hub.unread.push(UnreadKind { group, resource, reason: UnreadReason::NotServed, message });
+        }
+        assert_eq!(
+            sentences_with(hub, 0, |_| ()),
+            ["not there on hub: the API server doesn't know KubeFleet's kinds, appprojects.argoproj.io"]
+        );
     }
 
     #[test]
