@@ -130,6 +130,9 @@ pub struct RunArgs {
     /// Write everything that happened as JSON; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write a page that shows everything in a browser; it requests nothing. `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Directory for the bundles of failed scenarios, which `fleetdrill diagnose --from` reads
     #[arg(long, value_name = "DIR", default_value = "report/bundles")]
     pub bundles: PathBuf,

@@ -9,6 +9,7 @@
 
 pub mod accuracy;
 pub mod finding;
+mod html;
 pub mod name_masker;
 pub mod origin;
 pub mod run;

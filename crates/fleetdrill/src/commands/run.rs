@@ -225,13 +225,13 @@ fn check_reports(args: &RunArgs) -> Result<(), CommandError> {
     if reports_on_stdout(args) <= 1 {
         return Ok(());
     }
-    let message = "--junit and --json can't both be written to standard output".into();
-    Err(CommandError::Usage { message, hint: Some("give one of them a file".into()) })
+    let message = "only one of --junit, --json and --html can be written to standard output".into();
+    Err(CommandError::Usage { message, hint: Some("give the others a file".into()) })
 }
 
 /// Returns the number of reports that go to stdout.
 fn reports_on_stdout(args: &RunArgs) -> usize {
-    [&args.junit, &args.json].into_iter().flatten().filter(|path| *path == Path::new(STDOUT)).count()
+    [&args.junit, &args.json, &args.html].into_iter().flatten().filter(|path| *path == Path::new(STDOUT)).count()
 }
 
 /// Writes the reports. A report that can't be written changes the exit code of an otherwise successful run.
@@ -268,7 +268,9 @@ fn reporters(args: &RunArgs) -> Result<Reporters, CommandError> {
         TerminalReporter::stderr(look, detail, progress)
     };
     let mut reporters = Reporters::new(terminal);
-    for (format, path) in [(ReportFormat::Junit, &args.junit), (ReportFormat::Json, &args.json)] {
+    let files =
+        [(ReportFormat::Junit, &args.junit), (ReportFormat::Json, &args.json), (ReportFormat::Html, &args.html)];
+    for (format, path) in files {
         if let Some(path) = path {
             reporters.add_file(ReportFile::new(format, path))?;
         }

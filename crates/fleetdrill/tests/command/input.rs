@@ -152,7 +152,7 @@ fn reports_on_standard_output() {
     let place = Place::new();
     place
         .run(["run", "--junit", "-", "--json", "-"])
-        .expect(2, &["--junit and --json can't both be written to standard output"]);
+        .expect(2, &["only one of --junit, --json and --html can be written to standard output"]);
     place.nothing_is_left();
     assert!(!place.path("-").exists());
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use record::RunRecord;
 
-use super::{json, junit};
+use super::{html, json, junit};
 use crate::text::stdout;
 
 /// A report that couldn't be written.
@@ -52,6 +52,8 @@ pub enum ReportFormat {
     Junit,
     /// The run's record as JSON.
     Json,
+    /// One page that a browser shows without requesting anything.
+    Html,
 }
 
 impl ReportFormat {
@@ -60,6 +62,7 @@ impl ReportFormat {
         match self {
             Self::Junit => "JUnit",
             Self::Json => "JSON",
+            Self::Html => "HTML",
         }
     }
 }
@@ -105,11 +108,12 @@ impl ReportFile {
     /// # Errors
     /// Returns an error if the report can't be written. An older file of that name is unchanged then.
     pub fn write(&self, run: &RunRecord) -> Result<(), ReportError> {
+        let of_format = |source| ReportError::Format { format: self.format.name(), source };
         let bytes = match self.format {
-            ReportFormat::Junit => junit::to_xml(run),
-            ReportFormat::Json => json::to_json(run),
+            ReportFormat::Junit => junit::to_xml(run).map_err(of_format)?,
+            ReportFormat::Json => json::to_json(run).map_err(of_format)?,
+            ReportFormat::Html => html::to_html(run)?,
         };
-        let bytes = bytes.map_err(|source| ReportError::Format { format: self.format.name(), source })?;
         if self.is_stdout() {
             // The command reports at its end if stdout couldn't be written to.
             stdout::print_text(&bytes);

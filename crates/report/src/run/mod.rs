@@ -7,6 +7,7 @@
 mod event;
 mod false_alarms;
 mod file;
+mod html;
 mod json;
 mod junit;
 mod progress;

@@ -27,38 +27,73 @@ const AT_ONCE: f64 = 0.05;
 /// Minimum duration of a step without waits that is printed, in seconds.
 const LONG: f64 = 1.0;
 
-/// Writes the story.
-pub(super) fn write(page: &mut TextPage, record: &ScenarioRecord, symbols: Symbols) {
+/// Step with the entries that belong to it.
+pub(super) struct StepEntries<'a> {
+    /// Keyword and text as written; `None` for entries before the first step.
+    pub(super) step: Option<(&'a str, &'a str)>,
+    /// Time of the first entry.
+    pub(super) at: Timestamp,
+    pub(super) outcome: Outcome,
+    /// Seconds that the step waited or took, if they are worth telling.
+    pub(super) seconds: Option<f64>,
+    /// Index of the first entry after the step.
+    pub(super) first: usize,
+    /// Entries after the step itself, up to the next step.
+    pub(super) entries: &'a [RecordEntry],
+    /// Entries of all later steps.
+    later: &'a [RecordEntry],
+}
+
+/// Returns the steps of a scenario in their order.
+pub(super) fn steps(record: &ScenarioRecord) -> Vec<StepEntries<'_>> {
     let is_step = |entry: &RecordEntry| matches!(entry.what, RecordedEvent::Step { .. });
-    let failed =
-        |entries: &[RecordEntry]| entries.iter().any(|entry| matches!(entry.what, RecordedEvent::Failed { .. }));
-    let mut said = PrintedTexts::default();
+    let mut steps = Vec::new();
     let mut rest = record.entries.as_slice();
     while let Some(first) = rest.first() {
         // The entries after a step belong to it, up to the next step. The first entries may belong to no step.
         let length = 1 + rest[1..].iter().position(is_step).unwrap_or(rest.len() - 1);
+        let start = record.entries.len() - rest.len();
         let (group, later) = rest.split_at(length);
         rest = later;
         // If no step has failed, the scenario ended in its last step.
         let outcome = match record.outcome {
-            _ if failed(group) => Outcome::Failed,
-            outcome if later.is_empty() && !failed(&record.entries) => outcome,
+            _ if has_failed(group) => Outcome::Failed,
+            outcome if later.is_empty() && !has_failed(&record.entries) => outcome,
             _ => Outcome::Passed,
         };
-        let mut below = group;
+        let mut step =
+            StepEntries { step: None, at: first.at, outcome, seconds: None, first: start, entries: group, later };
         if let RecordedEvent::Step { keyword, text } = &first.what {
-            let (sign, style) = sign(outcome, symbols);
             let end = later.first().or(group.last()).map_or(first.at, |entry| entry.at);
-            let took = took(group, end).map(|time| format!("  ({})", seconds(time))).unwrap_or_default();
-            page.item(&format!("{sign} "), style, SIGN + keyword.len() + 1, &format!("{keyword} {text}{took}"));
-            below = &group[1..];
+            step.step = Some((keyword.as_str(), text.as_str()));
+            step.seconds = took(group, end);
+            step.first += 1;
+            step.entries = &group[1..];
         }
-        page.indented(BELOW, |page| write_group(page, below, later, outcome, &mut said, symbols));
+        steps.push(step);
+    }
+    steps
+}
+
+fn has_failed(entries: &[RecordEntry]) -> bool {
+    entries.iter().any(|entry| matches!(entry.what, RecordedEvent::Failed { .. }))
+}
+
+/// Writes the story.
+pub(super) fn write(page: &mut TextPage, record: &ScenarioRecord, symbols: Symbols) {
+    let mut said = PrintedTexts::default();
+    for StepEntries { step, outcome, seconds: took, entries, later, .. } in steps(record) {
+        if let Some((keyword, text)) = step {
+            let (sign, style) = sign(outcome, symbols);
+            let took = took.map(|time| format!("  ({})", seconds(time))).unwrap_or_default();
+            page.item(&format!("{sign} "), style, SIGN + keyword.len() + 1, &format!("{keyword} {text}{took}"));
+        }
+        page.indented(BELOW, |page| write_group(page, entries, later, outcome, &mut said, symbols));
     }
     match &record.reason {
         Some(reason) if record.outcome == Outcome::NotRun => page.item("not run: ", WARNING, 2, reason),
         // Otherwise the step's own error has been printed.
-        Some(reason) if !failed(&record.entries) => page.item("error: ", ERROR, 2, reason),
+        Some(reason) if !has_failed(&record.entries) => page.item("error: ", ERROR, 2, reason),
         _ => {}
     }
 }

@@ -1,7 +1,5 @@
 //! Report of an upgrade as one self-contained HTML page.
 
-use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use record::UpgradeOrder;
 use record::{Outcome, Product, RecordEntry, ScenarioRecord};
 use record::{UpgradeRecord, VersionChangeRecord};
@@ -12,10 +10,11 @@ use super::difference::DifferencePeriod;
 use super::in_flight_differences::{ComparisonTimes, ConditionComparison, moved};
 use super::report::{DifferenceGroup, UpgradeReport};
 use super::scenario_observations::ScenarioObservations;
-use super::timeline::Timeline;
+use super::timeline;
 use super::word_diff::{WordDiffPart, side_by_side};
+use crate::html;
+use crate::html::timeline::Timeline;
 use crate::run::ReportError;
-use crate::text::clean;
 
 /// Template of the page.
 const PAGE: &str = include_str!("report.html");
@@ -63,7 +62,7 @@ impl<'a> InFlightScenarioView<'a> {
             reason: record.reason.as_deref(),
             lost: record.entries.iter().filter_map(RecordEntry::lost).map(ToString::to_string).collect(),
             moved: ComparisonTimes::of(&story, passage).map(|moments| moved(&story, &moments)).unwrap_or_default(),
-            timeline: Timeline::of(&story, passage),
+            timeline: timeline::draw(&story, passage),
         }
     }
 }
@@ -73,16 +72,6 @@ impl<'a> InFlightScenarioView<'a> {
 /// # Errors
 /// Returns an error if the template can't be filled: a bug.
 pub fn render(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, ReportError> {
-    filled(record, report).map_err(|source| ReportError::Format { format: "HTML", source: source.into() })
-}
-
-fn filled(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, minijinja::Error> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    let syntax = environment.syntax().to_builder().trim_blocks(true).lstrip_blocks(true).build()?;
-    environment.set_syntax(syntax);
-    environment.add_template("report", PAGE)?;
     let changes: Vec<DifferenceGroupView> = report.changes().into_iter().map(shown).collect();
     let ways: Vec<UpgradeView<'_>> = record
         .orders
@@ -120,9 +109,7 @@ fn filled(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, mini
         "started_at": record.started_at.strftime("%Y-%m-%d %H:%M UTC").to_string(),
         "minutes": format!("{:.0}", record.seconds / 60.0),
     });
-    let page = environment.get_template("report")?.render(Serde(&known))?;
-    // Controllers' messages may contain characters that are invalid in HTML.
-    Ok(clean(&page) + "\n")
+    html::render(PAGE, &known)
 }
 
 /// Meanings of the three colours of states.

@@ -192,7 +192,7 @@ fn conditions(
 
 /// True if both spans are about the same condition of the same object.
 fn same_condition(one: &StateSpan<'_>, other: &StateSpan<'_>) -> bool {
-    let (one, other) = (one.transition, other.transition);
+    let (one, other) = (one.real.transition, other.real.transition);
     (&one.cluster, &one.object, &one.place, &one.condition)
         == (&other.cluster, &other.object, &other.place, &other.condition)
 }
@@ -218,7 +218,7 @@ pub(super) fn moved(story: &ScenarioObservations<'_>, moments: &ComparisonTimes)
     let mut all = BTreeMap::<(String, String), SpansBeforeAndAfter<'_>>::new();
     for (at, after) in [(moments.before, false), (moments.after, true)] {
         for span in standing(story, at) {
-            let t = span.transition;
+            let t = span.real.transition;
             let part = if t.place.is_object() { String::new() } else { format!(" ({})", t.place) };
             let object = format!("{} {}{part}", t.cluster, t.object);
             let both = all.entry((object, span.place.condition.clone())).or_default();
@@ -237,8 +237,8 @@ pub(super) fn moved(story: &ScenarioObservations<'_>, moments: &ComparisonTimes)
 
 /// State and message.
 fn state_text(span: &StateSpan<'_>) -> String {
-    match span.state.message.as_str() {
-        "" => span.state.to_string(),
-        message => format!("{}: {message}", span.state),
+    match span.real.state.message.as_str() {
+        "" => span.real.state.to_string(),
+        message => format!("{}: {message}", span.real.state),
     }
 }

@@ -16,7 +16,6 @@ mod in_flight_differences;
 pub mod json;
 pub mod report;
 mod scenario_observations;
-mod state_class;
 pub mod text;
 mod timeline;
 mod word_diff;

@@ -1,15 +1,15 @@
 //! Observations of a scenario without names, times and ids, so that two runs of the scenario can be compared.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use diagnosis::Finding;
 use jiff::Timestamp;
 use record::{
-    ConditionPlace, ConditionState, ObjectPath, Outcome, RecordEntry, RecordedEvent, ScenarioRecord, Transition,
-    UpgradePhase,
+    ConditionPlace, ConditionState, Outcome, RecordEntry, RecordedEvent, ScenarioRecord, Transition, UpgradePhase,
 };
 
 use crate::finding::short_findings::short_type;
+use crate::html::condition_spans::{ConditionSpan, condition_spans};
 use crate::name_masker::NameMasker;
 
 /// Place of a condition, without names: `ClusterStagedUpdateRun/{run} in stage {stage}`, `Progressing`.
@@ -39,15 +39,10 @@ impl std::fmt::Display for MaskedState {
 /// State of one condition, with the time from its start to its end.
 #[derive(Clone, Debug)]
 pub(super) struct StateSpan<'a> {
-    /// Transition to the state, with the real names.
-    pub(super) transition: &'a Transition,
-    /// State, with the real names.
-    pub(super) state: &'a ConditionState,
+    /// State with the real names.
+    pub(super) real: ConditionSpan<'a>,
     pub(super) place: MaskedConditionKey,
     pub(super) said: MaskedState,
-    pub(super) from: Timestamp,
-    /// Time when the next state began; `None` for the last state.
-    pub(super) until: Option<Timestamp>,
     /// True if the state was current when an assertion of the scenario had passed, or when the diagnosis ran: the
     /// condition didn't only pass through this state.
     pub(super) settled: bool,
@@ -56,7 +51,7 @@ pub(super) struct StateSpan<'a> {
 impl StateSpan<'_> {
     /// True if the state was current at this time.
     pub(super) fn stood(&self, at: Timestamp) -> bool {
-        self.from <= at && self.until.is_none_or(|until| at < until)
+        self.real.from <= at && self.real.until.is_none_or(|until| at < until)
     }
 }
 
@@ -77,47 +72,34 @@ fn is_then(keyword: &str, before: bool) -> bool {
     }
 }
 
+/// Returns the indices of the entries at which the states of conditions count: the step after each assertion, and each diagnosis.
+fn settling_entries(entries: &[RecordEntry]) -> Vec<usize> {
+    let mut then = false;
+    let settles = |(index, entry): (usize, &RecordEntry)| {
+        let settles = match &entry.what {
+            RecordedEvent::Step { keyword, .. } => {
+                let asserted = then;
+                then = is_then(keyword, then);
+                asserted
+            }
+            RecordedEvent::Diagnosed { .. } => true,
+            _ => false,
+        };
+        settles.then_some(index)
+    };
+    entries.iter().enumerate().filter_map(settles).collect()
+}
+
 impl<'a> ScenarioObservations<'a> {
     /// Builds the story of a scenario. `run` is the id of the scenario's run.
     pub(super) fn of(record: &'a ScenarioRecord, run: &str) -> Self {
         let names = NameMasker::of(record.entries.iter().filter_map(RecordEntry::transition), run);
         let mut story = Self { record, names, spans: Vec::new() };
-        let mut open: BTreeMap<(&str, &ObjectPath, &ConditionPlace, &str), usize> = BTreeMap::new();
-        let mut then = false;
-        for entry in &record.entries {
-            let at = entry.at;
-            let settles = match &entry.what {
-                RecordedEvent::Step { keyword, .. } => {
-                    let asserted = then;
-                    then = is_then(keyword, then);
-                    asserted
-                }
-                RecordedEvent::Diagnosed { .. } => true,
-                _ => false,
-            };
-            if settles {
-                for span in open.values() {
-                    story.spans[*span].settled = true;
-                }
-            }
-            let Some(t) = entry.transition() else { continue };
-            let key = (t.cluster.as_str(), &t.object, &t.place, t.condition.as_str());
-            if let Some(span) = open.remove(&key) {
-                story.spans[span].until = Some(at);
-            }
-            if let Some(state) = &t.to {
-                open.insert(key, story.spans.len());
-                let (place, said) = (story.place(t), story.said(state));
-                story.spans.push(StateSpan {
-                    transition: t,
-                    state,
-                    place,
-                    said,
-                    from: at,
-                    until: None,
-                    settled: false,
-                });
-            }
+        let settling = settling_entries(&record.entries);
+        for span in condition_spans(&record.entries) {
+            let (place, said) = (story.place(span.transition), story.said(span.state));
+            let settled = settling.iter().any(|entry| span.covers(*entry));
+            story.spans.push(StateSpan { real: span, place, said, settled });
         }
         story
     }
