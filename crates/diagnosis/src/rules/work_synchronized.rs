@@ -105,7 +105,7 @@ fn other_failure(
         RuleCode::KF_WS_010
     } else {
         // The controller retries; conflicts and short outages pass.
-        let waits = is_replacing_work(fleet, placement, status);
+        let waits = is_replacing_work(fleet, placement, status, failed);
         if age < limit || waits || resource_snapshot::missing_snapshot(fleet, placement, status.member).is_some() {
             return None;
         }
@@ -129,10 +129,22 @@ fn other_failure(
 }
 
 /// True if a Work of the placement for the member is being deleted, and may still go by itself. Another of the same name
-/// can be created after that.
-fn is_replacing_work(fleet: FleetView<'_>, placement: PlacementView<'_>, status: MemberPlacement<'_>) -> bool {
-    let deleted = placement.works(fleet, status.member).into_iter().filter_map(|work| work.deleted_at());
-    deleted.into_iter().any(|since| fleet.age(since) < DELETION_LIMIT)
+/// can be created after that, at the hub-agent's next attempt: it doubles the time between two attempts.
+fn is_replacing_work(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    failed: &Condition,
+) -> bool {
+    static OLD_WORK: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r"\bobject is being deleted: works\."));
+    let works = placement.works(fleet, status.member);
+    let deleted: Vec<_> = works.iter().filter_map(Object::deleted_at).collect();
+    if !deleted.is_empty() {
+        return deleted.into_iter().any(|since| fleet.age(since) < DELETION_LIMIT);
+    }
+    // The old Work is gone: the failure has lasted for as long as its deletion, and the next attempt comes after as long again.
+    OLD_WORK.is_match(&failed.message)
+        && failed.last_transition_time.is_some_and(|since| fleet.age(since) < DELETION_LIMIT * 2)
 }
 
 /// KF-WS-001: the member's namespace on the hub is being deleted.

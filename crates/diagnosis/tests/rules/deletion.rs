@@ -116,6 +116,14 @@ fn a_new_work_waits_for_the_old_one() {
     ];
     assert_eq!(of(with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z")), expected);
     assert_eq!(of(with(going(), "/metadata/deletionTimestamp", NOW_ISH)), [""; 0]);
+    // The old Work is gone, and the hub-agent hasn't tried again yet.
+    let gone = |since: &str| {
+        let time = "/status/placementStatuses/0/conditions/0/lastTransitionTime";
+        let objects = vec![member_namespace("member-1"), with(web.clone(), time, since)];
+        found(&hub_and_member(objects, "member-1", on_member.clone()))
+    };
+    assert_eq!(gone("2026-01-08T11:59:30Z"), [""; 0], "30 s ago");
+    assert_eq!(gone("2026-01-08T11:50:00Z"), ["KF-WS-009 ClusterResourcePlacement/web (member-1)"]);
 }
 
 #[test]
