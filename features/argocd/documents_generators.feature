@@ -158,8 +158,8 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       metadata:
         name: north
       """
-    # Four times the interval of the polling.
-    Then application set "shop" has for 20 seconds
+    # Three times the interval of the polling, and half of it more: a refresh that comes while the controller reconciles is lost.
+    Then application set "shop" has for 17 seconds
       | field                                | value  |
       | status.resources.name=north-{suffix} | absent |
     When application set "shop" is refreshed
