@@ -82,6 +82,11 @@ impl FailedObject<'_> {
         ConditionPlace::FailedPlacement { member: member.to_owned(), resource, envelope: self.envelope() }
     }
 
+    /// True if the member agent's next attempt applies the object, without anybody's help.
+    fn has_owner_without_uid(&self) -> bool {
+        ApplyError::of(&self.condition.message) == Some(ApplyError::OwnerWithoutUid)
+    }
+
     /// Envelope that the object came in.
     fn envelope(&self) -> Option<ObjectPath> {
         envelope_of(self.value)
@@ -163,7 +168,7 @@ fn failure_code(
         Some(ApplyError::Conflict(_)) => RuleCode::KF_AP_016,
         Some(ApplyError::Invalid) => RuleCode::KF_AP_018,
         None if ["FailedToTakeOver", "NotTakenOver"].contains(&condition.reason.as_str()) => RuleCode::KF_AP_002,
-        None => RuleCode::KF_AP_009,
+        Some(ApplyError::OwnerWithoutUid) | None => RuleCode::KF_AP_009,
     }
 }
 
@@ -253,6 +258,7 @@ fn apply_failure(
         "has_definition": failed.iter().any(|f| f.text("kind") == "CustomResourceDefinition"),
         "read_kinds": namespaced_kinds().map(|kind| kind.kind).collect::<Vec<_>>().join(", "),
         "message": first.map(|f| f.condition.message.clone()).unwrap_or_default(),
+        "owner_without_uid": failed.iter().all(FailedObject::has_owner_without_uid),
     });
     let draft = FindingDraft::new(code, placement.subject(fleet, Some(status.member)), &names, evidence);
     let draft =

@@ -80,6 +80,13 @@ const REASONS: &[(&str, &str, &str)] = &[
         "Failed to apply the manifest (error: the server does not allow this method on the requested resource)",
         "KF-AP-009",
     ),
+    // The member agent's cache didn't have its AppliedWork yet (v0.1.2). Nothing is wrong with the object.
+    (
+        "ManifestApplyFailed",
+        "Failed to apply the manifest (error: failed to apply the manifest: failed to create manifest object: error returned by the \
+         API server: Namespace \"web\" is invalid: metadata.ownerReferences.uid: Invalid value: \"\": must not be empty)",
+        "KF-AP-009",
+    ),
     (
         "FoundGenerateName",
         "Failed to apply the manifest (error: objects with only generate name are not supported)",
@@ -302,6 +309,13 @@ fn what_may_pass_is_given_a_moment() {
     };
     assert_eq!(young("ManifestApplyFailed", "namespaces \"web-app\" not found"), [""; 0]);
     assert_eq!(young("ManifestApplyFailed", "no"), [""; 0]);
+    assert_eq!(
+        young(
+            "ManifestApplyFailed",
+            "Namespace \"web\" is invalid: metadata.ownerReferences.uid: Invalid value: \"\": must not be empty"
+        ),
+        [""; 0]
+    );
     assert_eq!(young("NotTakenOver", "").len(), 1);
 }
 

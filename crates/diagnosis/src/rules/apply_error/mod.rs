@@ -34,6 +34,9 @@ pub(super) enum ApplyError<'m> {
     Conflict(&'m str),
     /// A field can't be changed any more.
     Immutable,
+    /// The member agent names its `AppliedWork` as an owner without a uid, because its cache didn't have the `AppliedWork` yet (v0.1.2;
+    /// corrected in v0.2). Its next attempt succeeds.
+    OwnerWithoutUid,
     /// The object isn't valid.
     Invalid,
 }
@@ -62,6 +65,9 @@ impl<'m> ApplyError<'m> {
         if is_immutable_field(message) {
             return Some(Self::Immutable);
         }
+        if OWNER_WITHOUT_UID.is_match(message) {
+            return Some(Self::OwnerWithoutUid);
+        }
         INVALID.is_match(message).then_some(Self::Invalid)
     }
 }
@@ -80,6 +86,10 @@ static QUOTA: LazyLock<Regex> =
 /// Conflict of server-side apply: `Apply failed with 1 conflict: conflict with "MANAGER" using v1: .data.x`.
 static CONFLICT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"Apply failed with \d+ conflicts?: conflicts? with "(?<manager>[^"]+)""#));
+
+/// Validation of the object's metadata. No user can cause it, since the member agent writes the ownerReferences.
+static OWNER_WITHOUT_UID: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"metadata\.ownerReferences(?:\[\d+\])?\.uid: Invalid value: """#));
 
 /// Invalid by another validation than that of immutable fields, or `BadRequest` of the decoder.
 static INVALID: LazyLock<Regex> = LazyLock::new(|| {
