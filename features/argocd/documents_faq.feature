@@ -273,11 +273,13 @@ Feature: What Argo CD's FAQ says
     And application "web" syncs
     And the sync of application "web" succeeds
     Then application "web" reports
-      | field | value     |
-      | sync  | OutOfSync |
-      | phase | Succeeded |
+      | field  | value     |
+      | sync   | OutOfSync |
+      | phase  | Succeeded |
+      | health | Healthy   |
     When application "web" gets '{"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}}'
-    # A comparison after one that failed may take the differences from a cache, which has none, and be Synced (v3.2.11).
+    # A comparison after one that failed may take the differences from a cache, which has none, and be Synced (v3.2.11, v3.5.7). The
+    # Deployment is Healthy before, so that no change of it causes one.
     And application "web" is hard-refreshed
     Then application "web" reports
       | field           | value                        |
