@@ -136,15 +136,28 @@ fn is_replacing_work(
     status: MemberPlacement<'_>,
     failed: &Condition,
 ) -> bool {
-    static OLD_WORK: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r"\bobject is being deleted: works\."));
     let works = placement.works(fleet, status.member);
     let deleted: Vec<_> = works.iter().filter_map(Object::deleted_at).collect();
     if !deleted.is_empty() {
         return deleted.into_iter().any(|since| fleet.age(since) < DELETION_LIMIT);
     }
-    // The old Work is gone: the failure has lasted for as long as its deletion, and the next attempt comes after as long again.
-    OLD_WORK.is_match(&failed.message)
-        && failed.last_transition_time.is_some_and(|since| fleet.age(since) < DELETION_LIMIT * 2)
+    time_to_replace_work(fleet, placement, status, failed)
+        .zip(failed.last_transition_time)
+        .is_some_and(|(time, since)| fleet.age(since) < time)
+}
+
+/// Returns the time that a Work may need to be created again when the old one of the same name is gone; `None` if that isn't what the
+/// condition waits for. The failure has lasted for as long as the deletion of the old one, and the next attempt comes after as long again.
+pub(super) fn time_to_replace_work(
+    fleet: FleetView<'_>,
+    placement: PlacementView<'_>,
+    status: MemberPlacement<'_>,
+    failed: &Condition,
+) -> Option<SignedDuration> {
+    static OLD_WORK: LazyLock<Regex> = LazyLock::new(|| pattern_of_any_case(r"\bobject is being deleted: works\."));
+    let works = placement.works(fleet, status.member);
+    let is_gone = works.iter().all(|work| work.deleted_at().is_none());
+    (is_gone && OLD_WORK.is_match(&failed.message)).then_some(DELETION_LIMIT * 2)
 }
 
 /// KF-WS-001: the member's namespace on the hub is being deleted.

@@ -123,6 +123,7 @@ fn a_new_work_waits_for_the_old_one() {
         found(&hub_and_member(objects, "member-1", on_member.clone()))
     };
     assert_eq!(gone("2026-01-08T11:59:30Z"), [""; 0], "30 s ago");
+    assert_eq!(gone("2026-01-08T11:58:20Z"), [""; 0], "100 s ago");
     assert_eq!(gone("2026-01-08T11:50:00Z"), ["KF-WS-009 ClusterResourcePlacement/web (member-1)"]);
 }
 

@@ -91,9 +91,14 @@ fn held_by_objects(application: ApplicationView<'_>) -> Option<FindingDraft> {
     Some(application.draft_beside_sync(RuleCode::AR_DL_001, &names, evidence).common_cause(cause))
 }
 
+/// Returns the time at which a person has confirmed the deletion of an application's resources last.
+pub(in crate::rules) fn approved_at(application: Object<'_>) -> Option<Timestamp> {
+    application.annotation(APPROVED).and_then(|time| time.parse().ok())
+}
+
 /// AR-DL-005: resources are deleted only after a person has confirmed it.
 fn unconfirmed(application: ApplicationView<'_>, deleted_at: Timestamp) -> Option<FindingDraft> {
-    let approved: Option<Timestamp> = application.object.annotation(APPROVED).and_then(|time| time.parse().ok());
+    let approved = approved_at(application.object);
     if approved.is_some_and(|approved| approved >= deleted_at) {
         return None;
     }

@@ -40,6 +40,7 @@ mod unnoticed_health;
 mod unrecognized;
 mod wave;
 
+pub(super) use application_deletion::approved_at;
 pub use destination::hub_is_destination;
 pub(super) use live_objects::wanted_live_objects;
 pub use logs::{WantedLog, wanted_logs};

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{DELETION_LIMIT, UnwellState};
 use crate::object::text_field;
+use crate::rules::argocd::approved_at;
 use crate::rules::availability::PATIENCE;
 use crate::rules::fleet::{FleetView, subject};
 use crate::{APPLICATION, Evidence, Object};
@@ -23,6 +24,8 @@ fn state_of<'a>(fleet: FleetView<'a>, application: Object<'a>) -> Option<UnwellS
         let [started, ended] = ["/status/operationState/startedAt", "/status/operationState/finishedAt"]
             .map(|field| application.time(field));
         let since = if started <= state.since { state.since.max(ended) } else { state.since };
+        // It goes on when a person has confirmed it.
+        let since = since.max(approved_at(application));
         return Some(UnwellState { usual: DELETION_LIMIT, depends_on: Vec::new(), since, ..state });
     }
     let (evidence, since, usual) =

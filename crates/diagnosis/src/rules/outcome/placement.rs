@@ -8,7 +8,7 @@ use crate::rules::draft::AffectedPart;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
 use crate::rules::hub_agent::REACTION_LIMIT;
 use crate::rules::shortage::Shortage;
-use crate::rules::{missing_namespace, rollout, stuck, work_recovery};
+use crate::rules::{missing_namespace, rollout, stuck, work_recovery, work_synchronized};
 use crate::{Condition, JsonList, JsonRef};
 
 /// Time that a step of the hub-agent may take. What the member agent does may take longer: a silent one is told after some
@@ -177,8 +177,11 @@ fn usual_time(
         let pause = work_recovery::pause_after_return(fleet, status.member, placement.binding(fleet, status.member)?);
         return pause.map(|pause| pause.max(STEP_LIMIT));
     }
-    let creates_works = condition.type_ == "WorkSynchronized";
-    creates_works.then(|| work_recovery::time_after_namespace(fleet, status.member, condition)).flatten()
+    if condition.type_ != "WorkSynchronized" {
+        return None;
+    }
+    let replaced = work_synchronized::time_to_replace_work(fleet, placement, status, condition);
+    replaced.or_else(|| work_recovery::time_after_namespace(fleet, status.member, condition))
 }
 
 /// True if nothing follows a condition that is True.

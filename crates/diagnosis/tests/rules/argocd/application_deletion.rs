@@ -159,5 +159,6 @@ fn a_confirmation_is_awaited() {
         ["AR-DL-005 Application/argocd/web (member-1)"],
         "older than the deletion"
     );
-    assert_eq!(annotated("2026-01-08T11:59:00Z"), ["AR-XX-001 Application/argocd/web"], "confirmed");
+    assert_eq!(annotated("2026-01-08T11:58:00Z"), ["AR-XX-001 Application/argocd/web"], "confirmed 2 min ago");
+    assert_eq!(annotated("2026-01-08T11:59:30Z"), [""; 0], "just confirmed");
 }
