@@ -145,7 +145,9 @@ Feature: KubeFleet and Argo CD want the same object on a member
     And an application "web" of repository "web" for "member-1"
     When application "web" syncs
     Then the sync of application "web" succeeds
-    And placement "shop" reports
+    # The member agent applies at once what changes on the hub. By itself it looks again every 20 s, and later on a busy machine.
+    When the resources of placement "shop" change
+    Then placement "shop" reports
       | on       | condition | status | reason                    |
       | member-1 | Applied   | False  | NotAllWorkHaveBeenApplied |
     And application "web" is Synced and Healthy
