@@ -93,6 +93,9 @@ impl CommandError {
                 | ToolchainError::IsPinned { .. }
                 | ToolchainError::BadName { .. }
                 | ToolchainError::BadSource { .. }
+                | ToolchainError::NotInCache { .. }
+                | ToolchainError::BadArchive { .. }
+                | ToolchainError::WrongChecksum { .. }
                 | ToolchainError::DoesNotStart { .. }
                 | ToolchainError::BadCrds { .. },
             ) => CommandExitCode::Usage,

@@ -126,7 +126,7 @@ fn check_readable(path: &Path, is_right: fn(&fs::Metadata) -> bool, otherwise: &
 
 /// Puts a folder in the place of another. A process that reads between the two renames finds nothing, waits for the
 /// lock, and then finds the new folder.
-fn swap(new: &Path, place: &Path, old: &Path) -> Result<(), ToolchainError> {
+pub(crate) fn swap(new: &Path, place: &Path, old: &Path) -> Result<(), ToolchainError> {
     let failed = ToolchainError::failed_to("write", place);
     if place.exists() {
         fs::rename(place, old).map_err(&failed)?;

@@ -49,6 +49,11 @@ impl CacheSlot {
         self.dir.with_file_name(format!(".{}.lock", self.version))
     }
 
+    /// Name of the version's folder.
+    pub fn folder(&self) -> String {
+        self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// Returns the version and source in a folder's name; `None` if the folder isn't one of the toolchain's.
     pub fn parse(folder: &str) -> Option<(&str, VersionOrigin)> {
         let (version, suffix) = folder.rsplit_once('-')?;

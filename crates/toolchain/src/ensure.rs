@@ -126,14 +126,7 @@ impl VersionFolderCheck {
     }
 
     fn refuse_damage(&self, slot: &CacheSlot) -> Result<(), ToolchainError> {
-        self.damages.first().map_or(Ok(()), |damage| {
-            Err(ToolchainError::Corrupt {
-                component: slot.component.clone(),
-                version: slot.version.clone(),
-                file: slot.dir.join(&damage.file),
-                why: damage.why.clone(),
-            })
-        })
+        self.damages.first().map_or(Ok(()), |damage| Err(damage.clone().of(slot)))
     }
 }
 

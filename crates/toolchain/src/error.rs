@@ -133,6 +133,32 @@ pub enum ToolchainError {
         /// Reason why the file counts as damaged.
         why: String,
     },
+    /// Nothing of a version is in the cache.
+    #[error("{component} {version} isn't in the cache")]
+    NotInCache {
+        /// The component.
+        component: String,
+        /// The version.
+        version: String,
+    },
+    /// A file isn't an archive of components for this machine.
+    #[error("failed to import {}: {why}", path.display())]
+    BadArchive {
+        /// The file.
+        path: PathBuf,
+        /// Reason why it can't be imported.
+        why: String,
+    },
+    /// An archive has another checksum than its owner gave.
+    #[error("failed to import {}: its SHA-256 is {actual}, not {expected}", path.display())]
+    WrongChecksum {
+        /// The file.
+        path: PathBuf,
+        /// Checksum that was given.
+        expected: String,
+        /// Checksum of the file.
+        actual: String,
+    },
     /// A pinned version would be replaced.
     #[error("{component} {version} can be built and isn't replaced")]
     IsPinned {

@@ -1,6 +1,7 @@
 //! What [`Toolchain::ensure`](crate::Toolchain::ensure) tells while it works.
 
 use std::fmt;
+use std::path::PathBuf;
 
 /// Callback that receives [`BuildEvent`]s. The task that builds calls it, so it must not block.
 pub type OnBuildEvent<'a> = &'a (dyn Fn(BuildEvent) + Send + Sync);
@@ -81,6 +82,18 @@ pub enum BuildEvent {
         /// The program.
         step: BuildStep,
     },
+    /// A version from the cache is being written to an archive.
+    Exporting {
+        /// The component.
+        component: String,
+        /// The component's version.
+        version: String,
+    },
+    /// An archive is being unpacked and checked.
+    Unpacking {
+        /// The archive; `-` is stdin.
+        file: PathBuf,
+    },
     /// Everything that was requested is there and undamaged.
     Done {
         /// The component.
@@ -118,6 +131,8 @@ impl fmt::Display for BuildEvent {
             }
             Self::Compiling { step, done, total, .. } => write!(f, "building {step}: {done}/{total} packages"),
             Self::Linking { step } => write!(f, "building {step}: linking"),
+            Self::Exporting { component, version } => write!(f, "writing {component} {version}"),
+            Self::Unpacking { file } => write!(f, "unpacking {}", file.display()),
             Self::Done { component, version, built: 0, seconds } => {
                 write!(f, "{component} {version} is whole, checked in {seconds:.1} s")
             }

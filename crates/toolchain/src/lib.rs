@@ -6,6 +6,7 @@
 //! show progress. Nothing here knows what the programs are for or how to run them.
 
 mod add;
+mod archive;
 mod assets;
 mod blocking;
 mod build;
@@ -27,6 +28,7 @@ mod system_program;
 mod toolchain;
 
 pub use add::VersionRegistration;
+pub use archive::{ArchivedVersion, ImportedVersions};
 pub use cache_slot::VersionOrigin;
 pub use definition::{Asset, Component, ComponentDefinitions, PinnedVersion, Program};
 pub use disk::human_size;

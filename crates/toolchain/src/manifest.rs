@@ -14,8 +14,6 @@ use serde::{Deserialize, Serialize};
 use crate::cache_slot::{CacheSlot, TEMPORARY, VersionOrigin};
 use crate::error::ToolchainError;
 
-const FILE: &str = "manifest.json";
-
 /// The contents of `manifest.json`. A file that isn't in the manifest isn't trusted, whatever the file contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct VersionManifest {
@@ -33,13 +31,28 @@ pub(crate) struct Checksum {
 }
 
 /// A file that doesn't match the manifest.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DamagedFile {
     pub file: String,
     pub why: String,
 }
 
+impl DamagedFile {
+    /// Returns the error about a file of this version.
+    pub fn of(self, slot: &CacheSlot) -> ToolchainError {
+        ToolchainError::Corrupt {
+            component: slot.component.clone(),
+            version: slot.version.clone(),
+            file: slot.dir.join(&self.file),
+            why: self.why,
+        }
+    }
+}
+
 impl VersionManifest {
+    /// Name of the manifest's file.
+    pub const FILE: &str = "manifest.json";
+
     pub fn empty(slot: &CacheSlot) -> Self {
         let files = BTreeMap::new();
         Self { component: slot.component.clone(), version: slot.version.clone(), source: slot.source, files }
@@ -50,18 +63,19 @@ impl VersionManifest {
     /// # Errors
     /// Returns the manifest's own damage.
     pub fn read(dir: &Path) -> Result<Option<Self>, DamagedFile> {
-        match fs::read(dir.join(FILE)) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map(Some)
-                .map_err(|error| DamagedFile { file: FILE.into(), why: format!("it isn't a manifest ({error})") }),
+        match fs::read(dir.join(Self::FILE)) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| DamagedFile {
+                file: Self::FILE.into(),
+                why: format!("it isn't a manifest ({error})"),
+            }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(DamagedFile { file: FILE.into(), why: format!("it can't be read ({error})") }),
+            Err(error) => Err(DamagedFile { file: Self::FILE.into(), why: format!("it can't be read ({error})") }),
         }
     }
 
     /// Replaces a folder's manifest in one step: readers see either the old manifest or the new one.
     pub fn write(&self, dir: &Path) -> Result<(), ToolchainError> {
-        let path = dir.join(FILE);
+        let path = dir.join(Self::FILE);
         let failed = ToolchainError::failed_to("write", &path);
         let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(dir).map_err(&failed)?;
         // serde_json fails only on maps whose keys aren't strings.
@@ -152,7 +166,7 @@ mod tests {
         assert!(VersionManifest::read(dir.path()).expect("no error").is_none());
         manifest.write(dir.path()).expect("written");
         assert_eq!(VersionManifest::read(dir.path()).expect("read"), Some(manifest));
-        fs::write(dir.path().join(FILE), "{\"component\":").expect("written");
+        fs::write(dir.path().join(VersionManifest::FILE), "{\"component\":").expect("written");
         assert!(VersionManifest::read(dir.path()).is_err());
     }
 

@@ -39,6 +39,13 @@ pub fn for_toolchain(error: &ToolchainError) -> Option<String> {
         ToolchainError::Corrupt { component, version, .. } => {
             Some(format!("register it again: {}", add_command(component, version, &[])))
         }
+        ToolchainError::NotInCache { component, version } => {
+            Some(format!("build it first: fleetdrill toolchain install {component} {version}"))
+        }
+        ToolchainError::BadArchive { .. } => {
+            Some("`fleetdrill toolchain export FILE` writes one, on a machine of the same kind".into())
+        }
+        ToolchainError::WrongChecksum { .. } => Some("don't use it: get it again, or ask its owner".into()),
         ToolchainError::IsPinned { .. } => {
             Some("give your build another version name, or force it with `--force`".into())
         }

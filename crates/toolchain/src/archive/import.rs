@@ -1,0 +1,263 @@
+//! Puts the versions of an archive into the cache.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use ring::digest::{Context, SHA256};
+use tar::{Archive, Entry, EntryType};
+
+use super::{ArchiveIndex, ArchivedVersion, INDEX, SCHEMA};
+use crate::add::swap;
+use crate::blocking::blocking;
+use crate::cache_slot::{CacheSlot, TEMPORARY, VersionOrigin, is_safe_name, remove_leftovers};
+use crate::ensure::lock;
+use crate::error::ToolchainError;
+use crate::event::{BuildEvent, OnBuildEvent};
+use crate::lock::Lock;
+use crate::manifest::VersionManifest;
+use crate::toolchain::Toolchain;
+
+/// Path that stands for stdin.
+const STDIN: &str = "-";
+
+/// Maximum size of the index and of a manifest in bytes.
+const LARGEST_LIST: u64 = 1 << 20;
+
+/// Result of an import.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportedVersions {
+    /// Versions that are in the cache now.
+    pub imported: Vec<ArchivedVersion>,
+    /// Versions that were left out, because this release of fleetdrill builds them from other modules or doesn't know the component.
+    pub left_out: Vec<ArchivedVersion>,
+}
+
+impl Toolchain {
+    /// Puts the versions of an archive into the cache; `-` is stdin. Versions that are there already are replaced. If anything is wrong
+    /// with the archive, the cache stays as it is.
+    ///
+    /// `sha256` is the checksum that the archive must have, in hexadecimal digits.
+    ///
+    /// # Errors
+    /// Returns [`ToolchainError::BadArchive`], [`ToolchainError::WrongChecksum`], or an error of a file operation.
+    pub async fn import(
+        &self,
+        path: &Path,
+        sha256: Option<&str>,
+        progress: OnBuildEvent<'_>,
+    ) -> Result<ImportedVersions, ToolchainError> {
+        let root = self.root();
+        fs::create_dir_all(&root).map_err(|error| ToolchainError::io("create", &root, error))?;
+        let _lock = Lock::acquire(&root.join(".import.lock"), |_| {}).await?;
+        let prefix = format!("{TEMPORARY}import-");
+        remove_leftovers(&root, &prefix);
+        let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(&root);
+        let work = work.map_err(|error| ToolchainError::io("write", &root, error))?;
+        progress(BuildEvent::Unpacking { file: path.to_owned() });
+        let (from, to) = (path.to_owned(), work.path().to_owned());
+        let (versions, actual) = blocking(move || unpack(&from, &to)).await?;
+        if let Some(expected) = sha256.filter(|expected| !expected.eq_ignore_ascii_case(&actual)) {
+            return Err(ToolchainError::WrongChecksum { path: path.to_owned(), expected: expected.to_owned(), actual });
+        }
+        let mut result = ImportedVersions::default();
+        for version in versions {
+            match self.slot_of(&version) {
+                Some(slot) => {
+                    let _lock = lock(&slot, progress).await?;
+                    let unpacked = work.path().join(&version.component).join(&version.folder);
+                    swap(&unpacked, &slot.dir, &work.path().join(format!("old-{}", result.imported.len())))?;
+                    result.imported.push(version);
+                }
+                None => result.left_out.push(version),
+            }
+        }
+        Ok(result)
+    }
+
+    /// Returns the place of a version of an archive; `None` if this release of fleetdrill wouldn't use it.
+    fn slot_of(&self, version: &ArchivedVersion) -> Option<CacheSlot> {
+        let ArchivedVersion { component, version, folder, .. } = version;
+        let definition = self.definitions().components().get(component)?;
+        let slot = match CacheSlot::parse(folder)?.1 {
+            VersionOrigin::Added => CacheSlot::added(&self.root(), component, version),
+            VersionOrigin::Pinned => {
+                let pinned = definition.versions.get(version)?;
+                CacheSlot::pinned(&self.root(), component, version, &pinned.hash())
+            }
+        };
+        (slot.folder() == *folder).then_some(slot)
+    }
+}
+
+/// Reader that computes the checksum of everything that was read.
+struct HashingReader<R> {
+    inner: R,
+    context: Context,
+}
+
+impl<R: Read> Read for HashingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.context.update(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+/// Archive that is being unpacked.
+struct Unpacker<'a> {
+    archive: &'a Path,
+    to: &'a Path,
+    /// Manifests that have been read, by folder in the archive.
+    manifests: HashMap<PathBuf, VersionManifest>,
+    /// Versions that the index lists, by folder in the archive.
+    versions: BTreeMap<PathBuf, ArchivedVersion>,
+}
+
+/// Unpacks an archive into an empty folder, and checks everything. Returns the versions and the archive's SHA-256.
+fn unpack(archive: &Path, to: &Path) -> Result<(Vec<ArchivedVersion>, String), ToolchainError> {
+    let source: Box<dyn Read> = if archive.as_os_str() == STDIN {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(archive).map_err(|error| ToolchainError::io("read", archive, error))?)
+    };
+    let mut reader = HashingReader { inner: source, context: Context::new(&SHA256) };
+    let versions = {
+        let mut unpacker = Unpacker { archive, to, manifests: HashMap::new(), versions: BTreeMap::new() };
+        let mut decoder = GzDecoder::new(io::BufReader::new(&mut reader));
+        let mut tar = Archive::new(&mut decoder);
+        for entry in tar.entries().map_err(|error| unpacker.unreadable(&error))? {
+            let entry = entry.map_err(|error| unpacker.unreadable(&error))?;
+            unpacker.entry(entry)?;
+        }
+        // The end of the compressed data has its checksum.
+        io::copy(&mut decoder, &mut io::sink()).map_err(|error| unpacker.unreadable(&error))?;
+        unpacker.check()?
+    };
+    let failed = |error| ToolchainError::io("read", archive, error);
+    io::copy(&mut reader, &mut io::sink()).map_err(failed)?;
+    let digest = reader.context.finish();
+    Ok((versions, hex::encode(digest)))
+}
+
+impl Unpacker<'_> {
+    fn bad(&self, why: impl Into<String>) -> ToolchainError {
+        ToolchainError::BadArchive { path: self.archive.to_owned(), why: why.into() }
+    }
+
+    fn unreadable(&self, error: &io::Error) -> ToolchainError {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.bad("it is cut off"),
+            _ => self.bad(format!("it is no gzip-compressed tar file, or damaged ({error})")),
+        }
+    }
+
+    /// Unpacks one entry, which has to be a file with a path of the archive's form.
+    fn entry<R: Read>(&mut self, mut entry: Entry<'_, R>) -> Result<(), ToolchainError> {
+        let path = entry.path().map_err(|error| self.unreadable(&error))?.into_owned();
+        if self.versions.is_empty() {
+            return if path == Path::new(INDEX) { self.index(&mut entry) } else { Err(self.bad(NO_ARCHIVE)) };
+        }
+        let names: Option<Vec<&str>> =
+            path.iter().map(|name| name.to_str().filter(|name| is_safe_name(name))).collect();
+        let is_file = entry.header().entry_type() == EntryType::Regular;
+        let ([component, folder, file @ ..], true) = (names.as_deref().unwrap_or_default(), is_file) else {
+            return Err(self.bad(format!("its entry `{}` is no file of a component", path.display())));
+        };
+        let version = Path::new(component).join(folder);
+        let Some(listed) = self.versions.get(&version) else {
+            return Err(self.bad(format!("its index doesn't list `{}`", version.display())));
+        };
+        if *file == [VersionManifest::FILE] {
+            let manifest: VersionManifest = self.parse(&mut entry)?;
+            if manifest.component != listed.component || manifest.version != listed.version {
+                return Err(self.bad(format!("the manifest of `{}` is of another version", version.display())));
+            }
+            let dir = self.to.join(&version);
+            fs::create_dir_all(&dir).map_err(|error| ToolchainError::io("create", &dir, error))?;
+            manifest.write(&dir)?;
+            self.manifests.insert(version, manifest);
+            return Ok(());
+        }
+        let file = file.join("/");
+        let known = self.manifests.get(&version).and_then(|manifest| manifest.files.get(&file));
+        // The size is compared before anything is written, so that an archive can't fill the disk.
+        if known.is_none_or(|checksum| checksum.size != entry.size()) {
+            return Err(self.bad(format!("its entry `{}` isn't in the version's manifest", path.display())));
+        }
+        self.unpack_file(&mut entry, &version.join(&file), file.starts_with("bin/"))
+    }
+
+    fn unpack_file(&self, entry: &mut impl Read, path: &Path, is_program: bool) -> Result<(), ToolchainError> {
+        let path = self.to.join(path);
+        let failed = ToolchainError::failed_to("write", &path);
+        if let Some(dir) = path.parent() {
+            fs::create_dir_all(dir).map_err(&failed)?;
+        }
+        let mut file = File::create_new(&path).map_err(&failed)?;
+        io::copy(entry, &mut file).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                self.unreadable(&error)
+            }
+            _ => failed(error),
+        })?;
+        // The modes of the archive don't count.
+        file.set_permissions(Permissions::from_mode(if is_program { 0o755 } else { 0o644 })).map_err(&failed)
+    }
+
+    fn index<R: Read>(&mut self, entry: &mut Entry<'_, R>) -> Result<(), ToolchainError> {
+        let index: ArchiveIndex = self.parse(entry)?;
+        if index.schema > SCHEMA {
+            return Err(self.bad(format!("it has schema {}, and this fleetdrill reads up to {SCHEMA}", index.schema)));
+        }
+        let here = (std::env::consts::OS, std::env::consts::ARCH);
+        if (index.os.as_str(), index.architecture.as_str()) != here {
+            let (os, architecture) = here;
+            let why = format!("it is for {} {}, and this machine is {os} {architecture}", index.os, index.architecture);
+            return Err(self.bad(why));
+        }
+        for version in index.versions {
+            let named =
+                [&version.component, &version.version, &version.folder].into_iter().all(|name| is_safe_name(name));
+            if !named || CacheSlot::parse(&version.folder).is_none_or(|(parsed, _)| parsed != version.version) {
+                return Err(self.bad(format!("its index has a version `{}` with a wrong name", version.folder)));
+            }
+            self.versions.insert(Path::new(&version.component).join(&version.folder), version);
+        }
+        if self.versions.is_empty() { Err(self.bad("its index lists no version")) } else { Ok(()) }
+    }
+
+    /// Parses an entry that is JSON.
+    fn parse<R: Read, T: serde::de::DeserializeOwned>(&self, entry: &mut Entry<'_, R>) -> Result<T, ToolchainError> {
+        let mut text = Vec::new();
+        entry.take(LARGEST_LIST).read_to_end(&mut text).map_err(|error| self.unreadable(&error))?;
+        serde_json::from_slice(&text).map_err(|error| self.bad(format!("a list in it can't be read ({error})")))
+    }
+
+    /// Checks that everything that the index and the manifests list is there, and returns the versions.
+    fn check(self) -> Result<Vec<ArchivedVersion>, ToolchainError> {
+        if self.versions.is_empty() {
+            return Err(self.bad(NO_ARCHIVE));
+        }
+        for folder in self.versions.keys() {
+            let Some(manifest) = self.manifests.get(folder) else {
+                return Err(self.bad(format!("it doesn't have `{}`, which its index lists", folder.display())));
+            };
+            let files: Vec<String> = manifest.files.keys().cloned().collect();
+            if let Some(damage) = manifest.damages(&self.to.join(folder), &files).into_iter().next() {
+                return Err(self.bad(format!(
+                    "its entry `{}/{}` is damaged: {}",
+                    folder.display(),
+                    damage.file,
+                    damage.why
+                )));
+            }
+        }
+        Ok(self.versions.into_values().collect())
+    }
+}
+
+const NO_ARCHIVE: &str = "`fleetdrill toolchain export` hasn't written it";
