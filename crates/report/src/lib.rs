@@ -1,7 +1,7 @@
 //! Reports for people and for programs, made of records and findings.
 //!
 //! [`run`] reports runs: its reporters take the events of a run as they come, and write files from its record at the
-//! end. [`upgrade`] compares the runs of an upgrade and reports the differences. [`accuracy`] scores what the diagnosis
+//! end. [`runs`] merges the records of several runs and compares them with earlier ones. [`upgrade`] compares the runs of an upgrade and reports the differences. [`accuracy`] scores what the diagnosis
 //! said in drills. [`finding`] has findings as text, Markdown and data. [`origin`] says what put an object on a member. [`text`] has the
 //! styles and the wrapping that all texts share. [`name_masker`] masks names in controllers' texts so that the texts can be compared.
 //!
@@ -13,5 +13,6 @@ mod html;
 pub mod name_masker;
 pub mod origin;
 pub mod run;
+pub mod runs;
 pub mod text;
 pub mod upgrade;

@@ -35,7 +35,8 @@ pub(super) fn write_count(page: &mut TextPage, run: &RunRecord) {
     if let Some(diagnosed) = &run.continuous_diagnosis {
         let alarms = counted(diagnosed.false_alarms.len());
         let style = if diagnosed.false_alarms.is_empty() { BOLD } else { ERROR };
-        page.item("diagnosed all the time: ", style, 2, &format!("{} snapshots, {alarms}", diagnosed.snapshots));
+        let snapshots = if diagnosed.snapshots == 1 { "snapshot" } else { "snapshots" };
+        page.item("diagnosed all the time: ", style, 2, &format!("{} {snapshots}, {alarms}", diagnosed.snapshots));
     }
 }
 

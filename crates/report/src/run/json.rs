@@ -7,7 +7,7 @@ use serde::Serialize;
 ///
 /// 3: a transition has `place`, an object that says where in the object the condition stands, instead of the text `part`; a loss has
 /// `object`, `member` and `how` instead of a sentence; a wait that failed is an entry `wait_failed` with what was seen last.
-const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 3;
 
 #[derive(Serialize)]
 struct JsonRunReport<'a> {

@@ -20,10 +20,10 @@ const FACTOR: f64 = 2.0;
 const SECONDS: f64 = 45.0;
 
 /// Key of a scenario: file, name, and number among the scenarios with this name.
-pub(super) type ScenarioKey<'a> = (&'a str, &'a str, usize);
+pub(crate) type ScenarioKey<'a> = (&'a str, &'a str, usize);
 
 /// Returns the scenarios, each with its key.
-pub(super) fn by_name(scenarios: &[ScenarioRecord]) -> Vec<(ScenarioKey<'_>, &ScenarioRecord)> {
+pub(crate) fn by_name(scenarios: &[ScenarioRecord]) -> Vec<(ScenarioKey<'_>, &ScenarioRecord)> {
     let mut seen = BTreeMap::<(&str, &str), usize>::new();
     let named = scenarios.iter().map(|record| {
         let name = (record.file.as_str(), record.scenario.as_str());
@@ -46,7 +46,7 @@ pub(super) fn runs<'a>(before: &RunRecord, after: &'a RunRecord) -> Vec<(&'a Sce
 }
 
 /// Returns the differences between two stories of one scenario.
-pub(super) fn stories(before: &ScenarioObservations<'_>, after: &ScenarioObservations<'_>) -> Vec<DifferenceDraft> {
+pub(crate) fn stories(before: &ScenarioObservations<'_>, after: &ScenarioObservations<'_>) -> Vec<DifferenceDraft> {
     let mut found: Vec<DifferenceDraft> = outcome(before, after).into_iter().collect();
     if before.was_run() && after.was_run() {
         found.extend(findings(before, after));
@@ -187,16 +187,21 @@ fn waits(story: &ScenarioObservations<'_>) -> BTreeMap<String, f64> {
     waits
 }
 
+/// True if two durations, in seconds, differ by more than two runs of one version do.
+pub(crate) fn is_other_duration(was: f64, is: f64) -> bool {
+    let (less, more) = (was.min(is), was.max(is));
+    more - less > SECONDS && more > less * FACTOR
+}
+
 fn timing(before: &ScenarioObservations<'_>, after: &ScenarioObservations<'_>) -> Vec<DifferenceDraft> {
     let was = waits(before);
     let otherwise = waits(after).into_iter().filter_map(|(about, is)| {
         let was = *was.get(&about)?;
-        let (less, more) = (was.min(is), was.max(is));
         let (verdict, key) =
             if is > was { (UpgradeVerdict::Differs, "slower") } else { (UpgradeVerdict::Safe, "faster") };
-        let [was, is] = [was, is].map(|seconds| Some(format!("{seconds:.0} s")));
-        (more - less > SECONDS && more > less * FACTOR)
-            .then(|| DifferenceDraft::new(verdict, DifferenceKind::Timing, about, was, is).keyed(key))
+        let [from, to] = [was, is].map(|seconds| Some(format!("{seconds:.0} s")));
+        is_other_duration(was, is)
+            .then(|| DifferenceDraft::new(verdict, DifferenceKind::Timing, about, from, to).keyed(key))
     });
     otherwise.collect()
 }

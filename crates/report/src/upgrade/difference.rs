@@ -137,25 +137,25 @@ pub struct Difference {
 
 /// Difference that has no scenario and no order yet.
 #[derive(Clone, Debug)]
-pub(super) struct DifferenceDraft {
-    pub(super) verdict: UpgradeVerdict,
-    pub(super) kind: DifferenceKind,
-    pub(super) about: String,
+pub(crate) struct DifferenceDraft {
+    pub(crate) verdict: UpgradeVerdict,
+    pub(crate) kind: DifferenceKind,
+    pub(crate) about: String,
     /// Outcome of the scenario without an upgrade, for a scenario in flight that fails.
-    pub(super) before: Option<OutcomeBefore>,
-    pub(super) was: Option<String>,
-    pub(super) is: Option<String>,
+    pub(crate) before: Option<OutcomeBefore>,
+    pub(crate) was: Option<String>,
+    pub(crate) is: Option<String>,
     /// Text that distinguishes the difference from others of the same kind and subject; a part of the id.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// Failure codes that may explain the difference.
-    pub(super) codes: BTreeSet<FailureCode>,
+    pub(crate) codes: BTreeSet<FailureCode>,
     /// Place of the condition that differs, where it is a condition.
-    pub(super) place: Option<MaskedConditionKey>,
+    pub(crate) place: Option<MaskedConditionKey>,
 }
 
 impl DifferenceDraft {
     /// Creates a difference that is identified by its texts before and after.
-    pub(super) fn new(
+    pub(crate) fn new(
         verdict: UpgradeVerdict,
         kind: DifferenceKind,
         about: impl Into<String>,

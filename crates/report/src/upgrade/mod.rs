@@ -8,14 +8,14 @@
 
 pub mod advice;
 pub mod baseline;
-mod compare;
+pub(crate) mod compare;
 pub mod difference;
 mod false_alarms;
 pub mod html;
 mod in_flight_differences;
 pub mod json;
 pub mod report;
-mod scenario_observations;
+pub(crate) mod scenario_observations;
 pub mod text;
 mod timeline;
 mod word_diff;

@@ -14,7 +14,7 @@ use crate::name_masker::NameMasker;
 
 /// Place of a condition, without names: `ClusterStagedUpdateRun/{run} in stage {stage}`, `Progressing`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MaskedConditionKey {
+pub(crate) struct MaskedConditionKey {
     /// Object with the condition: its kind and masked name, with the part of the object.
     pub(super) object: String,
     /// Type of the condition, without the kind.
@@ -23,7 +23,7 @@ pub(super) struct MaskedConditionKey {
 
 /// State of a condition, without names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MaskedState {
+pub(crate) struct MaskedState {
     pub(super) status: String,
     pub(super) reason: String,
     pub(super) message: String,
@@ -38,7 +38,7 @@ impl std::fmt::Display for MaskedState {
 
 /// State of one condition, with the time from its start to its end.
 #[derive(Clone, Debug)]
-pub(super) struct StateSpan<'a> {
+pub(crate) struct StateSpan<'a> {
     /// State with the real names.
     pub(super) real: ConditionSpan<'a>,
     pub(super) place: MaskedConditionKey,
@@ -57,7 +57,7 @@ impl StateSpan<'_> {
 
 /// Observations of one scenario.
 #[derive(Clone, Debug)]
-pub(super) struct ScenarioObservations<'a> {
+pub(crate) struct ScenarioObservations<'a> {
     pub(super) record: &'a ScenarioRecord,
     names: NameMasker,
     pub(super) spans: Vec<StateSpan<'a>>,
@@ -92,7 +92,7 @@ fn settling_entries(entries: &[RecordEntry]) -> Vec<usize> {
 
 impl<'a> ScenarioObservations<'a> {
     /// Builds the story of a scenario. `run` is the id of the scenario's run.
-    pub(super) fn of(record: &'a ScenarioRecord, run: &str) -> Self {
+    pub(crate) fn of(record: &'a ScenarioRecord, run: &str) -> Self {
         let names = NameMasker::of(record.entries.iter().filter_map(RecordEntry::transition), run);
         let mut story = Self { record, names, spans: Vec::new() };
         let settling = settling_entries(&record.entries);

@@ -1,0 +1,42 @@
+//! Report about several runs as JSON.
+
+use serde::Serialize;
+
+use super::compare::RunComparison;
+use super::merge::{FlakyScenario, MergedRuns};
+use crate::run::OutcomeCounts;
+
+/// Grows when a field goes away or changes its meaning; new fields leave it as it is.
+const SCHEMA: u32 = 1;
+
+/// Content of the JSON report.
+#[derive(Debug, Serialize)]
+pub struct RunsReport<'a> {
+    schema: u32,
+    /// Ids of the runs, separated by commas.
+    id: &'a str,
+    /// Number of scenarios per outcome.
+    counts: OutcomeCounts,
+    /// Number of false alarms of the continuous diagnosis.
+    false_alarms: usize,
+    /// Scenarios that passed in some of the runs and failed in others.
+    flaky: Vec<FlakyScenario>,
+    /// What has changed since earlier runs; absent if no earlier run was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<&'a RunComparison>,
+}
+
+impl<'a> RunsReport<'a> {
+    /// Makes the report.
+    #[must_use]
+    pub fn of(runs: &'a MergedRuns, comparison: Option<&'a RunComparison>) -> Self {
+        Self {
+            schema: SCHEMA,
+            id: &runs.record.id,
+            counts: OutcomeCounts::of(&runs.record),
+            false_alarms: runs.record.false_alarms().len(),
+            flaky: runs.flaky(),
+            comparison,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Reports about several runs: [`merge`] makes one record of shards and repetitions, [`compare`] says what has changed since earlier runs,
+//! [`text`] and [`json`] write both.
+
+pub mod compare;
+pub mod json;
+pub mod merge;
+pub mod text;
+
+#[cfg(test)]
+mod tests;

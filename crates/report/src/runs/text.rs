@@ -1,0 +1,122 @@
+//! Report about several runs as text.
+
+use owo_colors::{OwoColorize, Style};
+
+use super::compare::{RunComparison, RunDifference, ScenarioName};
+use super::merge::FlakyScenario;
+use crate::text::TextPage;
+use crate::text::style::{BOLD, ERROR, OutputLayout, SUCCESS, WARNING};
+use crate::upgrade::difference::{DifferenceKind, UpgradeVerdict};
+
+/// Maximum number of lines of a controller's text; JSON has the whole text.
+const TEXT: usize = 4;
+
+/// Maximum number of scenarios that are named of one difference.
+const NAMED: usize = 5;
+
+/// Returns the scenarios that passed in some of the runs and failed in others, with colours; nothing if there are none.
+#[must_use]
+pub fn flaky(flaky: &[FlakyScenario], look: OutputLayout) -> String {
+    let mut page = TextPage::new(look.width);
+    if flaky.is_empty() {
+        return String::new();
+    }
+    page.styled(&"passes in some runs and fails in others".style(WARNING).to_string());
+    for FlakyScenario { file, line, scenario, passed, failed } in flaky {
+        let text = format!("{scenario} ({file}:{line}): {passed} passed, {failed} failed");
+        page.indented(2, |page| page.item(&format!("{} ", look.symbols.skipped), WARNING, 2, &text));
+    }
+    page.blank();
+    page.finish()
+}
+
+/// Returns the comparison, with colours.
+#[must_use]
+pub fn comparison(comparison: &RunComparison, look: OutputLayout) -> String {
+    let mut page = TextPage::new(look.width);
+    let RunComparison { before, after, in_both, gone, new, new_false_alarms, .. } = comparison;
+    page.styled(&"compared".style(BOLD).to_string());
+    page.indented(2, |page| {
+        for (label, runs) in [("was: ", before), ("now: ", after)] {
+            let versions: Vec<_> = runs.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+            let text = format!("{} of {:.0}: {} ({})", runs.id, runs.started_at, runs.counts, versions.join(", "));
+            page.item(label, BOLD, 5, &text);
+        }
+        page.text(&counts(comparison, *in_both));
+        for code in new_false_alarms {
+            let sign = format!("{} ", look.symbols.failed);
+            page.item(&sign, ERROR, 2, &format!("{code} is a new false alarm of the continuous diagnosis"));
+        }
+    });
+    for verdict in [UpgradeVerdict::Breaks, UpgradeVerdict::Differs, UpgradeVerdict::Safe] {
+        write_differences(&mut page, comparison, verdict, look);
+    }
+    for (what, scenarios) in [("only in the earlier runs", gone), ("only in these runs", new)] {
+        if !scenarios.is_empty() {
+            page.blank();
+            page.styled(&format!("{what}: {}", scenarios.len()).style(BOLD).to_string());
+            page.indented(2, |page| write_names(page, scenarios, ""));
+        }
+    }
+    page.blank();
+    page.finish()
+}
+
+/// Returns the number of scenarios in both, and of differences per severity.
+fn counts(comparison: &RunComparison, in_both: usize) -> String {
+    let of = |verdict| comparison.with_verdict(verdict).count();
+    let (breaks, differs, safe) = (of(UpgradeVerdict::Breaks), of(UpgradeVerdict::Differs), of(UpgradeVerdict::Safe));
+    let scenarios = if in_both == 1 { "1 scenario is".to_owned() } else { format!("{in_both} scenarios are") };
+    format!("{scenarios} in both; differences: {breaks} that break, {differs} others, {safe} for the better")
+}
+
+fn write_differences(page: &mut TextPage, comparison: &RunComparison, verdict: UpgradeVerdict, look: OutputLayout) {
+    let (heading, style, sign): (_, Style, _) = match verdict {
+        UpgradeVerdict::Breaks => ("fails now", ERROR, look.symbols.failed),
+        UpgradeVerdict::Differs => ("differs", WARNING, look.symbols.skipped),
+        UpgradeVerdict::Safe => ("is better", SUCCESS, look.symbols.passed),
+    };
+    if comparison.with_verdict(verdict).next().is_none() {
+        return;
+    }
+    page.blank();
+    page.styled(&heading.style(style).to_string());
+    for difference in comparison.with_verdict(verdict) {
+        page.indented(2, |page| {
+            page.item(&format!("{sign} "), style, 2, &title(difference));
+            page.indented(2, |page| write_difference(page, difference));
+        });
+    }
+}
+
+/// Subject of a difference on one line. A difference of outcomes is of one scenario.
+fn title(difference: &RunDifference) -> String {
+    let RunDifference { kind, verdict, about, scenarios, .. } = difference;
+    match (kind, scenarios.first()) {
+        (DifferenceKind::Outcome, Some(ScenarioName { file, line, scenario })) => format!("{scenario} ({file}:{line})"),
+        (DifferenceKind::Timing, _) if *verdict == UpgradeVerdict::Safe => format!("takes less time: {about}"),
+        (DifferenceKind::Timing, _) => format!("takes longer: {about}"),
+        _ => about.clone(),
+    }
+}
+
+fn write_difference(page: &mut TextPage, difference: &RunDifference) {
+    for (label, state) in [("was: ", &difference.was), ("now: ", &difference.is)] {
+        let state =
+            state.as_deref().map_or("(nothing)", |state| if state.trim().is_empty() { "(empty)" } else { state });
+        page.at_most(TEXT, label, 2, state);
+    }
+    if difference.kind != DifferenceKind::Outcome {
+        write_names(page, &difference.scenarios, "in ");
+    }
+}
+
+/// Writes the names of some scenarios, and how many more there are.
+fn write_names(page: &mut TextPage, scenarios: &[ScenarioName], before: &str) {
+    for ScenarioName { file, line, scenario } in scenarios.iter().take(NAMED) {
+        page.aside(2, before, 3, &format!("{scenario} ({file}:{line})"));
+    }
+    if let Some(more) = scenarios.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        page.aside(1, "", 3, &format!("and {more} more"));
+    }
+}
