@@ -193,6 +193,24 @@ impl<'a> DiagnosisReport<'a> {
         self.fleet
     }
 
+    /// Time at which the objects were read, on the reader's clock.
+    pub(super) fn taken_at(&self) -> Timestamp {
+        self.taken_at
+    }
+
+    /// Time of the diagnosis on the hub's clock; on the reader's clock if the hub didn't tell.
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Returns the number of members that were read, weren't read and weren't needed.
+    pub(super) fn members_by_state(&self) -> [(&'static str, usize); 3] {
+        let ObjectCounts { members_read, members_not_needed, .. } = self.counts;
+        let members = self.clusters.iter().filter(|cluster| cluster.role == SnapshotRole::Member).count();
+        let not_read = members.saturating_sub(members_read + members_not_needed);
+        [("read", members_read), ("not_read", not_read), ("not_needed", members_not_needed)]
+    }
+
     /// Returns a text that says where the objects were read from, and when.
     #[must_use]
     pub fn origin(&self) -> String {
