@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use fleet::bundle::SizeLimit;
 use fleet::hollow::MOST_HOLLOW_MEMBERS;
 use fleet::upgrade::UpgradeOrder;
@@ -45,6 +46,8 @@ pub enum CliCommand {
     Run(RunArgs),
     /// Run scenarios before, across and after an upgrade of KubeFleet or Argo CD, and report what differs
     Upgrade(UpgradeArgs),
+    /// Report recorded runs: merge shards and repetitions, compare them with earlier runs, write JUnit, JSON or HTML
+    Report(ReportArgs),
     /// List scenarios with their failure codes and tags
     List(ListArgs),
     /// Start a fleet, or change the number of members of a running one
@@ -68,9 +71,19 @@ pub enum CliCommand {
     /// Learn the failure modes by repairing them: a broken fleet, hints, and a check that says whether the repair holds
     #[command(subcommand)]
     Train(TrainCommand),
-    /// List, build, add and remove the components of fleets
+    /// List, build, add, export, import and remove the components of fleets
     #[command(subcommand)]
     Toolchain(ToolchainCommand),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the man pages into a directory
+    Man {
+        /// The directory, e.g. ~/.local/share/man/man1
+        directory: PathBuf,
+    },
 }
 
 /// Selection of scenarios.
@@ -97,6 +110,7 @@ impl ScenarioOptions {
 }
 
 /// `fleetdrill run`.
+#[expect(clippy::struct_excessive_bools, reason = "the options don't depend on each other")]
 #[derive(Debug, Args)]
 #[command(mut_arg("members", |arg| arg.value_name("N|PATTERN").help(MEMBERS_OF_RUN)))]
 pub struct RunArgs {
@@ -118,12 +132,35 @@ pub struct RunArgs {
     /// Run on a fleet that is up already, and leave it up
     #[arg(long, alias = "name", value_name = "NAME", conflicts_with_all = ["kubefleet", "argocd", "members"])]
     pub fleet: Option<String>,
+    /// Run only the scenarios that failed in an earlier run, of the selected ones; may be given several times
+    #[arg(long, value_name = "RUN.JSON")]
+    pub rerun: Vec<PathBuf>,
+    /// End the run when the first scenario has failed; those that are running are interrupted
+    #[arg(long)]
+    pub fail_fast: bool,
     /// Don't diagnose the whole fleet once a second while the scenarios run; a failure that no scenario accounts for then fails nothing
     #[arg(long)]
     pub no_continuous_diagnosis: bool,
     /// Leave the fleet up after the run, to inspect it
     #[arg(long, value_name = "WHEN", default_value = "never")]
     pub keep: KeepPolicy,
+    /// The files to write.
+    #[command(flatten)]
+    pub files: ReportFiles,
+    /// Directory for the bundles of failed scenarios, which `fleetdrill diagnose --from` reads
+    #[arg(long, value_name = "DIR", default_value = "report/bundles")]
+    pub bundles: PathBuf,
+    /// The part of the scenarios to run; all by default.
+    #[command(flatten)]
+    pub part: ScenarioPart,
+    /// Show the steps and events of all scenarios, not only of failed ones
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// Files that `fleetdrill run` and `fleetdrill report` write.
+#[derive(Debug, Args)]
+pub struct ReportFiles {
     /// Write a JUnit file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
@@ -133,12 +170,23 @@ pub struct RunArgs {
     /// Write a page that shows everything in a browser; it requests nothing. `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Directory for the bundles of failed scenarios, which `fleetdrill diagnose --from` reads
-    #[arg(long, value_name = "DIR", default_value = "report/bundles")]
-    pub bundles: PathBuf,
-    /// The part of the scenarios to run; all by default.
+}
+
+/// `fleetdrill report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Files of `fleetdrill run --json`: shards of one run, or repetitions of it
+    #[arg(value_name = "RUN.JSON", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Earlier run to compare with; may be given several times. The exit code is 1 only if something is worse than in it
+    #[arg(long, value_name = "RUN.JSON")]
+    pub against: Vec<PathBuf>,
+    /// The files to write.
     #[command(flatten)]
-    pub part: ScenarioPart,
+    pub files: ReportFiles,
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: OutputFormat,
     /// Show the steps and events of all scenarios, not only of failed ones
     #[arg(long, short)]
     pub verbose: bool,
@@ -409,6 +457,9 @@ pub struct DiagnoseArgs {
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
     pub output: DiagnoseFormat,
+    /// Also write a page that shows the diagnosis in a browser; it requests nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "show_values")]
+    pub html: Option<PathBuf>,
     /// Print evidence, all remedies and all objects in progress, also if there are several findings
     #[arg(long, short)]
     pub verbose: bool,
@@ -432,6 +483,8 @@ pub enum DiagnoseFormat {
     Yaml,
     /// For a ticket
     Markdown,
+    /// For a dashboard: metrics that Prometheus reads
+    Prometheus,
 }
 
 /// Result that ends `fleetdrill diagnose` with another exit code than 0.
@@ -486,7 +539,7 @@ pub struct WhoArgs {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The hub's context; the current one by default
-    #[arg(long, value_name = "CONTEXT")]
+    #[arg(long, visible_alias = "context", value_name = "CONTEXT")]
     pub hub: Option<String>,
     /// The output's format
     #[arg(long, short, value_name = "FORMAT", default_value = "text")]
@@ -608,6 +661,22 @@ pub enum ToolchainCommand {
         /// Register it even if fleetdrill can build this version itself
         #[arg(long)]
         force: bool,
+    },
+    /// Write built components to a file, for CI, for a colleague or for a machine without Go
+    Export {
+        /// File to write; .tar.gz
+        file: PathBuf,
+        /// Versions to write; by default the default versions of all components
+        #[arg(value_name = "COMPONENT=VERSION")]
+        versions: Vec<String>,
+    },
+    /// Put the components of an exported file into the cache
+    Import {
+        /// The file; `-` is standard input
+        file: PathBuf,
+        /// SHA-256 that the file must have, in hexadecimal digits
+        #[arg(long, value_name = "HEX")]
+        sha256: Option<String>,
     },
     /// Remove a version from the cache
     Remove {

@@ -41,6 +41,14 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
         ],
     ),
     (
+        "report",
+        &[
+            ("fleetdrill report shard-1.json shard-2.json --junit junit.xml", "the shards of a run as one"),
+            ("fleetdrill report today.json --against yesterday.json", "what has changed since, and what got slower"),
+            ("fleetdrill report night-*.json --html night.html", "repetitions: what fails now and then"),
+        ],
+    ),
+    (
         "list",
         &[
             ("fleetdrill list --tags @drill", "scenarios by their tags"),
@@ -180,7 +188,32 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
             "KubeFleet as you have built it; then: fleetdrill run --kubefleet v0.3.1",
         )],
     ),
+    (
+        "toolchain export",
+        &[
+            (
+                "fleetdrill toolchain export toolchain.tar.gz",
+                "all that fleets need, to build it once and not everywhere",
+            ),
+            ("fleetdrill toolchain export kubefleet.tar.gz kubefleet=v0.3.1", "one version, e.g. a build of your own"),
+        ],
+    ),
+    (
+        "toolchain import",
+        &[
+            ("fleetdrill toolchain import toolchain.tar.gz", "on another machine, without Go"),
+            ("fleetdrill toolchain import - --sha256 9f86d081", "from a pipe, with its checksum"),
+        ],
+    ),
     ("toolchain remove", &[("fleetdrill toolchain remove kubefleet v0.3.1", "remove one version from the cache")]),
+    (
+        "completions",
+        &[
+            ("fleetdrill completions bash", "to be written to ~/.local/share/bash-completion/completions/fleetdrill"),
+            ("fleetdrill completions fish", "to be written to ~/.config/fish/completions/fleetdrill.fish"),
+        ],
+    ),
+    ("man", &[("fleetdrill man man1", "a page for each command, in the directory man1")]),
 ];
 
 /// An environment variable, what it holds, and the commands that it matters to, with their subcommands.

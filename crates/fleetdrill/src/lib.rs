@@ -5,7 +5,7 @@
 //! scenario needs, `abilities` the needs that only some providers satisfy. [`run`] runs scenarios on a fleet,
 //! [`upgrade`] runs them across an upgrade, [`train`] has people repair what scenarios break, and [`accuracy`] combines
 //! scenarios at random and scores the diagnosis. [`guides`] compares the guides' statements with real controllers. The
-//! crate `report` makes reports of records; [`output`] has the other texts that several commands share. [`exit`] is the
+//! crate `report` makes reports of records, and `run_file` reads them back; [`output`] has the other texts that several commands share. [`exit`] is the
 //! contract on exit codes. [`continuous_diagnosis`] judges what the diagnosis says of a fleet while scenarios run.
 
 mod abilities;
@@ -25,7 +25,9 @@ pub mod guides;
 pub mod help;
 pub mod hints;
 pub mod output;
+mod report_files;
 pub mod run;
+mod run_file;
 pub mod selection;
 mod step_check;
 pub mod suite;

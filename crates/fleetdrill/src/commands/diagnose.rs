@@ -13,8 +13,9 @@ use fleet::redact::Redactor;
 use fleet::snapshot::{Focus, ReadCounter, ReadOptions, take_as_needed};
 use record::{ObjectPath, Subject};
 use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource, ReadCounts};
-use report::finding::markdown;
 use report::finding::text::Detail;
+use report::finding::{html, markdown, prometheus};
+use report::run::{prepare, write_atomically};
 use report::text::style::OutputLayout;
 use report::text::{clean_line, some_names};
 
@@ -46,6 +47,8 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
     let redactor = redactor(args, std::io::stdout().is_terminal())?;
     let wanted =
         args.object.as_deref().map(|object| RequestedObject::parse(object, args.namespace.as_deref())).transpose()?;
+    // A path that can't be written to is named before the fleet is read.
+    args.html.as_deref().map(prepare).transpose()?;
     let DiagnosisInput { fleet, source, contexts, access, snapshot, reads } = match &args.from {
         Some(path) => saved(path, SizeLimit::of_mebibytes(args.from_limit))?,
         None => live(args, wanted.as_ref(), &redactor).await?,
@@ -59,9 +62,13 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
     }
     let report = DiagnosisReport::new((&fleet, source), &snapshot, &contexts, args.object.as_deref(), &found);
     let report = report.with_reads(reads);
+    if let Some(path) = &args.html {
+        write_atomically(path, html::render(&report)?.as_bytes())?;
+    }
     match args.output {
         DiagnoseFormat::Text => data::print_text(&report.text(OutputLayout::from_locale().width, detail(args))),
         DiagnoseFormat::Markdown => data::print_text(&markdown::render(&report)),
+        DiagnoseFormat::Prometheus => data::print_text(&prometheus::render(&report)),
         DiagnoseFormat::Json => data::print(OutputFormat::Json, &report),
         DiagnoseFormat::Yaml => data::print(OutputFormat::Yaml, &report),
     }

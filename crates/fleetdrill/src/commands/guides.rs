@@ -1,7 +1,5 @@
 //! `fleetdrill guides`.
 
-use std::path::Path;
-
 use record::{Product, RunRecord};
 use report::text::style::OutputLayout;
 use serde::Serialize;
@@ -12,6 +10,7 @@ use crate::exit::CommandExitCode;
 use crate::guides::coverage::ScenariosByStatement;
 use crate::guides::{self, GuideCoverage, MeasuredResults, TroubleshootingGuide};
 use crate::output::{coverage, data, drift};
+use crate::run_file;
 use crate::selection::ScenarioSelection;
 use crate::suite::Suite;
 
@@ -27,7 +26,7 @@ struct CoverageOutput<'a> {
 pub(super) fn guides(args: &GuidesArgs) -> Result<CommandExitCode, CommandError> {
     let wanted = wanted(args.guide.as_deref())?;
     let (measured, showers) = if !args.from.is_empty() {
-        let runs = args.from.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+        let runs = run_file::read_all(&args.from)?;
         (of_runs(&wanted, &runs)?, ScenariosByStatement::of_runs(&runs))
     } else if args.output == GuidesFormat::Measured {
         return Err(CommandError::Usage {
@@ -79,16 +78,4 @@ fn wanted(name: Option<&str>) -> Result<Vec<&'static TroubleshootingGuide>, Comm
         let hint = format!("there are: {}", names.join(", "));
         CommandError::usage(format!("there is no guide `{name}`"), Some(&hint))
     })
-}
-
-fn read(path: &Path) -> Result<RunRecord, CommandError> {
-    let text = std::fs::read_to_string(path).map_err(|e| unusable(path, &e.to_string()))?;
-    serde_json::from_str(&text).map_err(|e| unusable(path, &e.to_string()))
-}
-
-fn unusable(path: &Path, why: &str) -> CommandError {
-    CommandError::Usage {
-        message: format!("{} is not the record of a run: {why}", path.display()),
-        hint: Some("`fleetdrill run --json FILE` writes one".into()),
-    }
 }

@@ -2,11 +2,13 @@
 
 mod accuracy;
 mod collect;
+mod completions;
 mod diagnose;
 mod down;
 mod explain;
 mod guides;
 mod list;
+mod report;
 mod run;
 mod status;
 mod toolchain;
@@ -17,9 +19,9 @@ mod who;
 
 use std::io::Write as _;
 
+use ::report::text::stdout::{self, StderrStream};
+use ::report::text::style::use_ascii_only;
 use clusters::stderr_line;
-use report::text::stdout::{self, StderrStream};
-use report::text::style::use_ascii_only;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::{Cli, CliCommand};
@@ -34,6 +36,7 @@ pub async fn execute(cli: Cli) -> CommandExitCode {
     }
     let result = match cli.command {
         CliCommand::Run(args) => run::run(args).await,
+        CliCommand::Report(args) => report::report(&args),
         CliCommand::List(args) => list::list(&args),
         CliCommand::Upgrade(args) => upgrade::upgrade(args).await,
         CliCommand::Up(args) => up::up(args).await,
@@ -47,6 +50,8 @@ pub async fn execute(cli: Cli) -> CommandExitCode {
         CliCommand::Accuracy(args) => accuracy::accuracy(args).await,
         CliCommand::Train(args) => train::train(args).await,
         CliCommand::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
+        CliCommand::Completions { shell } => Ok(completions::completions(shell)),
+        CliCommand::Man { directory } => completions::man(&directory),
     };
     let exit = match result {
         Ok(exit) => exit,

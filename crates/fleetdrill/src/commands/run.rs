@@ -1,7 +1,6 @@
 //! `fleetdrill run`.
 
 use std::io::Write;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
@@ -11,9 +10,7 @@ use fleet::Fleet;
 use fleet::capability::Capabilities;
 use jiff::Timestamp;
 use record::{Outcome, RunRecord};
-use report::run::{
-    DetailLevel, ReportFile, ReportFormat, Reporters, RunEvent, RunProgressDisplay, STDOUT, TerminalReporter,
-};
+use report::run::{DetailLevel, Reporters, RunEvent, RunProgressDisplay, TerminalReporter};
 use report::text::style::OutputLayout;
 use toolchain::BuildEvent;
 use tracing_subscriber::EnvFilter;
@@ -35,9 +32,10 @@ use crate::fleet_source::{
 };
 use crate::output::log::{LogLineFormatter, RedactingWriter, has_no_body};
 use crate::run::{
-    ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, left_out, left_out_of_codes,
-    left_out_of_scale, new_id, not_started, order, out_of_reach, sort,
+    AfterFailure, ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, keep_failed, left_out,
+    left_out_of_codes, left_out_of_scale, new_id, not_started, order, out_of_reach, sort,
 };
+use crate::run_file;
 use crate::suite::Suite;
 
 /// Default log filter. kube's own errors about closed connections are left out, because faults cause them.
@@ -51,8 +49,11 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     let started = Instant::now();
     let mut interrupts = Interrupts::listen();
     // All problems of the input are found before anything is built or started.
-    check_reports(&args)?;
+    args.files.check()?;
     let mut suite = Suite::load(&args.scenarios.selection(args.part.shard))?;
+    if !args.rerun.is_empty() {
+        keep_failed(&mut suite, &run_file::read_all(&args.rerun)?)?;
+    }
     let components = FleetToolchain::open()?;
     if let Some(version) = &args.argocd {
         components.argocd(Some(version))?;
@@ -148,6 +149,7 @@ fn engine(args: &RunArgs, fleet: &Fleet, id: &str) -> Result<ScenarioRunner, Com
         bundles: args.bundles.clone(),
         jobs: jobs(fleet.provider(), args.jobs),
         real_time: args.real_time,
+        after_failure: if args.fail_fast { AfterFailure::End } else { AfterFailure::Continue },
         keep_failed: args.keep != KeepPolicy::Never,
         fleet_stays: args.fleet.is_some() || args.keep == KeepPolicy::Always || fleet.is_borrowed(),
         upgrade: None,
@@ -220,22 +222,8 @@ fn nothing_was_run(version: &str) -> CommandError {
     CommandError::Usage { message, hint: Some(hint.into()) }
 }
 
-/// Checks that stdout gets one report at most.
-fn check_reports(args: &RunArgs) -> Result<(), CommandError> {
-    if reports_on_stdout(args) <= 1 {
-        return Ok(());
-    }
-    let message = "only one of --junit, --json and --html can be written to standard output".into();
-    Err(CommandError::Usage { message, hint: Some("give the others a file".into()) })
-}
-
-/// Returns the number of reports that go to stdout.
-fn reports_on_stdout(args: &RunArgs) -> usize {
-    [&args.junit, &args.json, &args.html].into_iter().flatten().filter(|path| *path == Path::new(STDOUT)).count()
-}
-
 /// Writes the reports. A report that can't be written changes the exit code of an otherwise successful run.
-fn finish(reporters: Reporters, record: &RunRecord, exit: CommandExitCode) -> CommandExitCode {
+pub(super) fn finish(reporters: Reporters, record: &RunRecord, exit: CommandExitCode) -> CommandExitCode {
     let errors = reporters.finish(record);
     for error in &errors {
         crate::output::print_error(error, None);
@@ -262,18 +250,14 @@ fn reporters(args: &RunArgs) -> Result<Reporters, CommandError> {
     start_logging(move || RedactingWriter(logs.clone()));
     let look = OutputLayout::from_locale();
     let detail = if args.verbose { DetailLevel::Full } else { DetailLevel::Compact };
-    let terminal = if reports_on_stdout(args) == 0 {
+    let terminal = if args.files.on_stdout() == 0 {
         TerminalReporter::stdout(look, detail, progress)
     } else {
         TerminalReporter::stderr(look, detail, progress)
     };
     let mut reporters = Reporters::new(terminal);
-    let files =
-        [(ReportFormat::Junit, &args.junit), (ReportFormat::Json, &args.json), (ReportFormat::Html, &args.html)];
-    for (format, path) in files {
-        if let Some(path) = path {
-            reporters.add_file(ReportFile::new(format, path))?;
-        }
+    for file in args.files.requested() {
+        reporters.add_file(file)?;
     }
     Ok(reporters)
 }
@@ -385,13 +369,15 @@ fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) 
         CommandExitCode::Interrupted
     } else if broken.is_some() {
         CommandExitCode::Environment
-    } else if record.scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Interrupted))
-        || !record.false_alarms().is_empty()
-    {
-        CommandExitCode::Found
     } else {
-        CommandExitCode::Fine
+        exit_of_record(record)
     }
+}
+
+/// Returns the exit code of a run that came to its end.
+pub(super) fn exit_of_record(record: &RunRecord) -> CommandExitCode {
+    let failed = record.scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Interrupted));
+    if failed || !record.false_alarms().is_empty() { CommandExitCode::Found } else { CommandExitCode::Fine }
 }
 
 #[cfg(test)]

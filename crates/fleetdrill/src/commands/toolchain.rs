@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clusters::stderr_line;
 use report::stdout_line;
-use toolchain::{ListedVersion, VersionOrigin, VersionRegistration};
+use toolchain::{ArchivedVersion, ImportedVersions, ListedVersion, VersionOrigin, VersionRegistration};
 
 use crate::cli::{OutputFormat, ToolchainCommand};
 use crate::command_progress::CommandProgress;
@@ -50,6 +50,35 @@ pub(super) async fn toolchain(command: ToolchainCommand) -> Result<CommandExitCo
             let (component, version) = (addition.component, addition.version);
             stderr_line!("{component} {version} is registered: fleetdrill run --{component} {version}");
         }
+        ToolchainCommand::Export { file, versions } => {
+            let versions = if versions.is_empty() {
+                default_versions(&cache.list())
+            } else {
+                versions.iter().map(|text| version(text)).collect::<Result<_, _>>()?
+            };
+            let exported = cache.export(&versions, &file, build).await?;
+            progress.finish();
+            for version in &exported {
+                stdout_line!("{}", archived(version));
+            }
+            stderr_line!("{} is written: fleetdrill toolchain import {}", file.display(), file.display());
+        }
+        ToolchainCommand::Import { file, sha256 } => {
+            let ImportedVersions { imported, left_out } = cache.import(&file, sha256.as_deref(), build).await?;
+            progress.finish();
+            for version in &imported {
+                stdout_line!("{}", archived(version));
+            }
+            for version in &left_out {
+                stderr_line!("left out, because this fleetdrill uses another build: {}", archived(version));
+            }
+            if imported.is_empty() {
+                let message = format!("{} has nothing that this fleetdrill uses", file.display());
+                let hint = "write it again with this release: fleetdrill toolchain export FILE";
+                return Err(CommandError::usage(message, Some(hint)));
+            }
+            stderr_line!("{} versions are in {}", imported.len(), cache.cache_dir().display());
+        }
         ToolchainCommand::Remove { component, version } => {
             let freed = cache.remove(&component, &version, build).await?;
             progress.finish();
@@ -68,6 +97,30 @@ async fn install_all(components: &FleetToolchain, sink: BuildSink<'_>) -> Result
     // Without redis-server and git, which only fleets need.
     components.build_argocd(None, sink).await?;
     Ok(())
+}
+
+/// Returns the default versions of all components that are in the cache.
+fn default_versions(listed: &[ListedVersion]) -> Vec<(String, String)> {
+    let defaults = listed.iter().filter(|one| one.default && !one.installed.is_empty());
+    defaults.map(|one| (one.component.clone(), one.version.clone())).collect()
+}
+
+/// Parses the name of a version.
+fn version(text: &str) -> Result<(String, String), CommandError> {
+    match text.split_once('=') {
+        Some((component, version)) if !component.is_empty() && !version.is_empty() => {
+            Ok((component.to_owned(), version.to_owned()))
+        }
+        _ => Err(CommandError::usage(
+            format!("`{text}` doesn't name a version"),
+            Some("write it as COMPONENT=VERSION, e.g. kubefleet=v0.1.2"),
+        )),
+    }
+}
+
+/// Returns a version with its size on one line.
+fn archived(version: &ArchivedVersion) -> String {
+    format!("{:<11} {:<9} {} MiB", version.component, version.version, version.size >> 20)
 }
 
 fn pairs(programs: &[String]) -> Result<BTreeMap<String, PathBuf>, CommandError> {

@@ -34,7 +34,8 @@ use crate::exit::CommandExitCode;
 use crate::fleet_source::{BuiltFleet, ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, NewFleet};
 use crate::output::data;
 use crate::run::{
-    ConcurrencyLimits, DiagnosedRun, ScenarioLocation, ScenarioRunner, left_out, left_out_of_scale, new_id, order, sort,
+    AfterFailure, ConcurrencyLimits, DiagnosedRun, ScenarioLocation, ScenarioRunner, left_out, left_out_of_scale,
+    new_id, order, sort,
 };
 use crate::selection::ScenarioSelection;
 use crate::suite::Suite;
@@ -335,6 +336,7 @@ impl<'a> UpgradeRun<'a> {
                 usize::from(self.args.jobs)
             }),
             real_time: false,
+            after_failure: AfterFailure::Continue,
             keep_failed: false,
             fleet_stays: true,
             upgrade,

@@ -128,7 +128,7 @@ pub struct ContextOptions {
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The hub's context; the current one by default
-    #[arg(long, value_name = "CONTEXT")]
+    #[arg(long, visible_alias = "context", value_name = "CONTEXT")]
     pub hub: Option<String>,
     /// Name of a member's MemberCluster, with its context if that has another name; may be given several times
     #[arg(long, value_name = "NAME[=CONTEXT]")]

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use record::{Outcome, RecordEntry, RecordedEvent, ScenarioRecord, ShownStatement};
 use report::run::{Reporters, RunEvent};
 use steps::{Deadline, OnEntry, Recorder, World, limits};
+use tokio::sync::Notify;
 
 use crate::suite::{self, Suite};
 
@@ -24,6 +25,8 @@ pub(super) struct ScenarioTracker {
     running: HashMap<ScenarioLocation, RunningScenario>,
     pub(super) finished: Vec<ScenarioRecord>,
     pub(super) reporters: Option<Reporters>,
+    /// Notified when a scenario has failed.
+    failed: Arc<Notify>,
     /// The tracker itself, for recorders that report each entry.
     shared: Weak<Mutex<Self>>,
 }
@@ -53,23 +56,34 @@ impl RunningScenario {
 
 /// Run state shared by hooks, writer, engine and the recorders' callbacks, which may be called on any thread.
 #[derive(Clone)]
-pub(super) struct SharedScenarioTracker(Arc<Mutex<ScenarioTracker>>);
+pub(super) struct SharedScenarioTracker {
+    tracker: Arc<Mutex<ScenarioTracker>>,
+    /// Notified when a scenario has failed.
+    failed: Arc<Notify>,
+}
 
 impl SharedScenarioTracker {
     pub(super) fn new(reporters: Reporters) -> Self {
-        Self(Arc::new_cyclic(|shared| {
-            let shared = shared.clone();
+        let failed = Arc::new(Notify::new());
+        let tracker = Arc::new_cyclic(|shared| {
             Mutex::new(ScenarioTracker {
                 running: HashMap::new(),
                 finished: Vec::new(),
                 reporters: Some(reporters),
-                shared,
+                failed: Arc::clone(&failed),
+                shared: shared.clone(),
             })
-        }))
+        });
+        Self { tracker, failed }
+    }
+
+    /// Waits until a scenario has failed.
+    pub(super) async fn first_failure(&self) {
+        self.failed.notified().await;
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ScenarioTracker> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns a scenario's recorder; all callers get the same one.
@@ -176,6 +190,9 @@ impl ScenarioTracker {
             statements: running.statements,
         };
         self.tell(&RunEvent::ScenarioFinished(&record));
+        if outcome == Outcome::Failed {
+            self.failed.notify_one();
+        }
         self.finished.push(record);
     }
 

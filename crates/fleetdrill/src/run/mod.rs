@@ -9,6 +9,7 @@ mod bundles;
 mod concurrency;
 mod cucumber_writer;
 mod id;
+mod rerun;
 mod scenario_runner;
 mod scenarios_not_run;
 
@@ -16,6 +17,7 @@ pub(crate) use bundles::BundleSaver;
 pub use concurrency::ConcurrencyLimits;
 pub use cucumber_writer::{ScenarioLocation, key, order, sort};
 pub use id::new_id;
+pub use rerun::keep_failed;
 pub(crate) use scenario_runner::PACE;
-pub use scenario_runner::{DiagnosedRun, RunEnd, ScenarioRunner, not_run};
+pub use scenario_runner::{AfterFailure, DiagnosedRun, RunEnd, ScenarioRunner, not_run};
 pub use scenarios_not_run::{check_members, left_out, left_out_of_codes, left_out_of_scale, not_started, out_of_reach};

@@ -39,6 +39,15 @@ const WATCHDOG_GRACE: Duration = Duration::from_secs(30);
 /// run that isn't recorded).
 pub(crate) const PACE: Duration = Duration::from_millis(500);
 
+/// What a run does when a scenario has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// All other scenarios run.
+    Continue,
+    /// The run ends, and scenarios that are running are interrupted.
+    End,
+}
+
 /// Parameters of a run.
 pub struct ScenarioRunner {
     /// The fleet.
@@ -51,6 +60,8 @@ pub struct ScenarioRunner {
     pub jobs: ConcurrencyLimits,
     /// True if controllers' thresholds are waited out instead of moved.
     pub real_time: bool,
+    /// What happens when a scenario has failed.
+    pub after_failure: AfterFailure,
     /// True if the objects of failed scenarios are kept for inspection.
     pub keep_failed: bool,
     /// True if the fleet continues after the run, so that the objects of passed scenarios must be deleted.
@@ -103,7 +114,8 @@ struct RunAbortCauses {
 }
 
 impl ScenarioRunner {
-    /// Runs the suite until it is finished, `interrupt` fires, a process of the fleet ends, or a scenario hangs.
+    /// Runs the suite until it is finished, `interrupt` fires, a process of the fleet ends, or a scenario hangs; with
+    /// [`AfterFailure::End`], until a scenario has failed.
     pub async fn run(&self, suite: &Suite, reporters: Reporters, interrupt: impl Future<Output = ()>) -> RunEnd {
         let tracker = SharedScenarioTracker::new(reporters);
         let cleanups = Arc::new(tokio::sync::Mutex::new(JoinSet::new()));
@@ -133,6 +145,9 @@ impl ScenarioRunner {
                 let reason = format!("the scenario's limit ran out in a step that didn't end; overdue: {overdue}");
                 self.save_run_bundle(&bundles, &tracker, &reason).await;
                 tracker.lock().interrupt(Outcome::Failed, &reason);
+            }
+            () = tracker.first_failure(), if self.after_failure == AfterFailure::End => {
+                tracker.lock().interrupt(Outcome::Interrupted, "another scenario has failed (--fail-fast)");
             }
             () = interrupt => {
                 tracker.lock().interrupt(Outcome::Interrupted, "interrupted");

@@ -52,7 +52,5 @@ fn what_can_not_be_shown() {
     place.run(["guides", "-o", "measured"]).expect(2, &["there is no run to take the measured results of", "--from"]);
     let file = place.write("run.json", "{}");
     place.run(["guides", "--from", &file]).expect(2, &["run.json is not the record of a run", "missing field"]);
-    place
-        .run(["guides", "--from", "/nowhere.json"])
-        .expect(2, &["/nowhere.json is not the record of a run", "No such file"]);
+    place.run(["guides", "--from", "/nowhere.json"]).expect(2, &["failed to read /nowhere.json", "No such file"]);
 }

@@ -1,0 +1,89 @@
+//! `fleetdrill report`.
+
+use record::{Outcome, RunRecord};
+use report::run::{DetailLevel, Reporters, RunEvent, RunProgressDisplay, TerminalReporter};
+use report::runs::compare::RunComparison;
+use report::runs::json::RunsReport;
+use report::runs::merge::{MergeError, MergedRuns};
+use report::runs::text;
+use report::text::style::OutputLayout;
+
+use super::run::{exit_of_record, finish};
+use crate::cli::{OutputFormat, ReportArgs};
+use crate::error::CommandError;
+use crate::exit::CommandExitCode;
+use crate::output::data;
+use crate::run_file;
+
+pub(super) fn report(args: &ReportArgs) -> Result<CommandExitCode, CommandError> {
+    args.files.check()?;
+    if args.files.on_stdout() > 0 && args.output != OutputFormat::Text {
+        let message = "a report on standard output leaves no place for --output".into();
+        return Err(CommandError::Usage { message, hint: Some("give the report a file".into()) });
+    }
+    let runs = merge(&run_file::read_all(&args.runs)?)?;
+    let earlier = run_file::read_all(&args.against)?;
+    let comparison = if earlier.is_empty() { None } else { Some(RunComparison::of(&merge(&earlier)?, &runs)) };
+    let exit = match &comparison {
+        Some(comparison) if comparison.is_worse() => CommandExitCode::Found,
+        Some(_) => CommandExitCode::Fine,
+        None => exit_of_record(&runs.record),
+    };
+    if args.output != OutputFormat::Text {
+        write_files(args, &runs.record)?;
+        data::print(args.output, &RunsReport::of(&runs, comparison.as_ref()));
+        return Ok(exit);
+    }
+    let look = OutputLayout::from_locale();
+    let exit = finish(reporters(args, &runs.record, look)?, &runs.record, exit);
+    // A report on stdout stands there alone.
+    if args.files.on_stdout() == 0 {
+        let said =
+            [text::flaky(&runs.flaky(), look), comparison.map(|c| text::comparison(&c, look)).unwrap_or_default()];
+        said.iter().filter(|text| !text.is_empty()).for_each(|text| data::print_text(&format!("\n{text}")));
+    }
+    Ok(exit)
+}
+
+/// Merges runs.
+fn merge(runs: &[RunRecord]) -> Result<MergedRuns, CommandError> {
+    MergedRuns::of(runs).map_err(|error| {
+        let hint = match error {
+            MergeError::Versions { .. } | MergeError::Providers { .. } => {
+                Some("compare them: report NEW --against OLD")
+            }
+            MergeError::SameRun(_) | MergeError::NoRun => None,
+        };
+        CommandError::usage(error.to_string(), hint)
+    })
+}
+
+/// Writes the requested files, and nothing else.
+fn write_files(args: &ReportArgs, record: &RunRecord) -> Result<(), CommandError> {
+    for file in args.files.requested() {
+        file.prepare()?;
+        file.write(record)?;
+    }
+    Ok(())
+}
+
+/// Returns the reporters, which have been told of the scenarios to show: those that failed, or all.
+fn reporters(args: &ReportArgs, record: &RunRecord, look: OutputLayout) -> Result<Reporters, CommandError> {
+    let progress = RunProgressDisplay::hidden();
+    let detail = if args.verbose { DetailLevel::Full } else { DetailLevel::Compact };
+    let terminal = if args.files.on_stdout() == 0 {
+        TerminalReporter::stdout(look, detail, progress)
+    } else {
+        TerminalReporter::stderr(look, detail, progress)
+    };
+    let mut reporters = Reporters::new(terminal);
+    for file in args.files.requested() {
+        reporters.add_file(file)?;
+    }
+    for scenario in &record.scenarios {
+        if args.verbose || matches!(scenario.outcome, Outcome::Failed | Outcome::Interrupted) {
+            reporters.event(&RunEvent::ScenarioFinished(scenario))?;
+        }
+    }
+    Ok(reporters)
+}

@@ -1,0 +1,93 @@
+//! Reads the records of runs that `fleetdrill run --json` has written.
+
+use std::path::{Path, PathBuf};
+
+use record::RunRecord;
+use report::run::SCHEMA;
+use serde::Deserialize;
+
+use crate::error::CommandError;
+
+/// Part of a record that tells its schema.
+#[derive(Deserialize)]
+struct RunFileSchema {
+    schema: u32,
+}
+
+/// Reads the records of runs.
+///
+/// # Errors
+/// Returns an error if a file can't be read, isn't the record of a run, or is of a schema that this fleetdrill doesn't know.
+pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<RunRecord>, CommandError> {
+    paths.iter().map(|path| read(path)).collect()
+}
+
+fn read(path: &Path) -> Result<RunRecord, CommandError> {
+    let text = std::fs::read_to_string(path).map_err(|error| CommandError::Usage {
+        message: format!("failed to read {}: {error}", path.display()),
+        hint: Some(WRITES_ONE.into()),
+    })?;
+    let schema = serde_json::from_str::<RunFileSchema>(&text).map_err(|error| unusable(path, &error))?.schema;
+    if schema > SCHEMA {
+        let message = format!("{} has schema {schema}, and this fleetdrill reads up to {SCHEMA}", path.display());
+        return Err(CommandError::Usage {
+            message,
+            hint: Some("read it with the fleetdrill that has written it".into()),
+        });
+    }
+    serde_json::from_str(&text).map_err(|error| unusable(path, &error))
+}
+
+const WRITES_ONE: &str = "`fleetdrill run --json FILE` writes one";
+
+fn unusable(path: &Path, error: &serde_json::Error) -> CommandError {
+    CommandError::Usage {
+        message: format!("{} is not the record of a run: {error}", path.display()),
+        hint: Some(WRITES_ONE.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use report::run::{ReportFile, ReportFormat, fixture};
+
+    use super::*;
+
+    #[test]
+    fn a_run_comes_back_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.json");
+        ReportFile::new(ReportFormat::Json, &path).write(&fixture::run()).unwrap();
+        assert_eq!(read_all(&[path]).unwrap(), [fixture::run()]);
+    }
+
+    #[test]
+    fn what_is_no_run_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.json");
+        let said = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let error = read(&path).unwrap_err();
+            (error.to_string().replace(&path.display().to_string(), "FILE"), error.hint())
+        };
+        let writes_one = Some(WRITES_ONE.to_owned());
+        assert_eq!(
+            said("{}"),
+            (
+                "FILE is not the record of a run: missing field `schema` at line 1 column 2".to_owned(),
+                writes_one.clone()
+            )
+        );
+        assert_eq!(
+            said("{\"schema\": 3"),
+            ("FILE is not the record of a run: EOF while parsing an object at line 1 column 12".to_owned(), writes_one)
+        );
+        assert_eq!(
+            said("{\"schema\": 99}"),
+            (
+                format!("FILE has schema 99, and this fleetdrill reads up to {SCHEMA}"),
+                Some("read it with the fleetdrill that has written it".to_owned())
+            )
+        );
+    }
+}
