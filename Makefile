@@ -13,7 +13,7 @@ SHELL := bash
 # Targets on one command line run one after the other, because they share two caches and the machine.
 .NOTPARALLEL:
 .PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features suite exercises remedies \
-	bench docs clean
+	bench docs dist clean
 
 CARGO ?= cargo
 RUNS ?= 20
@@ -110,6 +110,10 @@ docs: ## Write docs/steps.md, docs/failure-modes.md and docs/guides.md from the 
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p diagnosis --test failure_modes
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p fleetdrill --test guides docs_guides_md
 
+dist: ## Write what is installed from into dist/: archives, a Debian package, a krew manifest (TOOLCHAIN=no without components)
+	@scripts/setup
+	@CARGO=$(CARGO) scripts/dist
+
 clean: ## Remove the builds and reports of this directory; the toolchain cache stays
 	$(CARGO) clean
-	rm -rf report
+	rm -rf report dist
