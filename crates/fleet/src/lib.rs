@@ -36,7 +36,7 @@ pub mod kubectl_table;
 pub mod kubefleet_webhooks;
 pub mod labels;
 mod list_error;
-mod local_server;
+pub mod local_server;
 mod member;
 pub mod objects;
 pub mod observe;

@@ -1,4 +1,5 @@
-//! Servers on loopback that fleetdrill itself runs for a fleet, each as a process under the fleet's supervisor.
+//! Servers that fleetdrill itself runs: on loopback for a fleet, each as a process under the fleet's supervisor, and in the process of a
+//! command.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 
 use clusters::stderr_line;
 use clusters::supervisor::protocol::ProcessSpec;
-use http::{Request, Response};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -74,7 +76,43 @@ pub(crate) async fn serve_http<A>(
 where
     A: Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send + 'static,
 {
-    let listener = listen(port)?;
+    Ok(serve_listener(listen(port)?, tls, answer).await?)
+}
+
+/// Answers GET requests on a listener with texts, as long as the future is polled; other paths than those that have a text get 404.
+/// `text` returns the text of a path.
+///
+/// # Errors
+/// Returns an error if no connection can be accepted any more.
+pub async fn serve_text(
+    listener: TcpListener,
+    content_type: &'static str,
+    text: impl Fn(&str) -> Option<String> + Clone + Send + 'static,
+) -> std::io::Result<Infallible> {
+    let answer = move |request: Request<Incoming>| {
+        let found = Some(request.uri().path()).filter(|_| request.method() == Method::GET).and_then(&text);
+        let (status, body) = match found {
+            Some(text) => (StatusCode::OK, text),
+            None => (StatusCode::NOT_FOUND, "not found\n".to_owned()),
+        };
+        let mut response = Response::new(Full::new(Bytes::from(body)));
+        *response.status_mut() = status;
+        if status == StatusCode::OK {
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
+        std::future::ready(Ok(response))
+    };
+    serve_listener(listener, None, answer).await
+}
+
+async fn serve_listener<A>(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    answer: impl Fn(Request<Incoming>) -> A + Clone + Send + 'static,
+) -> std::io::Result<Infallible>
+where
+    A: Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send + 'static,
+{
     loop {
         let (stream, _) = listener.accept().await?;
         let (tls, answer) = (tls.clone(), answer.clone());

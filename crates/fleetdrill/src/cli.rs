@@ -1,6 +1,7 @@
 //! Commands and options of the command line, with their help texts.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
@@ -420,6 +421,7 @@ pub struct DownArgs {
 }
 
 /// `fleetdrill diagnose`.
+#[expect(clippy::struct_excessive_bools, reason = "the options don't depend on each other")]
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
     /// Object to diagnose, e.g. `clusterresourceplacement/web`, `csur/release-7`, `sur/apps/release-7`, `membercluster/east` or
@@ -466,6 +468,15 @@ pub struct DiagnoseArgs {
     /// Print the values of drifts on the hub and on the member, which are withheld otherwise; only on a terminal
     #[arg(long, conflicts_with = "from")]
     pub show_values: bool,
+    /// Diagnose again and again, and print what is new and what is gone, until Ctrl-C; as text, or with -o json one object on each line
+    #[arg(long, conflicts_with_all = ["from", "html", "show_values"])]
+    pub watch: bool,
+    /// Time between two diagnoses of --watch, in seconds
+    #[arg(long, value_name = "SECONDS", requires = "watch", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub interval: u64,
+    /// Serve the metrics of --watch at http://ADDRESS:PORT/metrics, e.g. 127.0.0.1:9190
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "watch")]
+    pub metrics: Option<SocketAddr>,
     /// Results that end the command with another exit code than 0, separated by commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "failure,incomplete")]
     pub fail_on: Vec<FailOn>,

@@ -87,6 +87,7 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
                 "a fleet of your own, by contexts of your kubeconfig",
             ),
             ("fleetdrill diagnose --from report/bundles/approval-12-abcd3", "a bundle"),
+            ("fleetdrill diagnose --watch --metrics 127.0.0.1:9190", "again and again, with metrics for a dashboard"),
         ],
     ),
     (

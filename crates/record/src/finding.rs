@@ -43,7 +43,7 @@ impl fmt::Display for FailureCode {
 }
 
 /// The object that has failed, and where in it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Subject {
     /// The cluster that holds the object: `hub` or a member's name.
     pub cluster: String,

@@ -1,12 +1,14 @@
 //! `fleetdrill diagnose`.
 
+mod watch;
+
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
 use clusters::stderr_line;
-use diagnosis::{Finding, KubectlAccess, Severity, Snapshot};
+use diagnosis::{Diagnosis, Finding, KubectlAccess, Severity, Snapshot};
 use fleet::bundle::{LoadedBundle, SizeLimit};
 use fleet::kinds::{self, ResourceKind};
 use fleet::redact::Redactor;
@@ -47,6 +49,9 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
     let redactor = redactor(args, std::io::stdout().is_terminal())?;
     let wanted =
         args.object.as_deref().map(|object| RequestedObject::parse(object, args.namespace.as_deref())).transpose()?;
+    if args.watch {
+        return watch::watch(args, wanted.as_ref(), &redactor).await;
+    }
     // A path that can't be written to is named before the fleet is read.
     args.html.as_deref().map(prepare).transpose()?;
     let DiagnosisInput { fleet, source, contexts, access, snapshot, reads } = match &args.from {
@@ -54,12 +59,7 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
         None => live(args, wanted.as_ref(), &redactor).await?,
     };
     warn_of_unreachable(&snapshot);
-    let mut found = diagnosis::examine_by_cause(&snapshot, &access);
-    if let Some(wanted) = &wanted {
-        wanted.check(args, &snapshot)?;
-        found.findings.retain(|f| wanted.concerns(f));
-        found.in_progress.retain(|state| wanted.is_subject(&state.subject));
-    }
+    let found = examine(args, wanted.as_ref(), &snapshot, &access)?;
     let report = DiagnosisReport::new((&fleet, source), &snapshot, &contexts, args.object.as_deref(), &found);
     let report = report.with_reads(reads);
     if let Some(path) = &args.html {
@@ -73,6 +73,22 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
         DiagnoseFormat::Yaml => data::print(OutputFormat::Yaml, &report),
     }
     Ok(exit(&args.fail_on, &found.findings, report.is_complete()))
+}
+
+/// Diagnoses a snapshot. What isn't about the requested object is left out.
+fn examine(
+    args: &DiagnoseArgs,
+    wanted: Option<&RequestedObject>,
+    snapshot: &Snapshot,
+    access: &KubectlAccess,
+) -> Result<Diagnosis, CommandError> {
+    let mut found = diagnosis::examine_by_cause(snapshot, access);
+    if let Some(wanted) = wanted {
+        wanted.check(args, snapshot)?;
+        found.findings.retain(|f| wanted.concerns(f));
+        found.in_progress.retain(|state| wanted.is_subject(&state.subject));
+    }
+    Ok(found)
 }
 
 /// Prints to stderr which clusters couldn't be read. The report has them, too; but not everybody looks at all of it.

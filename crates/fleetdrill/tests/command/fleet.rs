@@ -2,6 +2,8 @@
 //! starting a fleet takes time.
 
 use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,6 +30,7 @@ fn fleets_that_stay_until_they_are_ended() {
     its_kubeconfig_works(&place, &kubeconfig);
     nobody_else_gets_in(&place, &kubeconfig);
     it_is_healthy(&place, "default", &["member-1"]);
+    it_is_watched(&place, "default");
     crate::bundle::of_a_fleet(&place, "default");
     members_come_and_go(&place, &kubeconfig);
     a_name_is_given_once(&place, &kubeconfig);
@@ -129,6 +132,30 @@ fn it_is_healthy(place: &Place, name: &str, members: &[&str]) {
     assert_eq!((&report["fleet"], &report["complete"]), (&name.into(), &true.into()));
     assert_eq!(report["findings"], serde_json::json!([]));
     place.run(["diagnose", "--fleet", name, "crp/nothing"]).expect(2, &["there is no crp/nothing on the hub"]);
+}
+
+/// `--watch` finds nothing, and serves that as metrics until it is interrupted.
+fn it_is_watched(place: &Place, name: &str) {
+    let watch = ["diagnose", "--fleet", name, "--watch", "--interval", "1", "--metrics", "127.0.0.1:0"];
+    let mut watching = Running::start(&mut place.command(watch));
+    let said = watching.until_it_says("metrics: http://");
+    let address = said.split_once("/metrics").expect("a path").0.to_owned();
+    let get = |path: &str| {
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").expect("written");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        text
+    };
+    let metrics =
+        until_or("metrics", || Some(get("/metrics")).filter(|text| text.starts_with("HTTP/1.1 200")), String::new);
+    for line in ["fleetdrill_failures 0", "fleetdrill_members{state=\"not_needed\"} 1", "fleetdrill_diagnosis_succeeded 1"] {
+        assert!(metrics.contains(&format!("{line}\n")), "{line}: {metrics}");
+    }
+    assert!(get("/").starts_with("HTTP/1.1 404"), "{}", get("/"));
+    watching.signal(Signal::INT);
+    let said = watching.end();
+    assert!(said.expect(130, &["interrupted"]).stdout.contains("   nothing found\n"), "{}", said.stdout);
 }
 
 fn members_come_and_go(place: &Place, kubeconfig: &Path) {

@@ -52,6 +52,30 @@ struct FindingGroup {
     since: Option<Timestamp>,
 }
 
+/// Content type of the metrics.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Returns the metrics of a diagnosis that failed: only that it did.
+#[must_use]
+pub fn render_failed() -> String {
+    let mut registry = Registry::with_prefix("fleetdrill");
+    register_succeeded(&mut registry, false);
+    encoded(&registry)
+}
+
+fn register_succeeded(registry: &mut Registry, succeeded: bool) {
+    let gauge: Gauge = Gauge::default();
+    gauge.set(i64::from(succeeded));
+    registry.register("diagnosis_succeeded", "1 if the fleet could be diagnosed, 0 if its hub couldn't be read", gauge);
+}
+
+fn encoded(registry: &Registry) -> String {
+    let mut text = String::new();
+    // A write to a String can't fail.
+    let _ = encode(&mut text, registry);
+    text
+}
+
 /// Returns the metrics of a diagnosis. Findings that another finding explains don't count.
 #[must_use]
 pub fn render(report: &DiagnosisReport<'_>) -> String {
@@ -94,10 +118,8 @@ pub fn render(report: &DiagnosisReport<'_>) -> String {
     registry.register("diagnosis_complete", "1 if everything that the diagnosis needs could be read", complete);
     let help = "Time at which the objects were read, in seconds since 1970";
     registry.register_with_unit("diagnosis_timestamp", help, Unit::Seconds, taken_at);
-    let mut text = String::new();
-    // A write to a String can't fail.
-    let _ = encode(&mut text, &registry);
-    text
+    register_succeeded(&mut registry, true);
+    encoded(&registry)
 }
 
 impl FindingLabels {
@@ -135,6 +157,11 @@ mod tests {
         let mut lines: Vec<&str> = text.lines().collect();
         lines.sort_unstable();
         insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn a_diagnosis_that_failed_has_no_counts() {
+        insta::assert_snapshot!(render_failed());
     }
 
     #[test]
