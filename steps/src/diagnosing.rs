@@ -30,7 +30,7 @@ const EVIDENCE: TableShape = TableShape { rows: "evidence", columns: &["object",
 ///
 /// ` for "member-1"`: the code is about this member. `, because of KF-MC-001`: the finding hangs under a root that has the second code.
 /// `, superseded by update run "again"`: the finding is a notice, because that run has made up for the failure.
-/// Waits for a minute at most, because the diagnosis takes a state that is seconds old for one that passes. `within 200 seconds `: for a
+/// Waits for two minutes at most, because the diagnosis takes a state that is seconds old for one that passes. `within 200 seconds `: for a
 /// diagnosis that rests on something which takes longer, such as the age of a heartbeat.
 ///
 /// The diagnosis reads what it needs, as `fleetdrill diagnose` does. Of an object of a member, given by its path, it reads everything, as with
