@@ -149,7 +149,9 @@ fn it_is_watched(place: &Place, name: &str) {
     };
     let metrics =
         until_or("metrics", || Some(get("/metrics")).filter(|text| text.starts_with("HTTP/1.1 200")), String::new);
-    for line in ["fleetdrill_failures 0", "fleetdrill_members{state=\"not_needed\"} 1", "fleetdrill_diagnosis_succeeded 1"] {
+    for line in
+        ["fleetdrill_failures 0", "fleetdrill_members{state=\"not_needed\"} 1", "fleetdrill_diagnosis_succeeded 1"]
+    {
         assert!(metrics.contains(&format!("{line}\n")), "{line}: {metrics}");
     }
     assert!(get("/").starts_with("HTTP/1.1 404"), "{}", get("/"));
