@@ -106,7 +106,8 @@ impl ScenarioOptions {
     #[must_use]
     pub fn selection(&self, shard: Option<Shard>) -> ScenarioSelection<'_> {
         let Self { select, tags, features } = self;
-        ScenarioSelection { select, tags: tags.as_deref(), features: features.as_deref(), shard }
+        let (tags, features) = (tags.as_deref(), features.as_deref());
+        ScenarioSelection { select, tags, features, shard, durations: None }
     }
 }
 
@@ -133,6 +134,9 @@ pub struct RunArgs {
     /// Run on a fleet that is up already, and leave it up
     #[arg(long, alias = "name", value_name = "NAME", conflicts_with_all = ["kubefleet", "argocd", "members"])]
     pub fleet: Option<String>,
+    /// Deal the shards by the durations in an earlier run, instead of by the scenarios' tags; the same file for each shard
+    #[arg(long, value_name = "RUN.JSON", requires = "shard")]
+    pub shard_by: Vec<PathBuf>,
     /// Run only the scenarios that failed in an earlier run, of the selected ones; may be given several times
     #[arg(long, value_name = "RUN.JSON")]
     pub rerun: Vec<PathBuf>,

@@ -1,7 +1,10 @@
 //! Selections of scenarios: by name or file, by tags, by directory, and by shard.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::str::FromStr;
+
+use record::{Outcome, RunRecord};
 
 /// Scenarios to select.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +17,27 @@ pub struct ScenarioSelection<'a> {
     pub features: Option<&'a Path>,
     /// A part of the selected scenarios.
     pub shard: Option<Shard>,
+    /// Measured durations by which shards are dealt; without them, by the scenarios' tags.
+    pub durations: Option<&'a ScenarioDurations>,
+}
+
+/// Durations of scenarios in earlier runs.
+#[derive(Clone, Debug, Default)]
+pub struct ScenarioDurations(HashMap<(String, String), f64>);
+
+impl ScenarioDurations {
+    /// Takes the durations of the scenarios that passed; of several runs, the last one's.
+    #[must_use]
+    pub fn of_runs(runs: &[RunRecord]) -> Self {
+        let passed = runs.iter().flat_map(|run| &run.scenarios).filter(|scenario| scenario.outcome == Outcome::Passed);
+        Self(passed.map(|scenario| ((scenario.file.clone(), scenario.scenario.clone()), scenario.seconds)).collect())
+    }
+
+    /// Returns the duration of a scenario in seconds, by the file of its feature and its name.
+    #[must_use]
+    pub fn seconds(&self, file: &str, scenario: &str) -> Option<f64> {
+        self.0.get(&(file.to_owned(), scenario.to_owned())).copied()
+    }
 }
 
 /// The I-th of N parts.

@@ -17,7 +17,7 @@ use thiserror::Error;
 use crate::capability_needs::CapabilityNeeds;
 use crate::failure_codes;
 use crate::guides::tags::{self as guide_tags, TagError};
-use crate::selection::{ScenarioSelection, Shard};
+use crate::selection::{ScenarioDurations, ScenarioSelection, Shard};
 use crate::step_check::{self, EarlierText};
 
 /// Built-in features.
@@ -193,7 +193,7 @@ impl Suite {
         let all_names: Vec<String> = scenario_names(&features);
         select(&mut features, selection.tags, &names)?;
         if let Some(shard) = selection.shard {
-            take_shard(&mut features, shard);
+            take_shard(&mut features, shard, selection.durations);
         }
         features.retain(|f| !f.scenarios.is_empty());
         let suite = Self { features };
@@ -559,16 +559,35 @@ fn select(features: &mut [Feature], tags: Option<&str>, names: &[&String]) -> Re
     Ok(())
 }
 
-/// Keeps a shard of the scenarios. Neighbours in a file, which often take equally long, go to different shards.
-fn take_shard(features: &mut [Feature], shard: Shard) {
-    let mut n = 0;
-    for feature in features {
-        feature.scenarios.retain(|_| {
-            n += 1;
-            (n - 1) % shard.of == shard.index - 1
-        });
+/// Keeps a shard of the scenarios. They are dealt so that all shards take about equally long: the longest first, each to the shard that has
+/// least so far. Durations are those that were measured, or else those of the tags.
+fn take_shard(features: &mut [Feature], shard: Shard, measured: Option<&ScenarioDurations>) {
+    let mut longest_first: Vec<(ScenarioIndex, f64)> = Vec::new();
+    for (f, feature) in features.iter().enumerate() {
+        for (s, scenario) in feature.scenarios.iter().enumerate() {
+            let known = measured.and_then(|measured| measured.seconds(&file(feature), &scenario.name));
+            longest_first.push(((f, s), known.unwrap_or_else(|| f64::from(seconds(feature, scenario, false)))));
+        }
+    }
+    longest_first.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    // More shards than scenarios are empty.
+    let mut totals = vec![0.0; shard.of.min(longest_first.len())];
+    let mut kept = HashSet::<ScenarioIndex>::new();
+    for (index, seconds) in longest_first {
+        let Some(least) = (0..totals.len()).min_by(|a, b| totals[*a].total_cmp(&totals[*b])) else { continue };
+        totals[least] += seconds;
+        if least == shard.index - 1 {
+            kept.insert(index);
+        }
+    }
+    for (f, feature) in features.iter_mut().enumerate() {
+        let mut s = 0..;
+        feature.scenarios.retain(|_| s.next().is_some_and(|s| kept.contains(&(f, s))));
     }
 }
+
+/// Index of a feature, and of a scenario in it.
+type ScenarioIndex = (usize, usize);
 
 fn scenario_names(features: &[Feature]) -> Vec<String> {
     features.iter().flat_map(|f| f.scenarios.iter().map(|s| s.name.clone())).collect()
@@ -762,12 +781,42 @@ mod tests {
         let mut dealt = Vec::new();
         for index in 1..=3 {
             let mut part = built_in().expect("features");
-            take_shard(&mut part, Shard { index, of: 3 });
+            take_shard(&mut part, Shard { index, of: 3 }, None);
             dealt.extend(scenario_names(&part));
         }
         dealt.sort();
         let mut all = all;
         all.sort();
         assert_eq!(dealt, all);
+    }
+
+    #[test]
+    fn shards_take_equally_long() {
+        let all = || {
+            let mut features = built_in().expect("features");
+            features.truncate(1);
+            features[0].scenarios.truncate(3);
+            features
+        };
+        let file = file(&all()[0]);
+        let mut run = report::run::fixture::run();
+        run.scenarios.truncate(1);
+        run.scenarios.resize(3, run.scenarios[0].clone());
+        for ((name, record), seconds) in scenario_names(&all()).iter().zip(&mut run.scenarios).zip([50.0, 100.0, 60.0])
+        {
+            record.file.clone_from(&file);
+            record.scenario.clone_from(name);
+            record.seconds = seconds;
+        }
+        let durations = ScenarioDurations::of_runs(&[run]);
+        let names = scenario_names(&all());
+        let dealt = |index, of| {
+            let mut part = all();
+            take_shard(&mut part, Shard { index, of }, Some(&durations));
+            scenario_names(&part)
+        };
+        assert_eq!(dealt(1, 2), [names[1].clone()]);
+        assert_eq!(dealt(2, 2), [names[0].clone(), names[2].clone()]);
+        assert_eq!(dealt(4, usize::MAX), [""; 0]);
     }
 }

@@ -36,6 +36,7 @@ use crate::run::{
     left_out_of_codes, left_out_of_scale, new_id, not_started, order, out_of_reach, sort,
 };
 use crate::run_file;
+use crate::selection::{ScenarioDurations, ScenarioSelection};
 use crate::suite::Suite;
 
 /// Default log filter. kube's own errors about closed connections are left out, because faults cause them.
@@ -50,7 +51,9 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     let mut interrupts = Interrupts::listen();
     // All problems of the input are found before anything is built or started.
     args.files.check()?;
-    let mut suite = Suite::load(&args.scenarios.selection(args.part.shard))?;
+    let durations = ScenarioDurations::of_runs(&run_file::read_all(&args.shard_by)?);
+    let selection = ScenarioSelection { durations: Some(&durations), ..args.scenarios.selection(args.part.shard) };
+    let mut suite = Suite::load(&selection)?;
     if !args.rerun.is_empty() {
         keep_failed(&mut suite, &run_file::read_all(&args.rerun)?)?;
     }
