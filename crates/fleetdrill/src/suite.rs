@@ -571,7 +571,7 @@ fn take_shard(features: &mut [Feature], shard: Shard, measured: Option<&Scenario
     }
     longest_first.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     // More shards than scenarios are empty.
-    let mut totals = vec![0.0; shard.of.min(longest_first.len())];
+    let mut totals = vec![0.0_f64; shard.of.min(longest_first.len())];
     let mut kept = HashSet::<ScenarioIndex>::new();
     for (index, seconds) in longest_first {
         let Some(least) = (0..totals.len()).min_by(|a, b| totals[*a].total_cmp(&totals[*b])) else { continue };
