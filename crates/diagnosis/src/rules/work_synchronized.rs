@@ -136,14 +136,11 @@ fn is_replacing_work(
     status: MemberPlacement<'_>,
     failed: &Condition,
 ) -> bool {
-    let works = placement.works(fleet, status.member);
-    let deleted: Vec<_> = works.iter().filter_map(Object::deleted_at).collect();
-    if !deleted.is_empty() {
-        return deleted.into_iter().any(|since| fleet.age(since) < DELETION_LIMIT);
+    if let Some(time) = time_to_replace_work(fleet, placement, status, failed) {
+        return failed.last_transition_time.is_some_and(|since| fleet.age(since) < time);
     }
-    time_to_replace_work(fleet, placement, status, failed)
-        .zip(failed.last_transition_time)
-        .is_some_and(|(time, since)| fleet.age(since) < time)
+    let works = placement.works(fleet, status.member);
+    works.iter().filter_map(Object::deleted_at).any(|since| fleet.age(since) < DELETION_LIMIT)
 }
 
 /// Returns the time that a Work may need to be created again when the old one of the same name is gone; `None` if that isn't what the
