@@ -5,7 +5,8 @@
 //! scenario needs, `abilities` the needs that only some providers satisfy. [`run`] runs scenarios on a fleet,
 //! [`upgrade`] runs them across an upgrade, [`train`] has people repair what scenarios break, and [`accuracy`] combines
 //! scenarios at random and scores the diagnosis. [`guides`] compares the guides' statements with real controllers. The
-//! crate `report` makes reports of records, and `run_file` reads them back; [`output`] has the other texts that several commands share. [`exit`] is the
+//! crate `report` makes reports of records, and `run_file` reads them back; [`output`] has the other texts that several
+//! commands share. [`exit`] is the
 //! contract on exit codes. [`continuous_diagnosis`] judges what the diagnosis says of a fleet while scenarios run.
 
 mod abilities;

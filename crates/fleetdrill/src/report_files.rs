@@ -1,8 +1,7 @@
 //! Reports of a run that a command line asks for.
 
-use std::path::Path;
-
-use report::run::{ReportFile, ReportFormat, STDOUT};
+use report::run::{DetailLevel, ReportFile, ReportFormat, Reporters, RunProgressDisplay, TerminalReporter};
+use report::text::style::OutputLayout;
 
 use crate::cli::ReportFiles;
 use crate::error::CommandError;
@@ -29,6 +28,29 @@ impl ReportFiles {
 
     /// Returns the number of reports that go to stdout.
     pub(crate) fn on_stdout(&self) -> usize {
-        [&self.junit, &self.json, &self.html].into_iter().flatten().filter(|path| *path == Path::new(STDOUT)).count()
+        self.requested().filter(ReportFile::is_stdout).count()
+    }
+
+    /// Returns reporters for the terminal and for the files. The terminal's is on stderr if a report goes to stdout.
+    ///
+    /// # Errors
+    /// Returns an error if a file can't be created.
+    pub(crate) fn reporters(
+        &self,
+        look: OutputLayout,
+        verbose: bool,
+        progress: RunProgressDisplay,
+    ) -> Result<Reporters, CommandError> {
+        let detail = if verbose { DetailLevel::Full } else { DetailLevel::Compact };
+        let terminal = if self.on_stdout() == 0 {
+            TerminalReporter::stdout(look, detail, progress)
+        } else {
+            TerminalReporter::stderr(look, detail, progress)
+        };
+        let mut reporters = Reporters::new(terminal);
+        for file in self.requested() {
+            reporters.add_file(file)?;
+        }
+        Ok(reporters)
     }
 }

@@ -23,6 +23,14 @@ pub enum Outcome {
     Interrupted,
 }
 
+impl Outcome {
+    /// True if the scenario was started and didn't pass.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed | Self::Interrupted)
+    }
+}
+
 /// Scenario of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioRecord {

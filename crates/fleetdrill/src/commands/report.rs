@@ -1,7 +1,7 @@
 //! `fleetdrill report`.
 
-use record::{Outcome, RunRecord};
-use report::run::{DetailLevel, Reporters, RunEvent, RunProgressDisplay, TerminalReporter};
+use record::RunRecord;
+use report::run::{Reporters, RunEvent, RunProgressDisplay};
 use report::runs::compare::RunComparison;
 use report::runs::json::RunsReport;
 use report::runs::merge::{MergeError, MergedRuns};
@@ -30,7 +30,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<CommandExitCode, CommandError>
         None => exit_of_record(&runs.record),
     };
     if args.output != OutputFormat::Text {
-        write_files(args, &runs.record)?;
+        args.files.requested().try_for_each(|file| file.write(&runs.record))?;
         data::print(args.output, &RunsReport::of(&runs, comparison.as_ref()));
         return Ok(exit);
     }
@@ -58,30 +58,11 @@ fn merge(runs: &[RunRecord]) -> Result<MergedRuns, CommandError> {
     })
 }
 
-/// Writes the requested files, and nothing else.
-fn write_files(args: &ReportArgs, record: &RunRecord) -> Result<(), CommandError> {
-    for file in args.files.requested() {
-        file.prepare()?;
-        file.write(record)?;
-    }
-    Ok(())
-}
-
 /// Returns the reporters, which have been told of the scenarios to show: those that failed, or all.
 fn reporters(args: &ReportArgs, record: &RunRecord, look: OutputLayout) -> Result<Reporters, CommandError> {
-    let progress = RunProgressDisplay::hidden();
-    let detail = if args.verbose { DetailLevel::Full } else { DetailLevel::Compact };
-    let terminal = if args.files.on_stdout() == 0 {
-        TerminalReporter::stdout(look, detail, progress)
-    } else {
-        TerminalReporter::stderr(look, detail, progress)
-    };
-    let mut reporters = Reporters::new(terminal);
-    for file in args.files.requested() {
-        reporters.add_file(file)?;
-    }
+    let mut reporters = args.files.reporters(look, args.verbose, RunProgressDisplay::hidden())?;
     for scenario in &record.scenarios {
-        if args.verbose || matches!(scenario.outcome, Outcome::Failed | Outcome::Interrupted) {
+        if args.verbose || scenario.outcome.is_failure() {
             reporters.event(&RunEvent::ScenarioFinished(scenario))?;
         }
     }

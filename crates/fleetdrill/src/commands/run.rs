@@ -10,7 +10,7 @@ use fleet::Fleet;
 use fleet::capability::Capabilities;
 use jiff::Timestamp;
 use record::{Outcome, RunRecord};
-use report::run::{DetailLevel, Reporters, RunEvent, RunProgressDisplay, TerminalReporter};
+use report::run::{Reporters, RunEvent, RunProgressDisplay};
 use report::text::style::OutputLayout;
 use toolchain::BuildEvent;
 use tracing_subscriber::EnvFilter;
@@ -251,18 +251,7 @@ fn reporters(args: &RunArgs) -> Result<Reporters, CommandError> {
     let progress = RunProgressDisplay::auto();
     let logs = progress.log_writer();
     start_logging(move || RedactingWriter(logs.clone()));
-    let look = OutputLayout::from_locale();
-    let detail = if args.verbose { DetailLevel::Full } else { DetailLevel::Compact };
-    let terminal = if args.files.on_stdout() == 0 {
-        TerminalReporter::stdout(look, detail, progress)
-    } else {
-        TerminalReporter::stderr(look, detail, progress)
-    };
-    let mut reporters = Reporters::new(terminal);
-    for file in args.files.requested() {
-        reporters.add_file(file)?;
-    }
-    Ok(reporters)
+    args.files.reporters(OutputLayout::from_locale(), args.verbose, progress)
 }
 
 /// Progress of the fleet as phases of the reporters, for as long as these are shared.
@@ -379,7 +368,7 @@ fn exit_of(record: &RunRecord, broken: Option<&ProcessExit>, interrupted: bool) 
 
 /// Returns the exit code of a run that came to its end.
 pub(super) fn exit_of_record(record: &RunRecord) -> CommandExitCode {
-    let failed = record.scenarios.iter().any(|s| matches!(s.outcome, Outcome::Failed | Outcome::Interrupted));
+    let failed = record.scenarios.iter().any(|s| s.outcome.is_failure());
     if failed || !record.false_alarms().is_empty() { CommandExitCode::Found } else { CommandExitCode::Fine }
 }
 

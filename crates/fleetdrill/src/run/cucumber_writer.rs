@@ -56,34 +56,30 @@ impl RunningScenario {
 
 /// Run state shared by hooks, writer, engine and the recorders' callbacks, which may be called on any thread.
 #[derive(Clone)]
-pub(super) struct SharedScenarioTracker {
-    tracker: Arc<Mutex<ScenarioTracker>>,
-    /// Notified when a scenario has failed.
-    failed: Arc<Notify>,
-}
+pub(super) struct SharedScenarioTracker(Arc<Mutex<ScenarioTracker>>);
 
 impl SharedScenarioTracker {
     pub(super) fn new(reporters: Reporters) -> Self {
-        let failed = Arc::new(Notify::new());
-        let tracker = Arc::new_cyclic(|shared| {
+        Self(Arc::new_cyclic(|shared| {
+            let shared = shared.clone();
             Mutex::new(ScenarioTracker {
                 running: HashMap::new(),
                 finished: Vec::new(),
                 reporters: Some(reporters),
-                failed: Arc::clone(&failed),
-                shared: shared.clone(),
+                failed: Arc::default(),
+                shared,
             })
-        });
-        Self { tracker, failed }
+        }))
     }
 
     /// Waits until a scenario has failed.
     pub(super) async fn first_failure(&self) {
-        self.failed.notified().await;
+        let failed = Arc::clone(&self.lock().failed);
+        failed.notified().await;
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ScenarioTracker> {
-        self.tracker.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns a scenario's recorder; all callers get the same one.

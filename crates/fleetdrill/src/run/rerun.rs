@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use record::{Outcome, RunRecord};
+use record::RunRecord;
 
 use crate::error::CommandError;
 use crate::suite::{self, Suite};
@@ -15,7 +15,7 @@ use crate::suite::{self, Suite};
 pub fn keep_failed(suite: &mut Suite, runs: &[RunRecord]) -> Result<(), CommandError> {
     let mut failed = HashSet::<(&str, &str)>::new();
     for run in runs {
-        let scenarios = run.scenarios.iter().filter(|s| matches!(s.outcome, Outcome::Failed | Outcome::Interrupted));
+        let scenarios = run.scenarios.iter().filter(|s| s.outcome.is_failure());
         failed.extend(scenarios.map(|scenario| (scenario.file.as_str(), scenario.scenario.as_str())));
         let alarms = run.false_alarms().iter().filter_map(|alarm| alarm.scenario.as_ref());
         failed.extend(alarms.map(|name| (name.file.as_str(), name.scenario.as_str())));
@@ -35,6 +35,7 @@ pub fn keep_failed(suite: &mut Suite, runs: &[RunRecord]) -> Result<(), CommandE
 
 #[cfg(test)]
 mod tests {
+    use record::Outcome;
     use report::run::fixture;
 
     use super::*;

@@ -115,7 +115,7 @@ fn write_counts(page: &mut TextPage, run: &RunRecord, counts: OutcomeCounts) {
 
 fn write_failed(page: &mut TextPage, run: &RunRecord, look: OutputLayout) {
     for record in &run.scenarios {
-        if matches!(record.outcome, Outcome::Failed | Outcome::Interrupted) {
+        if record.outcome.is_failure() {
             let (sign, style) = sign(record.outcome, look.symbols);
             page.item(&format!("{sign} "), style, 2, &format!("{} ({}:{})", record.scenario, record.file, record.line));
             page.indented(4, |page| page.at_most(REASON, "", 0, &headline(record)));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{FailureCode, RunRecord, ScenarioRecord};
+use record::{FailureCode, RunRecord, ScenarioName, ScenarioRecord};
 use serde::Serialize;
 
 use super::merge::{MergedRuns, ScenarioOutcomes};
@@ -41,17 +41,6 @@ pub struct ComparedRuns {
     pub versions: BTreeMap<String, String>,
     /// Number of scenarios per outcome.
     pub counts: OutcomeCounts,
-}
-
-/// A scenario.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct ScenarioName {
-    /// File of the feature.
-    pub file: String,
-    /// Line of the scenario.
-    pub line: usize,
-    /// Name of the scenario.
-    pub scenario: String,
 }
 
 /// Difference that scenarios show.
@@ -126,10 +115,8 @@ impl ComparedRuns {
     }
 }
 
-impl ScenarioName {
-    pub(super) fn of(record: &ScenarioRecord) -> Self {
-        Self { file: record.file.clone(), line: record.line, scenario: record.scenario.clone() }
-    }
+fn name_of(record: &ScenarioRecord) -> ScenarioName {
+    ScenarioName { file: record.file.clone(), line: record.line, scenario: record.scenario.clone() }
 }
 
 type OutcomesByName<'a> = BTreeMap<ScenarioKey<'a>, (&'a ScenarioRecord, &'a ScenarioOutcomes)>;
@@ -141,7 +128,7 @@ fn outcomes_by_name(runs: &MergedRuns) -> OutcomesByName<'_> {
 
 fn only_in(run: &RunRecord, others: &OutcomesByName<'_>) -> Vec<ScenarioName> {
     let only = by_name(&run.scenarios).into_iter().filter(|(key, _)| !others.contains_key(key));
-    only.map(|(_, record)| ScenarioName::of(record)).collect()
+    only.map(|(_, record)| name_of(record)).collect()
 }
 
 /// Returns the difference of a scenario's duration; its start on the fleet and all of its steps count.
@@ -155,7 +142,7 @@ fn duration(was: &ScenarioOutcomes, is: &ScenarioOutcomes) -> Option<DifferenceD
 
 /// Adds a difference, to one with the same texts if there is one.
 fn add(all: &mut Vec<RunDifference>, found: DifferenceDraft, record: &ScenarioRecord) {
-    let scenario = ScenarioName::of(record);
+    let scenario = name_of(record);
     let DifferenceDraft { verdict, kind, about, was, is, codes, .. } = found;
     let same = all.iter_mut().find(|known| {
         known.verdict == verdict && known.kind == kind && known.about == about && known.was == was && known.is == is

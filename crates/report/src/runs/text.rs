@@ -1,8 +1,9 @@
 //! Report about several runs as text.
 
 use owo_colors::{OwoColorize, Style};
+use record::ScenarioName;
 
-use super::compare::{RunComparison, RunDifference, ScenarioName};
+use super::compare::{RunComparison, RunDifference};
 use super::merge::FlakyScenario;
 use crate::text::TextPage;
 use crate::text::style::{BOLD, ERROR, OutputLayout, SUCCESS, WARNING};

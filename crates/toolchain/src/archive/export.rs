@@ -47,7 +47,7 @@ impl Toolchain {
         let failed = ToolchainError::failed_to("write", path);
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(dir).map_err(&failed)?;
-        // A temporary file has mode 0600; everyone may read what users write otherwise, by their umask.
+        // A temporary file has mode 0600, but everyone may read an archive.
         temporary.as_file().set_permissions(Permissions::from_mode(0o644)).map_err(&failed)?;
         let file = temporary.as_file().try_clone().map_err(&failed)?;
         let index = ArchiveIndex::new(exported.iter().map(|(version, _)| version.clone()).collect());
