@@ -95,7 +95,7 @@ Feature: An approval that counts for nothing
     And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
-    @drill
+    @drill @healthy
     Examples:
       | placement                  | when   |
       | a cluster-scoped placement | after  |

@@ -107,7 +107,7 @@ Feature: Two staged update runs update the same cluster at the same time
     And the resources of placement "web" are on "member-1"
     And the diagnosis finds nothing
 
-    @drill
+    @drill @healthy
     Examples:
       | placement                  |
       | a cluster-scoped placement |

@@ -116,7 +116,7 @@ Feature: A staged update run fails to initialize
     And placement "web" becomes available on "member-1"
     And the diagnosis finds nothing
 
-    @drill
+    @drill @healthy
     Examples:
       | placement                  |
       | a cluster-scoped placement |

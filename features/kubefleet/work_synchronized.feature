@@ -121,7 +121,7 @@ Feature: WorkSynchronized is False
     And a change to the resources of placement "second" arrives on "east"
     And a change to the resources of placement "first" arrives on "east"
 
-  @drill
+  @drill @healthy
   Scenario: The member's namespace is left alone
     Given a placement "first" has put its resources on "member-1"
     When a placement "second" selects "member-1"

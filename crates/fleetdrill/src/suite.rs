@@ -230,21 +230,28 @@ impl Suite {
         self.part(|feature, scenario| !has_tag(feature, scenario, record::SCALE_TAG))
     }
 
-    /// Keeps one scenario for each failure code, and all scenarios without a code. Removes and returns the others. Of several scenarios
-    /// with a code, the shortest stays, by tags; of equally long ones, the first.
+    /// Keeps scenarios that show all failure codes, and none of which the others make needless; removes and returns the other
+    /// scenarios with a code. Of several scenarios with the same codes, the shortest stays, by tags; of equally long ones, the
+    /// first.
     #[must_use]
     pub fn part_off_repeated_codes(&mut self, real_time: bool) -> Self {
-        let mut shortest_first: Vec<(&Feature, &Scenario)> = self.scenarios().collect();
-        shortest_first.sort_by_key(|(feature, scenario)| seconds(feature, scenario, real_time));
-        let (mut shown, mut kept) = (BTreeSet::new(), HashSet::new());
-        for (feature, scenario) in shortest_first {
-            let codes: Vec<String> = codes(feature, scenario).collect();
-            if codes.is_empty() || codes.iter().any(|code| !shown.contains(code)) {
-                shown.extend(codes);
-                kept.insert(place(feature, scenario));
+        let mut by_length: Vec<(&Feature, &Scenario)> = self.scenarios().filter(|(f, s)| has_code(f, s)).collect();
+        by_length.sort_by_key(|(feature, scenario)| seconds(feature, scenario, real_time));
+        // By code, how many of the scenarios that stay show it.
+        let mut showing: BTreeMap<String, usize> = BTreeMap::new();
+        for (feature, scenario) in &by_length {
+            for code in codes(feature, scenario) {
+                *showing.entry(code).or_default() += 1;
             }
         }
-        self.part(|feature, scenario| kept.contains(&place(feature, scenario)))
+        let mut repeated = HashSet::new();
+        for (feature, scenario) in by_length.into_iter().rev() {
+            if codes(feature, scenario).all(|code| showing[&code] > 1) {
+                codes(feature, scenario).for_each(|code| *showing.entry(code).or_default() -= 1);
+                repeated.insert(place(feature, scenario));
+            }
+        }
+        self.part(|feature, scenario| !repeated.contains(&place(feature, scenario)))
     }
 
     /// Keeps the scenarios for which `is_for` is true; removes and returns the others.
@@ -376,6 +383,11 @@ pub fn tags(feature: &Feature, scenario: &Scenario) -> Vec<String> {
 /// Returns the failure codes that a scenario asserts, by its tags.
 pub fn codes(feature: &Feature, scenario: &Scenario) -> impl Iterator<Item = String> {
     tags(feature, scenario).into_iter().filter(|tag| diagnosis::is_meant_as_code(tag))
+}
+
+/// True if a scenario asserts a failure code, by its tags.
+pub fn has_code(feature: &Feature, scenario: &Scenario) -> bool {
+    codes(feature, scenario).next().is_some()
 }
 
 /// Returns the failure codes that a scenario provokes on its way, by its tags; no step asserts them.
@@ -725,7 +737,7 @@ mod tests {
     }
 
     #[test]
-    fn one_scenario_stays_for_each_code() {
+    fn the_fewest_scenarios_stay_that_show_each_code() {
         let text = "Feature: mine
   @KF-WS-001 @takes-90s
   Scenario: long
@@ -739,13 +751,13 @@ mod tests {
   @KF-WS-001 @KF-WS-007
   Scenario: with another code
     Given a member \"east\" of its own
-  Scenario: healthy
+  Scenario: without a code
     Given a member \"east\" of its own
 ";
         let mut suite = Suite { features: vec![parse(Path::new("mine.feature"), text).expect("a feature")] };
         let off = suite.part_off_repeated_codes(false);
-        assert_eq!(scenario_names(&suite.features), ["short", "with another code", "healthy"]);
-        assert_eq!(scenario_names(&off.features), ["long", "short again"]);
+        assert_eq!(scenario_names(&suite.features), ["with another code", "without a code"]);
+        assert_eq!(scenario_names(&off.features), ["long", "short", "short again"]);
     }
 
     #[test]

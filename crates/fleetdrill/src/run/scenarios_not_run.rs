@@ -50,15 +50,17 @@ pub fn left_out_of_scale(suite: &mut Suite, selection: &ScenarioSelection<'_>) -
     all_not_run(&suite.part_off_scale(), why)
 }
 
-/// Removes from a suite the scenarios whose failure codes another of its scenarios shows, and those that show no code but start a fleet of
-/// their own, which costs more than ten others. Returns their records with the reason.
+/// Removes from a suite the scenarios whose failure codes other scenarios show, those that show no code and aren't healthy, and the
+/// healthy ones that start a fleet of their own, which costs more than ten others. Returns their records with the reason.
 pub fn left_out_of_codes(suite: &mut Suite, real_time: bool) -> Vec<ScenarioRecord> {
-    let why = "another scenario shows its failure codes (--one-per-code)";
-    let mut records = all_not_run(&suite.part_off_repeated_codes(real_time), why);
-    let costly = suite.part(|feature, scenario| {
-        suite::codes(feature, scenario).next().is_some() || !abilities::has_own_fleet(feature, scenario)
-    });
-    records.extend(all_not_run(&costly, "it shows no failure code, and starts a fleet of its own (--one-per-code)"));
+    let off = suite.part_off_repeated_codes(real_time);
+    let mut records = all_not_run(&off, "other scenarios show its failure codes (--one-per-code)");
+    let off =
+        suite.part(|feature, scenario| suite::has_code(feature, scenario) || suite::is_healthy(feature, scenario));
+    records.extend(all_not_run(&off, "it shows no failure code, and has no tag @healthy (--one-per-code)"));
+    let off = suite
+        .part(|feature, scenario| suite::has_code(feature, scenario) || !abilities::has_own_fleet(feature, scenario));
+    records.extend(all_not_run(&off, "it shows no failure code, and starts a fleet of its own (--one-per-code)"));
     records
 }
 
@@ -118,4 +120,37 @@ pub fn not_started(suite: &Suite, error: &CommandError) -> Vec<ScenarioRecord> {
         records.push(ScenarioRecord { outcome: Outcome::Interrupted, ..not_run(feature, scenario, &reason) });
     }
     records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenarios_of_each_code_stay_and_healthy_ones_that_share_the_fleet() {
+        let text = "Feature: mine
+  @KF-WS-001
+  Scenario: a code
+    Given a member \"east\" of its own
+  @KF-WS-001
+  Scenario: the same code
+    Given a member \"east\" of its own
+  @healthy
+  Scenario: healthy
+    Given a member \"east\" of its own
+  @healthy
+  Scenario: healthy on a fleet of its own
+    Given a fleet of its own with 1 member
+  Scenario: a statement of a guide
+    Given a member \"east\" of its own
+";
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("mine.feature");
+        std::fs::write(&path, text).expect("written");
+        let selection = ScenarioSelection { select: &[path.display().to_string()], ..ScenarioSelection::default() };
+        let mut suite = Suite::load(&selection).expect("a suite");
+        let mut off: Vec<String> = left_out_of_codes(&mut suite, false).into_iter().map(|s| s.scenario).collect();
+        off.sort();
+        assert_eq!(off, ["a statement of a guide", "healthy on a fleet of its own", "the same code"]);
+    }
 }
