@@ -28,7 +28,7 @@ RELEASE := target/release/fleetdrill
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Check that all build tools are installed, and say how to get missing ones (NEEDS='lint redis' for more)
+setup: ## Check that all build tools are installed, and say how to get missing ones (NEEDS='lint argocd' for more)
 	@scripts/setup $(NEEDS)
 
 drill: ## Break a real fleet in four ways, explain and repair each; writes report/
@@ -39,7 +39,7 @@ drill: ## Break a real fleet in four ways, explain and repair each; writes repor
 
 # The cheap checks come first, so that a small mistake is reported within a minute and not after the builds.
 test: ## Run lints, docs, unit, snapshot and integration tests, a scenario of each failure code and the exercises on a fleet
-	@scripts/setup lint redis
+	@scripts/setup lint argocd
 	@$(MAKE) --no-print-directory lint toolchain unit features exercises
 
 lint: fmt clippy rustdoc deny ## Check formatting, clippy, rustdoc, licences and sources
@@ -63,7 +63,7 @@ toolchain: ## Build the real components that fleets need, once per version, into
 	$(DEBUG) toolchain install
 
 unit:
-	@scripts/setup redis
+	@scripts/setup argocd
 	INSTA_UPDATE=no $(CARGO) test --workspace --locked
 
 suite: ## Run all scenarios on a fleet
@@ -72,26 +72,26 @@ suite: ## Run all scenarios on a fleet
 features: SELECTED := --one-per-code
 
 suite features:
-	@scripts/setup redis
+	@scripts/setup argocd
 	@mkdir -p report
 	$(CARGO) build --locked
 	$(DEBUG) run --junit report/junit.xml --json report/run.json $(SELECTED) $(ARGS)
 
 # Runs each exercise with its remedy. test-long also runs it with nothing done, and with repairs that don't hold.
 exercises:
-	@scripts/setup redis
+	@scripts/setup argocd
 	$(CARGO) build --locked
 	$(DEBUG) train verify --solutions
 
 # Pastes the commands of findings into a shell, AGE seconds after the fault; ONLY=KF-WS-001,KF-WS-007 for some codes,
 # KUBEFLEET=v0.3.1 for another version than the default one.
 remedies: ## Run the printed commands of every failure code on a broken fleet, and check that it recovers (AGE=600 later)
-	@scripts/setup redis
+	@scripts/setup argocd
 	FLEETDRILL_REMEDIES_AGE=$(AGE) FLEETDRILL_REMEDIES_ONLY=$(ONLY) FLEETDRILL_REMEDIES_KUBEFLEET=$(KUBEFLEET) \
 		$(CARGO) test --locked -p fleetdrill --test remedies -- --nocapture
 
 test-long: ## Run tests that take too long for every change: the suite RUNS times, in real time, at scale, on kind; remedies of old faults
-	@scripts/setup redis
+	@scripts/setup argocd
 	RUNS=$(RUNS) scripts/repeat $(ARGS)
 	RUNS=1 scripts/repeat --real-time $(ARGS)
 	RUNS=1 scripts/repeat --tags @scale --jobs 1 --members 1 --no-continuous-diagnosis
@@ -102,7 +102,7 @@ test-long: ## Run tests that take too long for every change: the suite RUNS time
 	@$(MAKE) --no-print-directory remedies AGE=600
 
 bench: ## Measure how fast fleets start, how well scenarios share a fleet, and what both cost (ARGS=kubefleet for a part)
-	@scripts/setup redis
+	@scripts/setup argocd
 	$(CARGO) bench --locked -p fleetdrill --bench fleet -- $(ARGS)
 
 docs: ## Write docs/steps.md, docs/failure-modes.md and docs/guides.md from the code and the measurements

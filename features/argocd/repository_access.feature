@@ -223,6 +223,49 @@ Feature: Argo CD can't read a source
     And application "web" is Synced and Healthy
     And the diagnosis finds nothing
 
+  @AR-RP-008
+  Scenario: Argo CD doesn't know the SSH host key of the repository's server
+    Given a repository "web" with "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And repository "web" is served over SSH at localhost and asks for a key
+    And an application "web" of repository "web" for "member-1"
+    Then application "web" reports
+      | field           | value                                                                       |
+      | sync            | Unknown                                                                     |
+      | ComparisonError | desc = failed to list refs: ssh: handshake failed: knownhosts: key is unknown |
+    And the diagnosis of application "web" is AR-RP-008
+      | object                   | value                      |
+      | Application/argocd/{web} | knownhosts: key is unknown |
+      | Application/argocd/{web} | ssh://git@localhost:       |
+    When Argo CD trusts the host key of repository "web"
+    And application "web" is refreshed
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+  @healthy
+  Scenario: Argo CD knows the SSH host key of the repository's server
+    Given a repository "web" with "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And repository "web" is served over SSH at 127.0.0.1 and asks for a key
+    And Argo CD trusts the host key of repository "web"
+    And an application "web" of repository "web" for "member-1"
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
   @AR-RP-007
   @guide:argocd-faq/helm
   Scenario Outline: The registry of a chart's dependency doesn't answer: <registry>

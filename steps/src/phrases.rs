@@ -779,28 +779,51 @@ pub struct AddressUse {
 
 impl_from_str!(AddressUse, |text| Self { called: text == "called" });
 
-/// `HTTP`, `HTTPS at localhost`, or `HTTPS at 127.0.0.1`.
+/// `HTTP and asks for a password`, `HTTPS at localhost and asks for a password`, or `SSH at localhost and asks for a key`; `127.0.0.1` for
+/// `localhost`.
 #[derive(Clone, Debug, Parameter)]
-#[param(regex = r"HTTP|HTTPS at (?:localhost|127\.0\.0\.1)", name = "HTTP or HTTPS")]
-pub struct GitTransport {
-    /// Host in the URL of HTTPS; none for HTTP.
-    pub secure_host: Option<String>,
+#[param(
+    regex = r"HTTP and asks for a password|HTTPS at (?:localhost|127\.0\.0\.1) and asks for a password|SSH at (?:localhost|127\.0\.0\.1) and asks for a key",
+    name = "HTTP, HTTPS or SSH"
+)]
+pub enum GitTransport {
+    /// HTTP.
+    Http,
+    /// HTTPS, with the host in the URL.
+    Https(String),
+    /// SSH, with the host in the URL.
+    Ssh(String),
 }
 
-impl_from_str!(GitTransport, |text| Self { secure_host: text.strip_prefix("HTTPS at ").map(str::to_owned) });
+impl_from_str!(GitTransport, |text| {
+    let host = |protocol: &str| Some(text.strip_prefix(protocol)?.split(' ').next().unwrap_or_default().to_owned());
+    match (host("HTTPS at "), host("SSH at ")) {
+        (Some(host), _) => Self::Https(host),
+        (_, Some(host)) => Self::Ssh(host),
+        _ => Self::Http,
+    }
+});
 
-/// `gets the new password`, or `trusts the certificate`.
+/// `gets the new password`, `trusts the certificate`, or `trusts the host key`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
-    regex = "gets the new password|trusts the certificate",
-    name = "gets the new password or trusts the certificate"
+    regex = "gets the new password|trusts the certificate|trusts the host key",
+    name = "gets the new password or trusts the certificate or the host key"
 )]
-pub struct AccessChange {
-    /// True if the certificate is trusted.
-    pub trusts: bool,
+pub enum AccessChange {
+    /// Argo CD gets the repository's password.
+    Password,
+    /// The authority of the server's certificate is trusted.
+    Certificate,
+    /// The server's SSH host key is known.
+    HostKey,
 }
 
-impl_from_str!(AccessChange, |text| Self { trusts: text == "trusts the certificate" });
+impl_from_str!(AccessChange, |text| match text {
+    "trusts the certificate" => Self::Certificate,
+    "trusts the host key" => Self::HostKey,
+    _ => Self::Password,
+});
 
 /// `lacks`, or `gets`.
 #[derive(Clone, Copy, Debug, Parameter)]

@@ -1,4 +1,4 @@
-//! Steps about how Argo CD reaches git repositories: over HTTP or HTTPS, with a password.
+//! Steps about how Argo CD reaches git repositories: over HTTP or HTTPS with a password, over SSH with a key.
 
 use cucumber::{given, when};
 use fleet::argocd::{self, GIT_USER};
@@ -12,26 +12,30 @@ use crate::phrases::{AccessChange, GitTransport};
 use crate::repository::repository;
 use crate::world::World;
 
-/// Serves a repository on loopback, for whoever has its password, and gives Argo CD the password, in a repository Secret. From here on, the
-/// repository's URL is that of the server. Argo CD doesn't trust the certificate of the server for HTTPS. It trusts all servers of a host or
-/// none, so scenarios over HTTPS that run at the same time need different hosts.
-#[given(expr = "repository {string} is served over {HTTP or HTTPS} and asks for a password")]
+/// Serves a repository on loopback, for whoever has its password or the key, and gives Argo CD it in a repository Secret. From here on, the
+/// repository's URL is that of the server. Argo CD trusts neither the certificate of the server for HTTPS nor the host key of the server
+/// for SSH. It trusts all servers of a host or none, so scenarios over HTTPS, or over SSH, that run at the same time need different hosts.
+#[given(expr = "repository {string} is served over {HTTP, HTTPS or SSH}")]
 async fn is_served(world: &mut World, name: String, transport: GitTransport) -> Result<(), StepError> {
     let context = world.context();
     let served = repository(context, &name)?;
-    let served = match &transport.secure_host {
-        Some(host) => context.fleet.serve_repository_securely(served, host).await?,
-        None => context.fleet.serve_repository(served).await?,
+    let served = match &transport {
+        GitTransport::Http => context.fleet.serve_repository(served).await?,
+        GitTransport::Https(host) => context.fleet.serve_repository_securely(served, host).await?,
+        GitTransport::Ssh(host) => context.fleet.serve_repository_over_ssh(served, host).await?,
     };
     let url = served.url();
     context.ledger.repositories.insert(name.clone(), served);
-    let mut secret = credentials(context, &name)?;
+    let (mut secret, what) = match transport {
+        GitTransport::Ssh(_) => (key_credentials(&url, &context.fleet.ssh_client_key()?), "key"),
+        GitTransport::Http | GitTransport::Https(_) => (credentials(context, &name)?, "password"),
+    };
     secret["metadata"] = json!({
         "name": secret_name(context, &name)?,
         "labels": {"argocd.argoproj.io/secret-type": "repository"},
     });
     context.make(kinds::SECRET, Some(argocd::NAMESPACE), secret).await?;
-    context.did(format!("{url} served, and Argo CD has its password"));
+    context.did(format!("{url} served, and Argo CD has its {what}"));
     Ok(())
 }
 
@@ -48,12 +52,16 @@ fn password_changes(world: &mut World, name: String) -> Result<(), StepError> {
 
 /// `gets the new password`: puts the present password of a repository into Argo CD's Secret. `trusts the certificate`: up to the end of the
 /// scenario, puts the authority of the server's certificate into ConfigMap argocd-tls-certs-cm, and at once into the file that a kubelet would
-/// mount from it.
-#[given(expr = "Argo CD {gets the new password or trusts the certificate} of repository {string}")]
-#[when(expr = "Argo CD {gets the new password or trusts the certificate} of repository {string}")]
+/// mount from it. `trusts the host key`: the same with the server's SSH host key and ConfigMap argocd-ssh-known-hosts-cm.
+#[given(expr = "Argo CD {gets the new password or trusts the certificate or the host key} of repository {string}")]
+#[when(expr = "Argo CD {gets the new password or trusts the certificate or the host key} of repository {string}")]
 async fn access_changes(world: &mut World, change: AccessChange, name: String) -> Result<(), StepError> {
     let context = world.context();
-    if change.trusts { trust_certificate(context, &name).await } else { give_password(context, &name).await }
+    match change {
+        AccessChange::Password => give_password(context, &name).await,
+        AccessChange::Certificate => trust_certificate(context, &name).await,
+        AccessChange::HostKey => trust_host_key(context, &name).await,
+    }
 }
 
 async fn give_password(context: &mut ScenarioContext, name: &str) -> Result<(), StepError> {
@@ -64,14 +72,29 @@ async fn give_password(context: &mut ScenarioContext, name: &str) -> Result<(), 
 }
 
 async fn trust_certificate(context: &mut ScenarioContext, name: &str) -> Result<(), StepError> {
-    let host = repository(context, name)?.host();
-    let host = host.ok_or_else(|| StepError::Feature(format!("repository \"{name}\" isn't served over HTTPS")))?;
+    let host = host_of(context, name, "HTTPS")?;
     context.ledger.trusted_hosts.insert(host.clone());
     context.fleet.trust_host(&host, true).await?;
     let object = ObjectPath::new(kinds::CONFIG_MAP.kind, Some(argocd::NAMESPACE), argocd::TRUSTED_HOSTS);
     let sentence = format!("ConfigMap/{} has the authority of {host}'s certificate", argocd::TRUSTED_HOSTS);
     context.remedied(Action::new(sentence).on(object));
     Ok(())
+}
+
+async fn trust_host_key(context: &mut ScenarioContext, name: &str) -> Result<(), StepError> {
+    let host = host_of(context, name, "SSH")?;
+    context.ledger.trusted_host_keys.insert(host.clone());
+    context.fleet.trust_host_key(&host, true).await?;
+    let object = ObjectPath::new(kinds::CONFIG_MAP.kind, Some(argocd::NAMESPACE), argocd::KNOWN_HOSTS);
+    let sentence = format!("ConfigMap/{} has the host key of {host}", argocd::KNOWN_HOSTS);
+    context.remedied(Action::new(sentence).on(object));
+    Ok(())
+}
+
+/// Host in the URL of a repository that is served over a protocol.
+fn host_of(context: &ScenarioContext, name: &str, protocol: &str) -> Result<String, StepError> {
+    let host = repository(context, name)?.host();
+    host.ok_or_else(|| StepError::Feature(format!("repository \"{name}\" isn't served over {protocol}")))
 }
 
 /// Name of the Secret with which Argo CD reads a repository.
@@ -84,4 +107,9 @@ fn credentials(context: &ScenarioContext, name: &str) -> Result<Value, StepError
     let repository = repository(context, name)?;
     let (url, password) = (repository.url(), repository.password()?);
     Ok(json!({"stringData": {"type": "git", "url": url, "username": GIT_USER, "password": password}}))
+}
+
+/// Fields of the Secret with which Argo CD reads a repository over SSH.
+fn key_credentials(url: &str, key: &str) -> Value {
+    json!({"stringData": {"type": "git", "url": url, "sshPrivateKey": key}})
 }

@@ -88,7 +88,7 @@ pub(crate) struct FleetInner {
     pub webhooks: bool,
     /// Lock for checking whether the admission webhook runs, and for starting it.
     pub webhook: Mutex<()>,
-    /// Lock for checking whether the git server runs, and for starting it.
+    /// Lock for checking whether a git server runs, for starting it, and for changing the known hosts.
     pub git_server: Mutex<()>,
     /// Permits to start clusters while scenarios run. Each start takes several seconds of processor time; too many at
     /// once delay everything else.

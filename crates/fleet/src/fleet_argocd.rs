@@ -143,6 +143,18 @@ impl Fleet {
         argocd::trust(self.hub(), &ArgoCdPaths::of(home), host, trusts.then(|| home.ca())).await
     }
 
+    /// Lets Argo CD know the host key of the fleet's git server for SSH, for this name of this machine, or no longer.
+    ///
+    /// # Errors
+    /// Returns an error if no repository is served over SSH, the hub refuses the change, or a file can't be written.
+    pub async fn trust_host_key(&self, host: &str, trusts: bool) -> Result<(), FleetError> {
+        self.argocd_programs().await?;
+        let line = self.known_host(host)?;
+        // All known hosts are one text.
+        let _turn = self.0.git_server.lock().await;
+        argocd::know(self.hub(), &ArgoCdPaths::of(&self.0.home), &line, trusts).await
+    }
+
     /// Directory of the fleet's git repositories.
     pub(crate) fn repositories_dir(&self) -> PathBuf {
         self.supervisor().dir().join("repositories")

@@ -48,7 +48,7 @@ pub(crate) fn run(name: &str, server: impl Future<Output = Result<Infallible, Se
 
 /// Listens on a port that the supervisor holds, so that no other program gets it. `SO_REUSEPORT` lets this process share
 /// the port.
-fn listen(port: u16) -> std::io::Result<TcpListener> {
+pub(crate) fn listen(port: u16) -> std::io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.set_reuseport(true)?;

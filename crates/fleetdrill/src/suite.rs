@@ -386,6 +386,7 @@ pub fn codes(feature: &Feature, scenario: &Scenario) -> impl Iterator<Item = Str
 }
 
 /// True if a scenario asserts a failure code, by its tags.
+#[must_use]
 pub fn has_code(feature: &Feature, scenario: &Scenario) -> bool {
     codes(feature, scenario).next().is_some()
 }

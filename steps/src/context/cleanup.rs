@@ -119,6 +119,11 @@ impl ScenarioContext {
                 tracing::warn!(%error, host, "failed to take the trust in a host back");
             }
         }
+        for host in &self.ledger.trusted_host_keys {
+            if let Err(error) = self.fleet.trust_host_key(host, false).await {
+                tracing::warn!(%error, host, "failed to take the trust in a host key back");
+            }
+        }
         // A set that is still there would make its Applications again.
         let generated = self.cleanup_application_sets().await.unwrap_or_else(|error| {
             tracing::warn!(%error, "failed to delete ApplicationSets");

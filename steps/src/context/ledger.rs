@@ -28,6 +28,9 @@ pub(crate) struct Ledger {
     /// Hosts whose certificates Argo CD trusts for the scenario.
     #[serde(default)]
     pub trusted_hosts: BTreeSet<String>,
+    /// Hosts whose SSH host keys Argo CD knows for the scenario.
+    #[serde(default)]
+    pub trusted_host_keys: BTreeSet<String>,
     /// Objects to delete at the end, oldest first.
     pub made: Vec<MadeObject>,
     /// Objects that a finalizer of the scenario holds.
@@ -54,6 +57,7 @@ impl Ledger {
             webhooks: BTreeMap::new(),
             settings: Vec::new(),
             trusted_hosts: BTreeSet::new(),
+            trusted_host_keys: BTreeSet::new(),
             made: Vec::new(),
             held: Vec::new(),
             labels: BTreeMap::new(),

@@ -102,6 +102,8 @@ impl ArgoCdPaths {
             ("conf/reposerver/tls/tls.crt", serving.certificate.as_str()),
             ("conf/reposerver/tls/tls.key", &serving.key),
             ("conf/controller/tls/ca.crt", home.ca()),
+            // Without the file, no repository can be read over SSH.
+            ("ssh/ssh_known_hosts", ""),
         ] {
             write_private(&place.root.join(file), text)?;
         }

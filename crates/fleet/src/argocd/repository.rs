@@ -1,4 +1,4 @@
-//! Git repositories on disk, which Argo CD reads by `file://` URLs, or over HTTP or HTTPS from the fleet's git servers.
+//! Git repositories on disk, which Argo CD reads by `file://` URLs, or over HTTP, HTTPS or SSH from the fleet's git servers.
 
 use std::path::{Component as PathComponent, Path, PathBuf};
 use std::process::Stdio;
@@ -24,9 +24,9 @@ pub(crate) fn password_file(repository: &Path) -> PathBuf {
 pub struct Repository {
     git: PathBuf,
     dir: PathBuf,
-    /// URL at which the git server has the repository, if it is served.
+    /// URL at which a git server has the repository, if it is served.
     #[serde(default)]
-    http: Option<String>,
+    served: Option<String>,
 }
 
 fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> FleetError {
@@ -39,7 +39,7 @@ impl Repository {
     /// # Errors
     /// Returns an error if git fails.
     pub(crate) async fn create(git: &Path, dir: PathBuf) -> Result<Self, FleetError> {
-        let repository = Self { git: git.to_owned(), dir, http: None };
+        let repository = Self { git: git.to_owned(), dir, served: None };
         clusters::state_dir::make_private(&repository.dir)?;
         repository.run(&["init", "--quiet", "--initial-branch", BRANCH]).await?;
         Ok(repository)
@@ -54,7 +54,7 @@ impl Repository {
     /// URL of the repository, for an Application's `repoURL`.
     #[must_use]
     pub fn url(&self) -> String {
-        self.http.clone().unwrap_or_else(|| format!("file://{}", self.dir.display()))
+        self.served.clone().unwrap_or_else(|| format!("file://{}", self.dir.display()))
     }
 
     /// Program `git` that made the repository.
@@ -62,16 +62,17 @@ impl Repository {
         &self.git
     }
 
-    /// Returns the repository with the URL that it has on the git server at this origin, e.g. `http://127.0.0.1:40001`.
+    /// Returns the repository with the URL that it has on the git server at this origin, e.g. `http://127.0.0.1:40001`, or
+    /// `ssh://git@127.0.0.1:40002`.
     pub(crate) fn served_at(&self, origin: &str) -> Self {
         let name = self.dir.file_name().unwrap_or_default().to_string_lossy();
-        Self { http: Some(format!("{origin}/{name}")), ..self.clone() }
+        Self { served: Some(format!("{origin}/{name}")), ..self.clone() }
     }
 
     /// Host in the repository's URL, if it is served.
     #[must_use]
     pub fn host(&self) -> Option<String> {
-        let url: http::Uri = self.http.as_ref()?.parse().ok()?;
+        let url: http::Uri = self.served.as_ref()?.parse().ok()?;
         url.host().map(str::to_owned)
     }
 

@@ -1,5 +1,6 @@
-//! Certificates of git servers that Argo CD trusts: ConfigMap [`CONFIG_MAP`], and the directory in which the repo-server looks for them. A
-//! kubelet mounts the one at the other, within a minute or two; here, where the repo-server is no Pod, both are written.
+//! Certificates and SSH host keys of git servers that Argo CD trusts: each in a ConfigMap, [`CONFIG_MAP`] and [`KNOWN_HOSTS`], and the directories in
+//! which the repo-server looks for them. A kubelet mounts the ones at the others, within a minute or two; here, where the repo-server is no
+//! Pod, both are written.
 
 use std::fs;
 
@@ -15,6 +16,12 @@ use crate::kinds;
 
 /// ConfigMap with a key for each host, whose value is the PEM of certificates that a server at this host may have or be signed by.
 pub const CONFIG_MAP: &str = "argocd-tls-certs-cm";
+
+/// ConfigMap with the SSH host keys that are known, under [`KNOWN_HOSTS_KEY`], in the format of the file `known_hosts` of ssh.
+pub const KNOWN_HOSTS: &str = "argocd-ssh-known-hosts-cm";
+
+/// Key of [`KNOWN_HOSTS`], and name of the file.
+const KNOWN_HOSTS_KEY: &str = "ssh_known_hosts";
 
 /// Lets Argo CD trust servers at a host whose certificates this certificate signed; without one, as few as before.
 pub(crate) async fn trust(
@@ -37,4 +44,17 @@ pub(crate) async fn trust(
         };
     };
     Ok(replace_private(&file, certificate)?)
+}
+
+/// Adds a line to the SSH host keys that Argo CD knows, or removes it.
+pub(crate) async fn know(hub: &Cluster, place: &ArgoCdPaths, line: &str, known: bool) -> Result<(), FleetError> {
+    let api = kinds::CONFIG_MAP.api(&hub.client, Some(NAMESPACE));
+    let action = |verb: &str| FleetError::api(&hub.name, format!("{verb} ConfigMap/{KNOWN_HOSTS}"));
+    let config_map = api.get(KNOWN_HOSTS).await.map_err(action("read"))?;
+    let before = config_map.data["data"][KNOWN_HOSTS_KEY].as_str().unwrap_or_default();
+    let others = before.lines().filter(|other| *other != line);
+    let after: String = others.chain(known.then_some(line)).flat_map(|line| [line, "\n"]).collect();
+    let patch = Patch::Merge(json!({"data": {KNOWN_HOSTS_KEY: after}}));
+    api.patch(KNOWN_HOSTS, &PatchParams::default(), &patch).await.map_err(action("change"))?;
+    Ok(replace_private(&place.dir("ssh").join(KNOWN_HOSTS_KEY), &after)?)
 }

@@ -1,10 +1,12 @@
-//! A git server that asks for a password, for repositories that Argo CD reads over HTTP or HTTPS. fleetdrill itself serves the repositories of the
-//! fleet's directory on loopback, as a process under the fleet's supervisor; `git http-backend` does git's part.
+//! Git servers for repositories that Argo CD reads over HTTP or HTTPS, with a password, or over SSH, with a key. fleetdrill itself serves the
+//! repositories of the fleet's directory on loopback, as processes under the fleet's supervisor; git does git's part.
 //!
 //! Each repository has a password of its own, in a file beside its directory. The file is read for each request, so that a change takes
-//! effect at once.
+//! effect at once. A fleet has one host key and one client's key for SSH.
 
 mod fleet_methods;
 mod server;
+mod ssh;
 
 pub use self::server::serve;
+pub use self::ssh::serve_ssh;

@@ -11,7 +11,8 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Programs of the machine that the script itself calls.
 const TOOLS: [&str; 10] = ["bash", "cut", "dirname", "env", "grep", "sed", "sh", "sort", "tail", "head"];
 
-/// Creates a directory for `PATH` in which root finds every program that a build needs, but no redis-server. Its
+/// Creates a directory for `PATH` in which root finds every program that a build needs, but no redis-server
+/// and no ssh. Its
 /// apt-get only records that it was called.
 fn machine(place: &Place) {
     let dir = place.path("bin");
@@ -47,14 +48,14 @@ fn what_a_command_does_not_need_is_not_installed() {
     setup(&place, &["lint"]).expect(0, &[]);
     assert!(!place.path("installed").exists(), "apt-get was called");
     assert_eq!(setup(&place, &["--print"]).expect(0, &[]).stdout, "");
-    assert_eq!(setup(&place, &["--print", "lint", "redis"]).expect(0, &[]).stdout, "redis-server\n");
+    assert_eq!(setup(&place, &["--print", "lint", "argocd"]).expect(0, &[]).stdout, "redis-server\nopenssh-client\n");
     std::fs::remove_file(place.path("bin/cc")).expect("it was there");
     assert_eq!(setup(&place, &["--print"]).expect(0, &[]).stdout, "build-essential\ngit\n");
-    setup(&place, &["reddis"]).expect(2, &["error: scripts/setup takes lint, redis and --print, not `reddis`"]);
+    setup(&place, &["argo"]).expect(2, &["error: scripts/setup takes lint, argocd and --print, not `argo`"]);
 }
 
 #[test]
-fn only_targets_with_argocd_ask_for_redis() {
+fn only_targets_with_argocd_ask_for_what_it_needs() {
     let asks_for = |target: &str| {
         let said = Said::from(
             Command::new("make")
@@ -70,11 +71,11 @@ fn only_targets_with_argocd_ask_for_redis() {
     assert_eq!(asks_for("drill"), "");
     assert_eq!(asks_for("setup"), "");
     for target in ["test", "features", "exercises", "unit", "test-long", "bench"] {
-        assert!(asks_for(target).contains("redis"), "make {target}: {}", asks_for(target));
+        assert!(asks_for(target).contains("argocd"), "make {target}: {}", asks_for(target));
     }
     assert!(
         std::fs::read_to_string(format!("{ROOT}/.ci/run"))
             .expect("it is there")
-            .contains("\nscripts/setup lint redis\n")
+            .contains("\nscripts/setup lint argocd\n")
     );
 }
