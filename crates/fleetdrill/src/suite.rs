@@ -254,6 +254,21 @@ impl Suite {
         self.part(|feature, scenario| !repeated.contains(&place(feature, scenario)))
     }
 
+    /// Of the scenarios without a code that one outline makes, keeps the first; removes and returns the others.
+    #[must_use]
+    pub fn part_off_repeated_rows(&mut self) -> Self {
+        let mut outlines = HashSet::new();
+        let mut repeated = HashSet::new();
+        for (feature, scenario) in self.scenarios().filter(|(f, s)| !has_code(f, s)) {
+            // The rows of an outline have its steps, with their positions.
+            let outline = (feature.path.clone(), scenario.steps.first().map(|step| step.position));
+            if !outlines.insert(outline) {
+                repeated.insert(place(feature, scenario));
+            }
+        }
+        self.part(|feature, scenario| !repeated.contains(&place(feature, scenario)))
+    }
+
     /// Keeps the scenarios for which `is_for` is true; removes and returns the others.
     pub(crate) fn part(&mut self, is_for: impl Fn(&Feature, &Scenario) -> bool) -> Self {
         let mut off = self.clone();

@@ -50,8 +50,9 @@ pub fn left_out_of_scale(suite: &mut Suite, selection: &ScenarioSelection<'_>) -
     all_not_run(&suite.part_off_scale(), why)
 }
 
-/// Removes from a suite the scenarios whose failure codes other scenarios show, those that show no code and aren't healthy, and the
-/// healthy ones that start a fleet of their own, which costs more than ten others. Returns their records with the reason.
+/// Removes from a suite the scenarios whose failure codes other scenarios show, those that show no code and aren't healthy, and of the
+/// healthy ones those that start a fleet of their own, which costs more than ten others, and all but the first of an outline. Returns
+/// their records with the reason.
 pub fn left_out_of_codes(suite: &mut Suite, real_time: bool) -> Vec<ScenarioRecord> {
     let off = suite.part_off_repeated_codes(real_time);
     let mut records = all_not_run(&off, "other scenarios show its failure codes (--one-per-code)");
@@ -61,6 +62,8 @@ pub fn left_out_of_codes(suite: &mut Suite, real_time: bool) -> Vec<ScenarioReco
     let off = suite
         .part(|feature, scenario| suite::has_code(feature, scenario) || !abilities::has_own_fleet(feature, scenario));
     records.extend(all_not_run(&off, "it shows no failure code, and starts a fleet of its own (--one-per-code)"));
+    let why = "it shows no failure code, and is another row of an outline (--one-per-code)";
+    records.extend(all_not_run(&suite.part_off_repeated_rows(), why));
     records
 }
 
@@ -143,6 +146,17 @@ mod tests {
     Given a fleet of its own with 1 member
   Scenario: a statement of a guide
     Given a member \"east\" of its own
+  @healthy
+  Scenario Outline: healthy in <place>
+    Given a member \"<place>\" of its own
+
+    Examples:
+      | place |
+      | east  |
+
+    Examples:
+      | place |
+      | west  |
 ";
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("mine.feature");
@@ -151,6 +165,9 @@ mod tests {
         let mut suite = Suite::load(&selection).expect("a suite");
         let mut off: Vec<String> = left_out_of_codes(&mut suite, false).into_iter().map(|s| s.scenario).collect();
         off.sort();
-        assert_eq!(off, ["a statement of a guide", "healthy on a fleet of its own", "the same code"]);
+        assert_eq!(
+            off,
+            ["a statement of a guide", "healthy in west", "healthy on a fleet of its own", "the same code"]
+        );
     }
 }
