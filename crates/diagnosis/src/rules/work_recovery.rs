@@ -12,13 +12,18 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(1000);
 /// Time that an attempt takes until its result is in the placement's status.
 const ATTEMPT: SignedDuration = SignedDuration::from_secs(15);
 
+/// Factor by which the pause before the hub-agent's next attempt may be longer than its attempts have failed. The pause doubles with each
+/// failed attempt. Each change of the binding causes one more attempt at once, without a pause before it; a binding whose member leaves and
+/// joins again is changed twice. On v0.1.2, attempts that had failed for 31 s were followed by a pause of 82 s.
+const PAUSE_FACTOR: i32 = 4;
+
 /// Returns for how long the hub-agent may leave a binding alone after the member's namespace is back. Its attempts have failed for as long as
-/// the namespace was gone, for the binding's whole life at most, and the next one comes after at most as long again. Returns `None` if
-/// the namespace is older than the binding, or is being deleted.
+/// the namespace was gone, for the binding's whole life at most. Returns `None` if the namespace is older than the binding, or is being
+/// deleted.
 pub(super) fn pause_after_return(fleet: FleetView<'_>, member: &str, binding: Object<'_>) -> Option<SignedDuration> {
     let namespace = fleet.member_namespace(member).filter(|namespace| namespace.deleted_at().is_none())?;
     let lasted = namespace.created_at()?.duration_since(binding.created_at()?);
-    lasted.is_positive().then(|| lasted.min(LONGEST_PAUSE) + ATTEMPT * 2)
+    lasted.is_positive().then(|| (lasted.min(LONGEST_PAUSE) * PAUSE_FACTOR).min(LONGEST_PAUSE) + ATTEMPT * 2)
 }
 
 /// Returns for how long a Work's creation may fail, from the condition's last change, because the namespace was gone or

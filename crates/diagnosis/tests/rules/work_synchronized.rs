@@ -99,6 +99,11 @@ fn a_binding_may_wait_for_the_next_attempt_after_the_namespace_is_back() {
         found(&hub(vec![member_cluster("member-1"), namespace, web.clone(), bound.clone()]))
     };
     assert_eq!(at_return("2026-01-08T11:58:30Z"), [""; 0], "120 s without a namespace, 90 s since");
+    assert_eq!(
+        at_return("2026-01-08T11:56:52Z"),
+        [""; 0],
+        "22 s without a namespace, 90 s since the binding's last change"
+    );
     let late = ["KF-XX-001 ClusterResourcePlacement/web (member-1)"];
     assert_eq!(at_return("2026-01-08T11:56:35Z"), late, "5 s without a namespace");
     assert_eq!(at_return("2026-01-08T11:00:00Z"), late);
