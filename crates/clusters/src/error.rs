@@ -121,15 +121,6 @@ pub enum ClusterError {
     /// A directory for KubeFleet's charts lacks one of them.
     #[error("there is no chart in {}", .0.display())]
     NoChart(PathBuf),
-    /// A container didn't start.
-    #[error("container {container} didn't start")]
-    Container {
-        /// Name of the container.
-        container: String,
-        /// Cause of the error.
-        #[source]
-        source: Box<testcontainers::TestcontainersError>,
-    },
     /// A cluster that this fleet didn't make has the name that a new cluster needs.
     #[error("there is a kind cluster `{0}` already, which this fleet didn't make")]
     ClusterTaken(String),

@@ -2,8 +2,7 @@
 //!
 //! A cluster's container runs etcd, kube-apiserver, kube-controller-manager and, for pods, kube-scheduler and KWOK: the
 //! same programs with the same flags as on this machine (`control_plane.rs`), in an image that is built from them
-//! (`image.rs`). testcontainers starts the containers on the fleet's own network; API servers are published on
-//! 127.0.0.1. The fleet's supervisor runs `docker logs --follow` as a process for each container, so that it has the
+//! (`image.rs`). The containers are on the fleet's own network; API servers are published on 127.0.0.1. The fleet's supervisor runs `docker logs --follow` as a process for each container, so that it has the
 //! log of each container and notices its end.
 //!
 //! Containers and networks have the fleet's directory as a label. The supervisor removes them when the fleet ends;
@@ -21,12 +20,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use testcontainers::bollard::models::{HostConfig, PortBinding};
-use testcontainers::core::{IntoContainerPort, Mount};
-use testcontainers::runners::AsyncRunner;
-use testcontainers::{
-    ContainerAsync, ContainerRequest, CopyTargetOptions, GenericImage, ImageExt, ReuseDirective, TestcontainersError,
-};
+use tempfile::TempDir;
 use tokio::sync::{Mutex, OnceCell};
 
 pub use self::container_main::run as run_inside;
@@ -35,7 +29,7 @@ use crate::ability::ProviderAbility;
 use crate::agents::{Agent, AgentImageSource, AgentImages};
 use crate::cluster::{Cluster, FleetRole};
 use crate::control_plane::{self, ControlPlaneLocation};
-use crate::docker_images::split;
+use crate::docker_images;
 use crate::error::ClusterError;
 use crate::external_program::{DOCKER, SHORT};
 use crate::home::FleetHome;
@@ -45,7 +39,7 @@ use crate::provider::Provider;
 use crate::state_dir;
 use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
 
-/// Time limit for a container to start, without the time for its image.
+/// Time limit for a container to start.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
 /// Label with the fleet's directory, on all objects of a fleet.
@@ -64,6 +58,9 @@ const KUBELET_PORT: u16 = 10250;
 
 /// Directory of a container's files.
 const FILES: &str = "/fleet";
+
+/// Name of the directory that is copied to [`FILES`].
+const COPIED: &str = "files";
 
 /// File in [`FILES`] with the list of processes that a cluster's container starts first.
 const CONTROL_PLANE: &str = "control-plane.json";
@@ -225,45 +222,32 @@ impl DockerProvider {
         format!("https://{}:{API_PORT}", self.container_name(cluster))
     }
 
-    /// Creates the request for a container of the fleet, without privileges and on the fleet's network. The container
-    /// ends with the fleet, not with the process that has started it.
-    fn request(
+    /// Starts a container of the fleet, without privileges and on the fleet's network, and makes the supervisor follow its log. `options`
+    /// are more options of `docker create`, `args` the arguments of the image's program.
+    async fn start(
         &self,
         name: &str,
         image: &str,
+        options: &[String],
+        args: &[String],
         files: ContainerFiles,
-    ) -> Result<ContainerRequest<GenericImage>, ClusterError> {
+    ) -> Result<(), ClusterError> {
         let container = self.container_name(name);
         if container.len() > LONGEST {
             return Err(ClusterError::BadName(container));
         }
-        let (repository, tag) = split(image);
-        let mut request = GenericImage::new(repository, tag)
-            .with_container_name(container)
-            .with_network(self.network())
-            .with_label(FLEET_LABEL, self.home.dir().display().to_string())
-            .with_label(NAME_LABEL, name)
-            .with_cap_drop("ALL")
-            .with_security_opt("no-new-privileges")
-            .with_startup_timeout(START_LIMIT)
-            .with_reuse(ReuseDirective::Always);
-        for (path, contents) in files.0 {
-            // World-readable, because the container's process runs as an unprivileged user id that owns no files.
-            request =
-                request.with_copy_to(CopyTargetOptions::new(path.display().to_string()).with_mode(0o444), contents);
-        }
-        Ok(request)
-    }
-
-    /// Starts a container and makes the supervisor follow the container's log.
-    async fn start(
-        &self,
-        name: &str,
-        request: ContainerRequest<GenericImage>,
-    ) -> Result<ContainerAsync<GenericImage>, ClusterError> {
-        let started = request.start().await.map_err(|error| not_started(&self.container_name(name), error))?;
-        self.home.supervisor().start(self.follow(name)).await?;
-        Ok(started)
+        let (network, fleet) = (self.network(), format!("{FLEET_LABEL}={}", self.home.dir().display()));
+        let label = format!("{NAME_LABEL}={name}");
+        let create = ["create", "--name", &container, "--network", &network, "--label", &fleet, "--label", &label];
+        let unprivileged = ["--cap-drop", "ALL", "--security-opt", "no-new-privileges"];
+        let words = create.iter().chain(&unprivileged).copied().chain(options.iter().map(String::as_str));
+        docker_images::pull(image).await?;
+        DOCKER.run(words.chain([image]).chain(args.iter().map(String::as_str)), SHORT).await?;
+        let copy = files.write(self.home.dir())?;
+        let from = format!("{}/{COPIED}/.", copy.path().display());
+        DOCKER.run(["cp", &from, &format!("{container}:{FILES}")], SHORT).await?;
+        DOCKER.run(["start", &container], START_LIMIT).await?;
+        self.home.supervisor().start(self.follow(name)).await
     }
 
     /// Specification of the process that follows a container's log and ends with the container.
@@ -353,15 +337,13 @@ impl DockerProvider {
             environment.extend(hub.environment(cluster, &token));
             files.copy(token, &hub.token)?;
         }
-        let mut request = self.request(&agent.name, &image, files)?.with_cmd(args);
-        for (key, value) in environment {
-            request = request.with_env_var(key, value);
-        }
-        self.start(&agent.name, request).await.map(drop)
+        let variables = environment.into_iter().map(|(key, value)| format!("{key}={value}"));
+        let options: Vec<String> = variables.flat_map(|variable| ["--env".to_owned(), variable]).collect();
+        self.start(&agent.name, &image, &options, &args, files).await
     }
 }
 
-/// Files for a container: path in the container, and contents.
+/// Files for a container's directory [`FILES`]: path in the container, and contents.
 #[derive(Default)]
 struct ContainerFiles(Vec<(PathBuf, Vec<u8>)>);
 
@@ -375,26 +357,40 @@ impl ContainerFiles {
     fn processes(&mut self, name: &str, processes: &[ProcessSpec]) {
         self.0.push((Path::new(FILES).join(name), serde_json::to_vec(processes).unwrap_or_default()));
     }
-}
 
-fn not_started(container: &str, error: TestcontainersError) -> ClusterError {
-    ClusterError::Container { container: container.to_owned(), source: Box::new(error) }
-}
-
-/// Returns a modifier for a cluster's container: the API server is published on loopback only, and a member gets a
-/// lower share of the processors.
-fn of_cluster(role: FleetRole) -> impl Fn(&mut HostConfig) + Send + Sync + 'static {
-    move |config| {
-        let loopback = PortBinding { host_ip: Some("127.0.0.1".into()), host_port: None };
-        config.publish_all_ports = None;
-        config.port_bindings = Some([(format!("{API_PORT}/tcp"), Some(vec![loopback]))].into());
-        config.cpu_shares = (role == FleetRole::Member).then_some(MEMBER_SHARES);
+    /// Writes the files into [`COPIED`] in a new temporary directory in `dir`, from which `docker cp` copies them with their modes. They are
+    /// world-readable, because the container's process runs as an unprivileged user id that owns no files; on this machine, the directory
+    /// that they are in isn't.
+    fn write(self, dir: &Path) -> Result<TempDir, ClusterError> {
+        let copy = tempfile::tempdir_in(dir).map_err(ClusterError::io("make a directory in", dir))?;
+        let files = copy.path().join(COPIED);
+        let may = |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode));
+        for (there, contents) in self.0 {
+            let file = files.join(there.strip_prefix(FILES).unwrap_or(&there));
+            let parent = file.parent().unwrap_or(&files);
+            std::fs::create_dir_all(parent)
+                .and_then(|()| may(parent, 0o755))
+                .and_then(|()| std::fs::write(&file, contents))
+                .and_then(|()| may(&file, 0o444))
+                .map_err(ClusterError::io("write", &file))?;
+        }
+        Ok(copy)
     }
+}
+
+/// Options of `docker create` for a cluster's container: the API server is published on loopback only, data is in memory, and a member
+/// gets a lower share of the processors.
+fn of_cluster(role: FleetRole) -> Vec<String> {
+    let published = format!("127.0.0.1::{API_PORT}");
+    let data = format!("{}:mode=1777", container_main::DATA);
+    let shares = (role == FleetRole::Member).then_some(["--cpu-shares", MEMBER_SHARES]);
+    let options = ["--publish", &published, "--tmpfs", &data].into_iter().chain(shares.into_iter().flatten());
+    options.map(str::to_owned).collect()
 }
 
 /// CPU shares of a member's container; a hub's has Docker's default of 1024. A member's niceness gives about the same
 /// share to local processes.
-const MEMBER_SHARES: i64 = 128;
+const MEMBER_SHARES: &str = "128";
 
 #[async_trait]
 impl Provider for DockerProvider {
@@ -409,16 +405,10 @@ impl Provider for DockerProvider {
     async fn start_cluster(&self, name: &str, role: FleetRole) -> Result<Cluster, ClusterError> {
         state_dir::check_name(name)?;
         let image = self.cluster_image().await?;
-        let request = self
-            .request(name, image, self.cluster_files(name, role)?)?
-            .with_cmd([format!("{FILES}/{CONTROL_PLANE}")])
-            .with_mapped_port(0, API_PORT.tcp())
-            .with_mount(Mount::tmpfs_mount(container_main::DATA).with_mode(0o1777))
-            .with_host_config_modifier(of_cluster(role));
-        let container = self.start(name, request).await?;
-        let port = container.get_host_port_ipv4(API_PORT.tcp()).await;
-        let port = port.map_err(|error| not_started(&self.container_name(name), error))?;
-        let cluster = self.home.administered(name, &format!("https://127.0.0.1:{port}")).await?;
+        let (files, args) = (self.cluster_files(name, role)?, [format!("{FILES}/{CONTROL_PLANE}")]);
+        self.start(name, image, &of_cluster(role), &args, files).await?;
+        let published = DOCKER.run(["port", &self.container_name(name), &format!("{API_PORT}/tcp")], SHORT).await?;
+        let cluster = self.home.administered(name, &format!("https://{}", published.trim())).await?;
         control_plane::ready(&self.home, name, &[name], &cluster.client).await?;
         Ok(Cluster { inner_server: self.inner_server(name), ..cluster })
     }

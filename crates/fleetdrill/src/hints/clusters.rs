@@ -38,9 +38,6 @@ pub fn for_cluster(error: &ClusterError) -> Option<String> {
         ),
         ClusterError::NoProgram(_) => Some("install Docker, or use --provider local, which needs none".into()),
         ClusterError::Outside { command, said, .. } => failed_command(command, said),
-        ClusterError::Container { source, .. } if source.to_string().contains("is already in use") => {
-            Some("if a fleet that died left it: fleetdrill down --all; otherwise take another name".into())
-        }
         ClusterError::ClusterTaken(name) => Some(format!(
             "it is left alone; if a fleet that died left it: fleetdrill down --all; otherwise: kind delete cluster --name {name}"
         )),
@@ -68,6 +65,9 @@ fn failed_command(command: &[String], said: &str) -> Option<String> {
              toolchain's programs: --build-images"
                 .into(),
         ),
+        ["docker", "create", ..] if said.contains("is already in use") => {
+            Some("if a fleet that died left it: fleetdrill down --all; otherwise take another name".into())
+        }
         ["docker", "network", "create", ..] if said.contains("already exists") => Some(
             "something else on this machine uses it, perhaps a fleet of another state directory: take another name"
                 .into(),
