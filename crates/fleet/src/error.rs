@@ -53,6 +53,9 @@ pub enum FleetError {
         /// Reason.
         why: String,
     },
+    /// The program is built without its git server for SSH.
+    #[error("this build of fleetdrill can't serve repositories over SSH")]
+    WithoutSsh,
     /// The fleet's state can't be written as JSON.
     #[error("failed to save the state of fleet {fleet}")]
     NotSaved {
@@ -118,6 +121,7 @@ impl FleetError {
             | Self::Unreadable { .. }
             | Self::NotSaved { .. }
             | Self::OtherArgoCd
+            | Self::WithoutSsh
             | Self::Git { .. } => true,
             _ => false,
         }

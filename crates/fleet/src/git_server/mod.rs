@@ -6,7 +6,13 @@
 
 mod fleet_methods;
 mod server;
+#[cfg(feature = "ssh")]
 mod ssh;
+#[cfg(feature = "ssh")]
+mod ssh_fleet_methods;
+#[cfg(not(feature = "ssh"))]
+mod without_ssh;
 
 pub use self::server::serve;
+#[cfg(feature = "ssh")]
 pub use self::ssh::serve_ssh;

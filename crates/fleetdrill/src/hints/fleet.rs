@@ -23,6 +23,7 @@ pub fn for_fleet(error: &FleetError) -> Option<String> {
         FleetError::NoArgoCd(_) => {
             Some("tag scenarios that need Argo CD with @argocd, or bring the fleet up with --argocd".into())
         }
+        FleetError::WithoutSsh => Some("build it without --no-default-features: cargo build --release".into()),
         FleetError::OtherArgoCd => {
             Some("delete the namespace if nothing of it is needed, or use a fleet of another name".into())
         }
