@@ -14,10 +14,10 @@ use fleet::{Fleet, FleetError};
 use jiff::Timestamp;
 use record::{Product, RunRecord, ScenarioRecord};
 use record::{UpgradeOrderRecord, UpgradeRecord, VersionChangeRecord};
+use report::comparison::difference::DifferenceVerdict;
 use report::run::{DetailLevel, Reporters, RunEvent, RunProgressDisplay, TerminalReporter, prepare, write_atomically};
 use report::text::style::OutputLayout;
 use report::upgrade::baseline::Baseline;
-use report::upgrade::difference::UpgradeVerdict;
 use report::upgrade::report::UpgradeReport;
 use report::upgrade::{html, json, text};
 use strum::IntoEnumIterator;
@@ -91,11 +91,11 @@ fn check_order(args: &UpgradeArgs) -> Result<(), CommandError> {
 }
 
 /// Returns the exit code of an upgrade. Differences in the baseline don't count in its verdict.
-fn exit(cut_off: bool, verdict: UpgradeVerdict) -> CommandExitCode {
+fn exit(cut_off: bool, verdict: DifferenceVerdict) -> CommandExitCode {
     match verdict {
         _ if cut_off => CommandExitCode::Environment,
-        UpgradeVerdict::Breaks => CommandExitCode::Found,
-        UpgradeVerdict::Differs | UpgradeVerdict::Safe => CommandExitCode::Fine,
+        DifferenceVerdict::Breaks => CommandExitCode::Found,
+        DifferenceVerdict::Differs | DifferenceVerdict::Safe => CommandExitCode::Fine,
     }
 }
 
@@ -446,10 +446,10 @@ mod tests {
 
     #[test]
     fn an_upgrade_that_was_cut_off_is_the_environment_s_fault() {
-        assert_eq!(exit(true, UpgradeVerdict::Safe), CommandExitCode::Environment);
-        assert_eq!(exit(true, UpgradeVerdict::Breaks), CommandExitCode::Environment);
-        assert_eq!(exit(false, UpgradeVerdict::Breaks), CommandExitCode::Found);
-        assert_eq!(exit(false, UpgradeVerdict::Differs), CommandExitCode::Fine);
-        assert_eq!(exit(false, UpgradeVerdict::Safe), CommandExitCode::Fine);
+        assert_eq!(exit(true, DifferenceVerdict::Safe), CommandExitCode::Environment);
+        assert_eq!(exit(true, DifferenceVerdict::Breaks), CommandExitCode::Environment);
+        assert_eq!(exit(false, DifferenceVerdict::Breaks), CommandExitCode::Found);
+        assert_eq!(exit(false, DifferenceVerdict::Differs), CommandExitCode::Fine);
+        assert_eq!(exit(false, DifferenceVerdict::Safe), CommandExitCode::Fine);
     }
 }

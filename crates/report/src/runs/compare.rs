@@ -6,10 +6,10 @@ use record::{FailureCode, RunRecord, ScenarioName, ScenarioRecord};
 use serde::Serialize;
 
 use super::merge::{MergedRuns, ScenarioOutcomes};
+use crate::comparison::compare::{self, ScenarioKey, by_name, is_other_duration};
+use crate::comparison::difference::{DifferenceDraft, DifferenceKind, DifferenceVerdict};
+use crate::comparison::scenario_observations::ScenarioObservations;
 use crate::run::OutcomeCounts;
-use crate::upgrade::compare::{self, ScenarioKey, by_name, is_other_duration};
-use crate::upgrade::difference::{DifferenceDraft, DifferenceKind, UpgradeVerdict};
-use crate::upgrade::scenario_observations::ScenarioObservations;
 
 /// What has changed between runs and earlier runs.
 #[derive(Clone, Debug, Serialize)]
@@ -47,7 +47,7 @@ pub struct ComparedRuns {
 #[derive(Clone, Debug, Serialize)]
 pub struct RunDifference {
     /// Severity.
-    pub verdict: UpgradeVerdict,
+    pub verdict: DifferenceVerdict,
     /// Kind.
     pub kind: DifferenceKind,
     /// Subject: an object and a condition's type, a failure code, or the expectation of a wait. Names are masked, e.g. `{run}`.
@@ -95,11 +95,11 @@ impl RunComparison {
     /// True if something doesn't work any more: a scenario fails that passed, or the diagnosis raises a new false alarm.
     #[must_use]
     pub fn is_worse(&self) -> bool {
-        !self.new_false_alarms.is_empty() || self.with_verdict(UpgradeVerdict::Breaks).next().is_some()
+        !self.new_false_alarms.is_empty() || self.with_verdict(DifferenceVerdict::Breaks).next().is_some()
     }
 
     /// Returns the differences of one severity.
-    pub fn with_verdict(&self, verdict: UpgradeVerdict) -> impl Iterator<Item = &RunDifference> {
+    pub fn with_verdict(&self, verdict: DifferenceVerdict) -> impl Iterator<Item = &RunDifference> {
         self.differences.iter().filter(move |difference| difference.verdict == verdict)
     }
 }
@@ -134,7 +134,7 @@ fn only_in(run: &RunRecord, others: &OutcomesByName<'_>) -> Vec<ScenarioName> {
 /// Returns the difference of a scenario's duration; its start on the fleet and all of its steps count.
 fn duration(was: &ScenarioOutcomes, is: &ScenarioOutcomes) -> Option<DifferenceDraft> {
     let (was, is) = was.median_seconds().zip(is.median_seconds())?;
-    let verdict = if is > was { UpgradeVerdict::Differs } else { UpgradeVerdict::Safe };
+    let verdict = if is > was { DifferenceVerdict::Differs } else { DifferenceVerdict::Safe };
     let [from, to] = [was, is].map(|seconds| Some(format!("{seconds:.0} s")));
     let draft = DifferenceDraft::new(verdict, DifferenceKind::Timing, "the whole scenario", from, to);
     is_other_duration(was, is).then_some(draft)

@@ -7,7 +7,7 @@ use record::{ContinuousDiagnosis, Outcome, RunRecord, ScenarioRecord};
 use serde::Serialize;
 use thiserror::Error;
 
-use crate::upgrade::compare::{ScenarioKey, by_name};
+use crate::comparison::compare::{ScenarioKey, by_name};
 
 /// Error about runs that can't be merged.
 #[derive(Debug, Error, PartialEq, Eq)]

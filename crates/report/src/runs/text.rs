@@ -5,9 +5,9 @@ use record::ScenarioName;
 
 use super::compare::{RunComparison, RunDifference};
 use super::merge::FlakyScenario;
+use crate::comparison::difference::{DifferenceKind, DifferenceVerdict};
 use crate::text::TextPage;
 use crate::text::style::{BOLD, ERROR, OutputLayout, SUCCESS, WARNING};
-use crate::upgrade::difference::{DifferenceKind, UpgradeVerdict};
 
 /// Maximum number of lines of a controller's text; JSON has the whole text.
 const TEXT: usize = 4;
@@ -49,14 +49,14 @@ pub fn comparison(comparison: &RunComparison, look: OutputLayout) -> String {
             page.item(&sign, ERROR, 2, &format!("{code} is a new false alarm of the continuous diagnosis"));
         }
     });
-    for verdict in [UpgradeVerdict::Breaks, UpgradeVerdict::Differs, UpgradeVerdict::Safe] {
+    for verdict in [DifferenceVerdict::Breaks, DifferenceVerdict::Differs, DifferenceVerdict::Safe] {
         write_differences(&mut page, comparison, verdict, look);
     }
     for (what, scenarios) in [("only in the earlier runs", gone), ("only in these runs", new)] {
         if !scenarios.is_empty() {
             page.blank();
             page.styled(&format!("{what}: {}", scenarios.len()).style(BOLD).to_string());
-            page.indented(2, |page| write_names(page, scenarios, ""));
+            page.indented(2, |page| write_names(page, "", scenarios));
         }
     }
     page.blank();
@@ -66,16 +66,17 @@ pub fn comparison(comparison: &RunComparison, look: OutputLayout) -> String {
 /// Returns the number of scenarios in both, and of differences per severity.
 fn counts(comparison: &RunComparison, in_both: usize) -> String {
     let of = |verdict| comparison.with_verdict(verdict).count();
-    let (breaks, differs, safe) = (of(UpgradeVerdict::Breaks), of(UpgradeVerdict::Differs), of(UpgradeVerdict::Safe));
+    let (breaks, differs, safe) =
+        (of(DifferenceVerdict::Breaks), of(DifferenceVerdict::Differs), of(DifferenceVerdict::Safe));
     let scenarios = if in_both == 1 { "1 scenario is".to_owned() } else { format!("{in_both} scenarios are") };
     format!("{scenarios} in both; differences: {breaks} that break, {differs} others, {safe} for the better")
 }
 
-fn write_differences(page: &mut TextPage, comparison: &RunComparison, verdict: UpgradeVerdict, look: OutputLayout) {
+fn write_differences(page: &mut TextPage, comparison: &RunComparison, verdict: DifferenceVerdict, look: OutputLayout) {
     let (heading, style, sign): (_, Style, _) = match verdict {
-        UpgradeVerdict::Breaks => ("fails now", ERROR, look.symbols.failed),
-        UpgradeVerdict::Differs => ("differs", WARNING, look.symbols.skipped),
-        UpgradeVerdict::Safe => ("is better", SUCCESS, look.symbols.passed),
+        DifferenceVerdict::Breaks => ("fails now", ERROR, look.symbols.failed),
+        DifferenceVerdict::Differs => ("differs", WARNING, look.symbols.skipped),
+        DifferenceVerdict::Safe => ("is better", SUCCESS, look.symbols.passed),
     };
     if comparison.with_verdict(verdict).next().is_none() {
         return;
@@ -95,7 +96,7 @@ fn title(difference: &RunDifference) -> String {
     let RunDifference { kind, verdict, about, scenarios, .. } = difference;
     match (kind, scenarios.first()) {
         (DifferenceKind::Outcome, Some(ScenarioName { file, line, scenario })) => format!("{scenario} ({file}:{line})"),
-        (DifferenceKind::Timing, _) if *verdict == UpgradeVerdict::Safe => format!("takes less time: {about}"),
+        (DifferenceKind::Timing, _) if *verdict == DifferenceVerdict::Safe => format!("takes less time: {about}"),
         (DifferenceKind::Timing, _) => format!("takes longer: {about}"),
         _ => about.clone(),
     }
@@ -108,16 +109,12 @@ fn write_difference(page: &mut TextPage, difference: &RunDifference) {
         page.at_most(TEXT, label, 2, state);
     }
     if difference.kind != DifferenceKind::Outcome {
-        write_names(page, &difference.scenarios, "in ");
+        write_names(page, "in ", &difference.scenarios);
     }
 }
 
 /// Writes the names of some scenarios, and how many more there are.
-fn write_names(page: &mut TextPage, scenarios: &[ScenarioName], before: &str) {
-    for ScenarioName { file, line, scenario } in scenarios.iter().take(NAMED) {
-        page.aside(2, before, 3, &format!("{scenario} ({file}:{line})"));
-    }
-    if let Some(more) = scenarios.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        page.aside(1, "", 3, &format!("and {more} more"));
-    }
+fn write_names(page: &mut TextPage, label: &str, scenarios: &[ScenarioName]) {
+    let names = scenarios.iter().map(|ScenarioName { file, line, scenario }| format!("{scenario} ({file}:{line})"));
+    page.first_of(label, names, NAMED);
 }

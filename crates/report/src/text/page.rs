@@ -74,6 +74,17 @@ impl TextPage {
         self.write(LabelledParagraph { label, style: DIMMED, hang, text, text_style: DIMMED, lines });
     }
 
+    /// Adds the first names of a list, each as a dimmed paragraph after `label`, and how many more there are.
+    pub fn first_of<N: AsRef<str>>(&mut self, label: &str, names: impl ExactSizeIterator<Item = N>, most: usize) {
+        let more = names.len().saturating_sub(most);
+        for name in names.take(most) {
+            self.aside(2, label, 3, name.as_ref());
+        }
+        if more > 0 {
+            self.aside(1, "", 3, &format!("and {label}{more} more"));
+        }
+    }
+
     /// Runs `write` with lines limited to `columns` columns from the current indentation.
     pub fn measured(&mut self, columns: usize, write: impl FnOnce(&mut Self)) {
         let width = self.width;

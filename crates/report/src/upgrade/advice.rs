@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use record::{Product, UpgradeOrder, UpgradeRecord};
 use serde::Serialize;
 
-use super::difference::{DifferenceKind, DifferencePeriod, UpgradeVerdict};
+use super::difference::DifferencePeriod;
 use super::report::DifferenceGroup;
+use crate::comparison::difference::{DifferenceKind, DifferenceVerdict};
 
 /// Advice to follow before an upgrade, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -25,7 +26,7 @@ pub struct UpgradeAdvice {
 /// without duplicates.
 pub(super) fn actions(changes: &[DifferenceGroup], record: &UpgradeRecord) -> Vec<UpgradeAdvice> {
     let mut actions: Vec<UpgradeAdvice> = Vec::new();
-    for change in changes.iter().filter(|change| change.verdict == UpgradeVerdict::Breaks && !change.accepted) {
+    for change in changes.iter().filter(|change| change.verdict == DifferenceVerdict::Breaks && !change.accepted) {
         let (what, why) = advice(change, record);
         let index = actions.iter().position(|action| action.what == what).unwrap_or(actions.len());
         if index == actions.len() {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use record::{ContinuousDiagnosis, FalseAlarm, ScenarioName};
 
-use super::compare::FindingKey;
-use super::difference::DifferenceDraft;
+use crate::comparison::compare::FindingKey;
+use crate::comparison::difference::DifferenceDraft;
 
 /// Returns a difference for each false alarm that the old version didn't have, with the scenario that it is about.
 pub(super) fn differences<'a>(

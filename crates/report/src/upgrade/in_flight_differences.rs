@@ -11,9 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 use record::VersionChangeRecord;
 use record::{RecordEntry, RecordedEvent, UpgradePhase};
 
-use super::compare::{FindingKey, condition, titles, told};
-use super::difference::{DifferenceDraft, DifferenceKind, OutcomeBefore, UpgradeVerdict};
-use super::scenario_observations::{MaskedConditionKey, MaskedState, ScenarioObservations, StateSpan};
+use crate::comparison::compare::{FindingKey, condition, titles, told};
+use crate::comparison::difference::{DifferenceDraft, DifferenceKind, DifferenceVerdict, OutcomeBefore};
+use crate::comparison::scenario_observations::{MaskedConditionKey, MaskedState, ScenarioObservations, StateSpan};
 
 /// Times during an upgrade at which a scenario's states are compared.
 #[derive(Clone, Copy, Debug)]
@@ -96,15 +96,15 @@ fn outcome(
     story.failure()?;
     let step = story.last_step().unwrap_or_default();
     let breaks = match before {
-        OutcomeBefore::Passed | OutcomeBefore::NotTried => UpgradeVerdict::Breaks,
-        OutcomeBefore::Failed => UpgradeVerdict::Differs,
+        OutcomeBefore::Passed | OutcomeBefore::NotTried => DifferenceVerdict::Breaks,
+        OutcomeBefore::Failed => DifferenceVerdict::Differs,
     };
     let (verdict, about) = match (story.upgraded(UpgradePhase::After), story.upgraded(UpgradePhase::Skew)) {
         // The error of the upgrade is reported only once.
         (None, _) if passage.error.is_some() => return None,
         (Some(_), _) => (breaks, "the remedy on the new version"),
         (None, Some(_)) => (breaks, "while hub and members run different versions"),
-        (None, None) => (UpgradeVerdict::Differs, "it came not as far as the upgrade"),
+        (None, None) => (DifferenceVerdict::Differs, "it came not as far as the upgrade"),
     };
     let is = Some(told(story));
     let found =
@@ -127,7 +127,7 @@ fn losses(story: &ScenarioObservations<'_>) -> Vec<DifferenceDraft> {
             }
             RecordedEvent::Lost(loss) => {
                 let expected = loss.member.as_deref().is_some_and(|member| foretold.contains(member));
-                let verdict = if expected { UpgradeVerdict::Differs } else { UpgradeVerdict::Breaks };
+                let verdict = if expected { DifferenceVerdict::Differs } else { DifferenceVerdict::Breaks };
                 let was = if expected { "there; the diagnosis had warned of this loss" } else { "there" };
                 let masked = story.mask(&loss.to_string());
                 let about = story.mask(&loss.object.to_string());

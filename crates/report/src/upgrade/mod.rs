@@ -1,6 +1,6 @@
 //! Reports of an upgrade: the differences between runs on two versions, and in scenarios during the upgrade.
 //!
-//! The input is a [`record::UpgradeRecord`]. [`report`] collects the [`difference`]s: `compare` finds those between runs
+//! The input is a [`record::UpgradeRecord`]. [`report`] collects the [`difference`]s: [`crate::comparison`] finds those between runs
 //! on two versions, `in_flight_differences` those in scenarios that were in progress, and
 //! `false_alarms` what the continuous diagnosis named without a fault. A [`baseline`] has the known
 //! differences, and [`advice`] says what to do about differences that break something. [`text`], [`json`] and [`html`]
@@ -8,14 +8,12 @@
 
 pub mod advice;
 pub mod baseline;
-pub(crate) mod compare;
 pub mod difference;
 mod false_alarms;
 pub mod html;
 mod in_flight_differences;
 pub mod json;
 pub mod report;
-pub(crate) mod scenario_observations;
 pub mod text;
 mod timeline;
 mod word_diff;

@@ -8,13 +8,12 @@ use serde::Serialize;
 
 use super::advice::{UpgradeAdvice, actions};
 use super::baseline::Baseline;
-use super::compare::{self, ScenarioKey, by_name};
-use super::difference::{
-    Difference, DifferenceDraft, DifferenceKind, DifferencePeriod, OutcomeBefore, UpgradeVerdict, merged,
-};
+use super::difference::{Difference, DifferencePeriod, merged};
 use super::false_alarms;
 use super::in_flight_differences::{self, ObservationsWithoutUpgrade};
-use super::scenario_observations::ScenarioObservations;
+use crate::comparison::compare::{self, ScenarioKey, by_name};
+use crate::comparison::difference::{DifferenceDraft, DifferenceKind, DifferenceVerdict, OutcomeBefore};
+use crate::comparison::scenario_observations::ScenarioObservations;
 
 /// Report about the differences after an upgrade.
 #[derive(Clone, Debug, Serialize)]
@@ -26,7 +25,7 @@ pub struct UpgradeReport {
     /// Version after the upgrade.
     pub to: String,
     /// Most severe verdict of the differences that the baseline doesn't have.
-    pub verdict: UpgradeVerdict,
+    pub verdict: DifferenceVerdict,
     /// Reason why the command ended early, if the environment is at fault.
     pub cut_off: Option<String>,
     /// Number of scenarios by their most severe difference.
@@ -65,7 +64,7 @@ pub struct VerdictCounts {
 #[derive(Clone, Debug, Serialize)]
 pub struct DifferenceGroup {
     /// Severity of the differences.
-    pub verdict: UpgradeVerdict,
+    pub verdict: DifferenceVerdict,
     /// True if the baseline has all of these differences.
     pub accepted: bool,
     /// Time at which the differences were seen.
@@ -145,7 +144,7 @@ pub struct OutcomeCell {
     /// Outcome; `None` if the scenario wasn't requested or the upgrade failed.
     pub outcome: Option<Outcome>,
     /// Most severe verdict of the scenario's differences, including those in the baseline.
-    pub verdict: Option<UpgradeVerdict>,
+    pub verdict: Option<DifferenceVerdict>,
 }
 
 impl OutcomeRow {
@@ -167,7 +166,7 @@ impl UpgradeReport {
         differences
             .sort_by_key(|d| (std::cmp::Reverse(d.verdict), d.accepted, d.kind > DifferenceKind::Loss, d.when, d.kind));
         let new = differences.iter().filter(|d| !d.accepted);
-        let verdict = new.map(|d| d.verdict).max().unwrap_or(UpgradeVerdict::Safe);
+        let verdict = new.map(|d| d.verdict).max().unwrap_or(DifferenceVerdict::Safe);
         let matrix = matrix(record, &differences);
         Self {
             product: record.product,
@@ -199,30 +198,30 @@ fn of_order(record: &UpgradeRecord, order: &UpgradeOrderRecord) -> Vec<Differenc
     if let Some(after) = &order.after {
         alarms.push((after.continuous_diagnosis.as_ref(), DifferencePeriod::After));
         let found = compare::runs(&record.before, after);
-        all.extend(
-            found
-                .into_iter()
-                .map(|(is, found)| found.seen(Some((&is.file, &is.scenario)), DifferencePeriod::After, order.order)),
-        );
+        all.extend(found.into_iter().map(|(is, found)| {
+            Difference::seen(found, Some((&is.file, &is.scenario)), DifferencePeriod::After, order.order)
+        }));
     }
     for (passage, when) in
         [(Some(&order.forth), DifferencePeriod::Forth), (order.back.as_ref(), DifferencePeriod::Back)]
     {
         let Some(passage) = passage else { continue };
         alarms.push((passage.continuous_diagnosis.as_ref(), when));
-        all.extend(failed(passage).map(|found| found.seen(None, when, order.order)));
+        all.extend(failed(passage).map(|found| Difference::seen(found, None, when, order.order)));
         for (which, scenario) in by_name(&passage.scenarios) {
             let story = ScenarioObservations::of(scenario, &passage.id);
             let known = ObservationsWithoutUpgrade { before: before.get(&which), after: after.get(&which) };
             let found = in_flight_differences::differences(&story, passage, known);
-            let seen = found.into_iter().map(|f| f.seen(Some((&scenario.file, &scenario.scenario)), when, order.order));
+            let seen = found
+                .into_iter()
+                .map(|f| Difference::seen(f, Some((&scenario.file, &scenario.scenario)), when, order.order));
             all.extend(seen);
         }
     }
     for (diagnosed, when) in alarms {
         let found = false_alarms::differences(record.before.continuous_diagnosis.as_ref(), diagnosed);
         all.extend(found.into_iter().map(|(about, found)| {
-            found.seen(about.map(|name| (name.file.as_str(), name.scenario.as_str())), when, order.order)
+            Difference::seen(found, about.map(|name| (name.file.as_str(), name.scenario.as_str())), when, order.order)
         }));
     }
     all
@@ -233,7 +232,7 @@ fn failed(passage: &VersionChangeRecord) -> Option<DifferenceDraft> {
     let was = Some(format!("{} runs", passage.from));
     let reached = passage.phases.last().map_or("no phase was reached", |phase| phase.phase.told());
     let found = DifferenceDraft::new(
-        UpgradeVerdict::Breaks,
+        DifferenceVerdict::Breaks,
         DifferenceKind::Upgrade,
         "the upgrade",
         was,
@@ -299,7 +298,7 @@ fn changes<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> Vec<Dif
 }
 
 fn matrix(record: &UpgradeRecord, differences: &[Difference]) -> Vec<OutcomeRow> {
-    let mut weightiest = BTreeMap::<_, UpgradeVerdict>::new();
+    let mut weightiest = BTreeMap::<_, DifferenceVerdict>::new();
     for d in differences {
         let (Some(file), Some(scenario)) = (&d.file, &d.scenario) else { continue };
         for order in &d.orders {
@@ -351,9 +350,9 @@ fn counts(matrix: &[OutcomeRow], differences: &[Difference]) -> VerdictCounts {
         VerdictCounts { accepted: differences.iter().filter(|d| d.accepted).count(), ..VerdictCounts::default() };
     let uncompared = differences
         .iter()
-        .filter(|d| !d.accepted && d.verdict == UpgradeVerdict::Breaks && d.before == Some(OutcomeBefore::NotTried));
+        .filter(|d| !d.accepted && d.verdict == DifferenceVerdict::Breaks && d.before == Some(OutcomeBefore::NotTried));
     counts.without_comparison = uncompared.map(|d| (&d.file, &d.scenario)).collect::<BTreeSet<_>>().len();
-    let mut weightiest = BTreeMap::<(&str, &str), UpgradeVerdict>::new();
+    let mut weightiest = BTreeMap::<(&str, &str), DifferenceVerdict>::new();
     for d in differences.iter().filter(|d| !d.accepted) {
         let (Some(file), Some(scenario)) = (&d.file, &d.scenario) else { continue };
         let known = weightiest.entry((file, scenario)).or_insert(d.verdict);
@@ -361,9 +360,9 @@ fn counts(matrix: &[OutcomeRow], differences: &[Difference]) -> VerdictCounts {
     }
     for row in matrix {
         match weightiest.get(&(row.file.as_str(), row.scenario.as_str())) {
-            Some(UpgradeVerdict::Breaks) => counts.breaks += 1,
-            Some(UpgradeVerdict::Differs) => counts.differs += 1,
-            Some(UpgradeVerdict::Safe) => counts.safe += 1,
+            Some(DifferenceVerdict::Breaks) => counts.breaks += 1,
+            Some(DifferenceVerdict::Differs) => counts.differs += 1,
+            Some(DifferenceVerdict::Safe) => counts.safe += 1,
             None if row.was_tried() => counts.safe += 1,
             None => counts.not_tried += 1,
         }
@@ -375,7 +374,7 @@ fn counts(matrix: &[OutcomeRow], differences: &[Difference]) -> VerdictCounts {
 /// reader of the section.
 fn runbooks(record: &UpgradeRecord, differences: &[Difference]) -> Vec<AffectedGuideSection> {
     let mut why = BTreeMap::<(&str, &str), BTreeSet<&str>>::new();
-    for d in differences.iter().filter(|d| !d.accepted && d.verdict > UpgradeVerdict::Safe) {
+    for d in differences.iter().filter(|d| !d.accepted && d.verdict > DifferenceVerdict::Safe) {
         let (Some(file), Some(scenario)) = (&d.file, &d.scenario) else { continue };
         let reason = match (d.kind, d.when) {
             (DifferenceKind::Condition, _) => "conditions say something else",

@@ -4,12 +4,13 @@ use record::Outcome;
 use record::UpgradeRecord;
 
 use super::baseline::Baseline;
-use super::compare;
-use super::difference::{DifferenceKind, DifferencePeriod, OutcomeBefore, UpgradeVerdict};
+use super::difference::DifferencePeriod;
 use super::fixture::{old, record, scenario};
 use super::report::UpgradeReport;
-use super::scenario_observations::ScenarioObservations;
 use super::{html, json, text};
+use crate::comparison::compare;
+use crate::comparison::difference::{DifferenceKind, DifferenceVerdict, OutcomeBefore};
+use crate::comparison::scenario_observations::ScenarioObservations;
 use crate::text::style::OutputLayout;
 
 fn report() -> UpgradeReport {
@@ -17,7 +18,7 @@ fn report() -> UpgradeReport {
 }
 
 /// Returns the verdicts on a report's differences of a kind.
-fn verdicts(report: &UpgradeReport, when: DifferencePeriod, kind: DifferenceKind) -> Vec<UpgradeVerdict> {
+fn verdicts(report: &UpgradeReport, when: DifferencePeriod, kind: DifferenceKind) -> Vec<DifferenceVerdict> {
     report.differences.iter().filter(|d| d.when == when && d.kind == kind).map(|d| d.verdict).collect()
 }
 
@@ -115,7 +116,7 @@ fn what_a_failed_scenario_did_not_come_to_is_not_gone() {
     let found = compare::stories(&ScenarioObservations::of(&before, "aaaa"), &ScenarioObservations::of(&after, "aaaa"));
     assert_eq!(
         found.iter().map(|f| (f.kind, f.verdict)).collect::<Vec<_>>(),
-        [(DifferenceKind::Outcome, UpgradeVerdict::Breaks)]
+        [(DifferenceKind::Outcome, DifferenceVerdict::Breaks)]
     );
 }
 
@@ -123,14 +124,14 @@ fn what_a_failed_scenario_did_not_come_to_is_not_gone() {
 fn a_loss_that_was_foretold_breaks_nothing() {
     assert_eq!(
         verdicts(&report(), DifferencePeriod::Forth, DifferenceKind::Loss),
-        [UpgradeVerdict::Breaks, UpgradeVerdict::Differs]
+        [DifferenceVerdict::Breaks, DifferenceVerdict::Differs]
     );
 }
 
 #[test]
 fn an_upgrade_that_fails_breaks_in_its_order() {
-    assert_eq!(verdicts(&report(), DifferencePeriod::Forth, DifferenceKind::Upgrade), [UpgradeVerdict::Breaks]);
-    assert_eq!(verdicts(&report(), DifferencePeriod::Back, DifferenceKind::Upgrade), [UpgradeVerdict::Breaks]);
+    assert_eq!(verdicts(&report(), DifferencePeriod::Forth, DifferenceKind::Upgrade), [DifferenceVerdict::Breaks]);
+    assert_eq!(verdicts(&report(), DifferencePeriod::Back, DifferenceKind::Upgrade), [DifferenceVerdict::Breaks]);
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn only_in_flight() -> UpgradeRecord {
 }
 
 /// Returns the report's difference about the scenario that fails in flight.
-fn failed_in_flight(record: &UpgradeRecord) -> (UpgradeVerdict, Option<OutcomeBefore>, Option<String>) {
+fn failed_in_flight(record: &UpgradeRecord) -> (DifferenceVerdict, Option<OutcomeBefore>, Option<String>) {
     let report = UpgradeReport::of(record, &Baseline::default());
     let mut failed = report
         .differences
@@ -181,7 +182,7 @@ fn failed_in_flight(record: &UpgradeRecord) -> (UpgradeVerdict, Option<OutcomeBe
 #[test]
 fn a_scenario_that_was_not_tried_without_an_upgrade_is_not_said_to_fail_without_one() {
     let not_tried =
-        (UpgradeVerdict::Breaks, Some(OutcomeBefore::NotTried), Some("not tried without an upgrade".to_owned()));
+        (DifferenceVerdict::Breaks, Some(OutcomeBefore::NotTried), Some("not tried without an upgrade".to_owned()));
     assert_eq!(failed_in_flight(&only_in_flight()), not_tried);
 
     let mut not_run = record();
@@ -194,7 +195,7 @@ fn a_scenario_that_was_not_tried_without_an_upgrade_is_not_said_to_fail_without_
 #[test]
 fn a_scenario_in_flight_is_compared_with_the_run_before_the_upgrade() {
     let (verdict, before, was) = failed_in_flight(&record());
-    assert_eq!((verdict, before), (UpgradeVerdict::Breaks, Some(OutcomeBefore::Passed)));
+    assert_eq!((verdict, before), (DifferenceVerdict::Breaks, Some(OutcomeBefore::Passed)));
     assert_eq!(was.as_deref(), Some("passed without an upgrade"));
 
     let mut failed = record();
@@ -202,7 +203,7 @@ fn a_scenario_in_flight_is_compared_with_the_run_before_the_upgrade() {
         scenario.outcome = Outcome::Failed;
     }
     let (verdict, before, was) = failed_in_flight(&failed);
-    assert_eq!((verdict, before), (UpgradeVerdict::Differs, Some(OutcomeBefore::Failed)));
+    assert_eq!((verdict, before), (DifferenceVerdict::Differs, Some(OutcomeBefore::Failed)));
     assert_eq!(was.as_deref(), Some("failed without an upgrade as well"));
 }
 
@@ -212,7 +213,7 @@ fn only_in_flight_says_in_all_reports_what_was_not_tried() {
     let report = UpgradeReport::of(&record, &Baseline::default());
     assert_eq!(
         (report.counts.breaks, report.counts.without_comparison, report.verdict),
-        (1, 1, UpgradeVerdict::Breaks)
+        (1, 1, DifferenceVerdict::Breaks)
     );
     let text = anstream::adapter::strip_str(&text::render(&report, OutputLayout::default())).to_string();
     let (html, json) = (html::render(&record, &report).unwrap(), json::render(&record, &report).unwrap());
@@ -237,8 +238,8 @@ fn a_baseline_accepts_what_it_has_and_nothing_else() {
     let baseline = Baseline::parse(&json::render(&record(), &report()).unwrap()).unwrap();
     let accepted = UpgradeReport::of(&record(), &baseline);
     assert!(accepted.differences.iter().all(|d| d.accepted));
-    assert_eq!(report().verdict, UpgradeVerdict::Breaks);
-    assert_ne!(accepted.verdict, UpgradeVerdict::Breaks);
+    assert_eq!(report().verdict, DifferenceVerdict::Breaks);
+    assert_ne!(accepted.verdict, DifferenceVerdict::Breaks);
     assert_eq!(accepted.counts.breaks, 0);
 
     // A difference that the baseline has for one order only is new in another order.
@@ -247,6 +248,6 @@ fn a_baseline_accepts_what_it_has_and_nothing_else() {
     let one = json::render(&one, &UpgradeReport::of(&one, &Baseline::default())).unwrap();
     let report = UpgradeReport::of(&record(), &Baseline::parse(&one).unwrap());
     let new: Vec<&str> = report.differences.iter().filter(|d| !d.accepted).map(|d| d.about.as_str()).collect();
-    assert_eq!((new, report.verdict), (vec!["the upgrade"], UpgradeVerdict::Breaks));
+    assert_eq!((new, report.verdict), (vec!["the upgrade"], DifferenceVerdict::Breaks));
     Baseline::parse("{}").unwrap_err();
 }

@@ -7,8 +7,9 @@ use record::Outcome;
 use record::UpgradeOrder;
 
 use super::advice::UpgradeAdvice;
-use super::difference::{DifferenceKind, DifferencePeriod, UpgradeVerdict};
+use super::difference::DifferencePeriod;
 use super::report::{AffectedGuideSection, DifferenceGroup, UpgradeReport};
+use crate::comparison::difference::{DifferenceKind, DifferenceVerdict};
 use crate::text::TextPage;
 use crate::text::style::{BOLD, DIMMED, ERROR, HINT, OutputLayout, PLAIN, SUCCESS, Symbols, WARNING};
 
@@ -38,9 +39,11 @@ pub fn render(report: &UpgradeReport, look: OutputLayout) -> String {
     });
     write_actions(&mut page, &report.actions);
     let changes = report.changes();
-    for (verdict, heading) in
-        [(UpgradeVerdict::Breaks, "breaks"), (UpgradeVerdict::Differs, "differs"), (UpgradeVerdict::Safe, "is better")]
-    {
+    for (verdict, heading) in [
+        (DifferenceVerdict::Breaks, "breaks"),
+        (DifferenceVerdict::Differs, "differs"),
+        (DifferenceVerdict::Safe, "is better"),
+    ] {
         write_changes(&mut page, heading, &changes, verdict, look.symbols);
     }
     write_runbooks(&mut page, &report.runbooks);
@@ -48,19 +51,19 @@ pub fn render(report: &UpgradeReport, look: OutputLayout) -> String {
     page.finish()
 }
 
-fn told(verdict: UpgradeVerdict) -> String {
+fn told(verdict: DifferenceVerdict) -> String {
     match verdict {
-        UpgradeVerdict::Breaks => "something breaks".style(ERROR).to_string(),
-        UpgradeVerdict::Differs => "nothing breaks, something differs".style(WARNING).to_string(),
-        UpgradeVerdict::Safe => "safe".style(SUCCESS).to_string(),
+        DifferenceVerdict::Breaks => "something breaks".style(ERROR).to_string(),
+        DifferenceVerdict::Differs => "nothing breaks, something differs".style(WARNING).to_string(),
+        DifferenceVerdict::Safe => "safe".style(SUCCESS).to_string(),
     }
 }
 
-fn style(verdict: UpgradeVerdict) -> Style {
+fn style(verdict: DifferenceVerdict) -> Style {
     match verdict {
-        UpgradeVerdict::Breaks => ERROR,
-        UpgradeVerdict::Differs => WARNING,
-        UpgradeVerdict::Safe => SUCCESS,
+        DifferenceVerdict::Breaks => ERROR,
+        DifferenceVerdict::Differs => WARNING,
+        DifferenceVerdict::Safe => SUCCESS,
     }
 }
 
@@ -95,7 +98,7 @@ fn write_changes(
     page: &mut TextPage,
     heading: &str,
     changes: &[DifferenceGroup],
-    verdict: UpgradeVerdict,
+    verdict: DifferenceVerdict,
     symbols: Symbols,
 ) {
     let changes: Vec<&DifferenceGroup> = changes.iter().filter(|change| change.verdict == verdict).collect();
@@ -105,9 +108,9 @@ fn write_changes(
     page.blank();
     page.styled(&heading.style(style(verdict)).to_string());
     let sign = match verdict {
-        UpgradeVerdict::Breaks => symbols.failed,
-        UpgradeVerdict::Differs => symbols.skipped,
-        UpgradeVerdict::Safe => symbols.passed,
+        DifferenceVerdict::Breaks => symbols.failed,
+        DifferenceVerdict::Differs => symbols.skipped,
+        DifferenceVerdict::Safe => symbols.passed,
     };
     for change in changes {
         page.blank();
@@ -125,12 +128,7 @@ fn write_change(page: &mut TextPage, change: &DifferenceGroup, sign: &str) {
             page.aside(1, "", 0, &format!("{}, {}", change.when, orders.join(", ")));
             page.at_most(TEXT, "was: ", 2, change.was.as_deref().unwrap_or("(nothing)"));
             page.at_most(TEXT, "now: ", 2, change.is.as_deref().unwrap_or("(nothing)"));
-            for scenario in change.scenarios.iter().take(NAMED) {
-                page.aside(2, "in ", 3, scenario);
-            }
-            if let Some(more) = change.scenarios.len().checked_sub(NAMED).filter(|more| *more > 0) {
-                page.aside(1, "", 3, &format!("and in {more} more"));
-            }
+            page.first_of("in ", change.scenarios.iter(), NAMED);
         });
     });
 }
@@ -146,7 +144,7 @@ impl DifferenceGroup {
             DifferenceKind::Loss => format!("lost on a member: {about}"),
             DifferenceKind::Outcome if self.when == DifferencePeriod::After => "a scenario ends differently".to_owned(),
             DifferenceKind::Outcome => format!("a scenario in flight fails: {about}"),
-            DifferenceKind::Timing if self.verdict == UpgradeVerdict::Safe => format!("takes less time: {about}"),
+            DifferenceKind::Timing if self.verdict == DifferenceVerdict::Safe => format!("takes less time: {about}"),
             DifferenceKind::Timing => format!("takes longer: {about}"),
             DifferenceKind::Condition => {
                 format!("{} of {}", self.condition.as_deref().unwrap_or_default(), self.objects.join("; "))

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use record::{UpgradePhase, VersionChangeRecord};
 
 use super::in_flight_differences::ComparisonTimes;
-use super::scenario_observations::ScenarioObservations;
+use crate::comparison::scenario_observations::ScenarioObservations;
 use crate::html::condition_spans::ConditionSpan;
 use crate::html::timeline::{Axis, Period, Timeline, condition_lanes, state_and_seconds};
 

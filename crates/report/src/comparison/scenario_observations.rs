@@ -16,17 +16,17 @@ use crate::name_masker::NameMasker;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MaskedConditionKey {
     /// Object with the condition: its kind and masked name, with the part of the object.
-    pub(super) object: String,
+    pub(crate) object: String,
     /// Type of the condition, without the kind.
-    pub(super) condition: String,
+    pub(crate) condition: String,
 }
 
 /// State of a condition, without names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MaskedState {
-    pub(super) status: String,
-    pub(super) reason: String,
-    pub(super) message: String,
+    pub(crate) status: String,
+    pub(crate) reason: String,
+    pub(crate) message: String,
 }
 
 impl std::fmt::Display for MaskedState {
@@ -40,17 +40,17 @@ impl std::fmt::Display for MaskedState {
 #[derive(Clone, Debug)]
 pub(crate) struct StateSpan<'a> {
     /// State with the real names.
-    pub(super) real: ConditionSpan<'a>,
-    pub(super) place: MaskedConditionKey,
-    pub(super) said: MaskedState,
+    pub(crate) real: ConditionSpan<'a>,
+    pub(crate) place: MaskedConditionKey,
+    pub(crate) said: MaskedState,
     /// True if the state was current when an assertion of the scenario had passed, or when the diagnosis ran: the
     /// condition didn't only pass through this state.
-    pub(super) settled: bool,
+    pub(crate) settled: bool,
 }
 
 impl StateSpan<'_> {
     /// True if the state was current at this time.
-    pub(super) fn stood(&self, at: Timestamp) -> bool {
+    pub(crate) fn stood(&self, at: Timestamp) -> bool {
         self.real.from <= at && self.real.until.is_none_or(|until| at < until)
     }
 }
@@ -58,9 +58,9 @@ impl StateSpan<'_> {
 /// Observations of one scenario.
 #[derive(Clone, Debug)]
 pub(crate) struct ScenarioObservations<'a> {
-    pub(super) record: &'a ScenarioRecord,
+    pub(crate) record: &'a ScenarioRecord,
     names: NameMasker,
-    pub(super) spans: Vec<StateSpan<'a>>,
+    pub(crate) spans: Vec<StateSpan<'a>>,
 }
 
 /// True if a step is a Then. `And` and `But` continue the step before; `before` is true if that step is a Then.
@@ -127,36 +127,36 @@ impl<'a> ScenarioObservations<'a> {
     }
 
     /// Returns the text without names.
-    pub(super) fn mask(&self, text: &str) -> String {
+    pub(crate) fn mask(&self, text: &str) -> String {
         self.names.mask(text)
     }
 
-    pub(super) fn passed(&self) -> bool {
+    pub(crate) fn passed(&self) -> bool {
         self.record.outcome == Outcome::Passed
     }
 
-    pub(super) fn was_run(&self) -> bool {
+    pub(crate) fn was_run(&self) -> bool {
         self.record.outcome != Outcome::NotRun
     }
 
     /// Returns all states that conditions had at any time.
-    pub(super) fn ever(&self) -> BTreeSet<(&MaskedConditionKey, &MaskedState)> {
+    pub(crate) fn ever(&self) -> BTreeSet<(&MaskedConditionKey, &MaskedState)> {
         self.spans.iter().map(|span| (&span.place, &span.said)).collect()
     }
 
     /// Returns the states that were current at an assertion or a diagnosis.
-    pub(super) fn settled(&self) -> BTreeSet<(&MaskedConditionKey, &MaskedState)> {
+    pub(crate) fn settled(&self) -> BTreeSet<(&MaskedConditionKey, &MaskedState)> {
         self.spans.iter().filter(|span| span.settled).map(|span| (&span.place, &span.said)).collect()
     }
 
     /// Returns the findings of all diagnoses, with the findings that another finding explains.
-    pub(super) fn findings(&self) -> impl Iterator<Item = &'a Finding> + use<'a> {
+    pub(crate) fn findings(&self) -> impl Iterator<Item = &'a Finding> + use<'a> {
         self.record.entries.iter().filter_map(RecordEntry::diagnosed).flatten().flat_map(Finding::flatten)
     }
 
     /// Returns the findings that a step names, and those that no other finding explains. An explained finding comes and
     /// goes with the exact time of the diagnosis.
-    pub(super) fn settled_findings(&self) -> impl Iterator<Item = &'a Finding> {
+    pub(crate) fn settled_findings(&self) -> impl Iterator<Item = &'a Finding> {
         let asked = self.record.entries.iter().filter_map(RecordEntry::diagnosed);
         let named = self.findings().filter(|finding| {
             let code = finding.code.to_string();
@@ -169,14 +169,14 @@ impl<'a> ScenarioObservations<'a> {
     }
 
     /// Returns the time when an upgrade had reached a phase; `None` if the scenario didn't see it.
-    pub(super) fn upgraded(&self, to: UpgradePhase) -> Option<Timestamp> {
+    pub(crate) fn upgraded(&self, to: UpgradePhase) -> Option<Timestamp> {
         let mut entries = self.record.entries.iter();
         let reached = entries.find(|entry| matches!(&entry.what, RecordedEvent::Upgraded { phase } if *phase == to));
         reached.map(|entry| entry.at)
     }
 
     /// Returns the last step that started, as written in the feature.
-    pub(super) fn last_step(&self) -> Option<String> {
+    pub(crate) fn last_step(&self) -> Option<String> {
         self.record.entries.iter().rev().find_map(|entry| match &entry.what {
             RecordedEvent::Step { keyword, text } => Some(format!("{} {text}", keyword.trim())),
             _ => None,
@@ -184,7 +184,7 @@ impl<'a> ScenarioObservations<'a> {
     }
 
     /// Returns the failure without names; `None` if the scenario passed or was not run.
-    pub(super) fn failure(&self) -> Option<String> {
+    pub(crate) fn failure(&self) -> Option<String> {
         let failed = !self.passed() && self.was_run();
         failed.then(|| self.mask(self.record.reason.as_deref().unwrap_or("it did not end")))
     }

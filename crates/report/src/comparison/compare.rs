@@ -1,4 +1,4 @@
-//! Compares a scenario on one version with the same scenario on another version.
+//! Compares a scenario in one run with the same scenario in another run, e.g. on another version.
 //!
 //! Two runs of one version pass through different states, because a controller's intermediate writes depend on which of
 //! its watches fires first. Therefore a state counts only if it was current when an assertion of the scenario had
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use diagnosis::Finding;
 use record::{FailureCode, Outcome, RecordedEvent, RunRecord, ScenarioRecord};
 
-use super::difference::{DifferenceDraft, DifferenceKind, UpgradeVerdict};
+use super::difference::{DifferenceDraft, DifferenceKind, DifferenceVerdict};
 use super::scenario_observations::{MaskedConditionKey, MaskedState, ScenarioObservations};
 
 /// Ratio of two durations above which they count as different, if [`SECONDS`] is exceeded as well.
@@ -35,7 +35,7 @@ pub(crate) fn by_name(scenarios: &[ScenarioRecord]) -> Vec<(ScenarioKey<'_>, &Sc
 }
 
 /// Returns the differences between two runs by scenario, in the order of the second run.
-pub(super) fn runs<'a>(before: &RunRecord, after: &'a RunRecord) -> Vec<(&'a ScenarioRecord, DifferenceDraft)> {
+pub(crate) fn runs<'a>(before: &RunRecord, after: &'a RunRecord) -> Vec<(&'a ScenarioRecord, DifferenceDraft)> {
     let known: BTreeMap<ScenarioKey<'_>, &ScenarioRecord> = by_name(&before.scenarios).into_iter().collect();
     let pairs = by_name(&after.scenarios).into_iter().filter_map(|(which, record)| Some((*known.get(&which)?, record)));
     let compared = pairs.flat_map(|(was, is)| {
@@ -59,7 +59,7 @@ pub(crate) fn stories(before: &ScenarioObservations<'_>, after: &ScenarioObserva
 }
 
 /// Returns the outcome of a scenario, in words.
-pub(super) fn told(story: &ScenarioObservations<'_>) -> String {
+pub(crate) fn told(story: &ScenarioObservations<'_>) -> String {
     let record = story.record;
     match record.outcome {
         Outcome::Passed => "passed".to_owned(),
@@ -74,13 +74,13 @@ fn outcome(before: &ScenarioObservations<'_>, after: &ScenarioObservations<'_>) 
     let failed_at = after.last_step().unwrap_or_default();
     let (verdict, key) = match (before.record.outcome, after.record.outcome) {
         (Passed, Passed) | (NotRun, NotRun) => return None,
-        (Passed, Failed | Interrupted) => (UpgradeVerdict::Breaks, format!("fails at: {failed_at}")),
-        (Passed | Failed | Interrupted, NotRun) => (UpgradeVerdict::Differs, "is not run any more".to_owned()),
-        (Failed | Interrupted, Passed) => (UpgradeVerdict::Safe, "passes".to_owned()),
-        (NotRun, Passed) => (UpgradeVerdict::Safe, "can be run".to_owned()),
-        (NotRun, Failed | Interrupted) => (UpgradeVerdict::Differs, format!("can be run and fails at: {failed_at}")),
+        (Passed, Failed | Interrupted) => (DifferenceVerdict::Breaks, format!("fails at: {failed_at}")),
+        (Passed | Failed | Interrupted, NotRun) => (DifferenceVerdict::Differs, "is not run any more".to_owned()),
+        (Failed | Interrupted, Passed) => (DifferenceVerdict::Safe, "passes".to_owned()),
+        (NotRun, Passed) => (DifferenceVerdict::Safe, "can be run".to_owned()),
+        (NotRun, Failed | Interrupted) => (DifferenceVerdict::Differs, format!("can be run and fails at: {failed_at}")),
         (Failed | Interrupted, Failed | Interrupted) if before.last_step() == after.last_step() => return None,
-        (Failed | Interrupted, Failed | Interrupted) => (UpgradeVerdict::Differs, format!("fails at: {failed_at}")),
+        (Failed | Interrupted, Failed | Interrupted) => (DifferenceVerdict::Differs, format!("fails at: {failed_at}")),
     };
     Some(
         DifferenceDraft::new(verdict, DifferenceKind::Outcome, "the scenario", Some(told(before)), Some(told(after)))
@@ -90,28 +90,28 @@ fn outcome(before: &ScenarioObservations<'_>, after: &ScenarioObservations<'_>) 
 
 /// Identity of findings in a comparison: the code, and the kind of the object that it is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FindingKey {
+pub(crate) struct FindingKey {
     code: FailureCode,
     subject_kind: String,
 }
 
 impl FindingKey {
     /// Identity of a finding.
-    pub(super) fn of(finding: &Finding) -> Self {
+    pub(crate) fn of(finding: &Finding) -> Self {
         Self { code: finding.code.clone(), subject_kind: finding.subject.kind.clone() }
     }
 
     /// A difference in whether the finding is made; the texts are its title.
-    pub(super) fn found(&self, was: Option<&str>, is: Option<&str>) -> DifferenceDraft {
+    pub(crate) fn found(&self, was: Option<&str>, is: Option<&str>) -> DifferenceDraft {
         let about = format!("{} of a {}", self.code, self.subject_kind);
         let [was, is] = [was, is].map(|title| title.map(|title| format!("{} {title}", self.code)));
-        DifferenceDraft::new(UpgradeVerdict::Differs, DifferenceKind::Finding, about, was, is)
+        DifferenceDraft::new(DifferenceVerdict::Differs, DifferenceKind::Finding, about, was, is)
             .of_code(self.code.clone())
     }
 }
 
 /// Titles of findings.
-pub(super) fn titles<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<FindingKey, String> {
+pub(crate) fn titles<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTreeMap<FindingKey, String> {
     findings.into_iter().map(|finding| (FindingKey::of(finding), finding.title.clone())).collect()
 }
 
@@ -166,14 +166,14 @@ fn likeness(one: &MaskedState, other: &MaskedState) -> f64 {
         + strsim::normalized_damerau_levenshtein(&one.message, &other.message)
 }
 
-pub(super) fn condition(
+pub(crate) fn condition(
     place: &MaskedConditionKey,
     was: Option<&MaskedState>,
     is: Option<&MaskedState>,
 ) -> DifferenceDraft {
     let about = format!("{}: {}", place.object, place.condition);
     let (was, is) = (was.map(ToString::to_string), is.map(ToString::to_string));
-    DifferenceDraft::new(UpgradeVerdict::Differs, DifferenceKind::Condition, about, was, is).of_condition(place)
+    DifferenceDraft::new(DifferenceVerdict::Differs, DifferenceKind::Condition, about, was, is).of_condition(place)
 }
 
 /// Returns the expectations of all waits, without names, each with its longest wait in seconds.
@@ -198,7 +198,7 @@ fn timing(before: &ScenarioObservations<'_>, after: &ScenarioObservations<'_>) -
     let otherwise = waits(after).into_iter().filter_map(|(about, is)| {
         let was = *was.get(&about)?;
         let (verdict, key) =
-            if is > was { (UpgradeVerdict::Differs, "slower") } else { (UpgradeVerdict::Safe, "faster") };
+            if is > was { (DifferenceVerdict::Differs, "slower") } else { (DifferenceVerdict::Safe, "faster") };
         let [from, to] = [was, is].map(|seconds| Some(format!("{seconds:.0} s")));
         is_other_duration(was, is)
             .then(|| DifferenceDraft::new(verdict, DifferenceKind::Timing, about, from, to).keyed(key))
