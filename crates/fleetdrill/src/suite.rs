@@ -14,6 +14,7 @@ use report::text::shorten;
 use steps::{StepRole, World, needs};
 use thiserror::Error;
 
+use crate::abilities;
 use crate::capability_needs::CapabilityNeeds;
 use crate::failure_codes;
 use crate::guides::tags::{self as guide_tags, TagError};
@@ -231,21 +232,21 @@ impl Suite {
     }
 
     /// Keeps scenarios that show all failure codes, and none of which the others make needless; removes and returns the other
-    /// scenarios with a code. Of several scenarios with the same codes, the shortest stays, by tags; of equally long ones, the
-    /// first.
+    /// scenarios with a code. Of several scenarios with the same codes, one on the shared fleet stays before one with a fleet of its own,
+    /// then the shortest, by tags; of equally long ones, the first.
     #[must_use]
     pub fn part_off_repeated_codes(&mut self, real_time: bool) -> Self {
-        let mut by_length: Vec<(&Feature, &Scenario)> = self.scenarios().filter(|(f, s)| has_code(f, s)).collect();
-        by_length.sort_by_key(|(feature, scenario)| seconds(feature, scenario, real_time));
+        let mut cheapest_first: Vec<(&Feature, &Scenario)> = self.scenarios().filter(|(f, s)| has_code(f, s)).collect();
+        cheapest_first.sort_by_key(|(f, s)| (abilities::has_own_fleet(f, s), seconds(f, s, real_time)));
         // By code, how many of the scenarios that stay show it.
         let mut showing: BTreeMap<String, usize> = BTreeMap::new();
-        for (feature, scenario) in &by_length {
+        for (feature, scenario) in &cheapest_first {
             for code in codes(feature, scenario) {
                 *showing.entry(code).or_default() += 1;
             }
         }
         let mut repeated = HashSet::new();
-        for (feature, scenario) in by_length.into_iter().rev() {
+        for (feature, scenario) in cheapest_first.into_iter().rev() {
             if codes(feature, scenario).all(|code| showing[&code] > 1) {
                 codes(feature, scenario).for_each(|code| *showing.entry(code).or_default() -= 1);
                 repeated.insert(place(feature, scenario));

@@ -17,7 +17,7 @@ use crate::kinds;
 /// ConfigMap with a key for each host, whose value is the PEM of certificates that a server at this host may have or be signed by.
 pub const CONFIG_MAP: &str = "argocd-tls-certs-cm";
 
-/// ConfigMap with the SSH host keys that are known, under [`KNOWN_HOSTS_KEY`], in the format of the file `known_hosts` of ssh.
+/// ConfigMap with the SSH host keys that are known, under `ssh_known_hosts`, in the format of the file `known_hosts` of ssh.
 pub const KNOWN_HOSTS: &str = "argocd-ssh-known-hosts-cm";
 
 /// Key of [`KNOWN_HOSTS`], and name of the file.
