@@ -56,7 +56,7 @@ Feature: A placement leaves a member, and the member's binding stays
     Then within 90 seconds the diagnosis of placement "web" is KF-RO-004 for "member-1", because of KF-AP-002
     When placement "web" gets '{"strategy": {"applyStrategy": {"whenToTakeOver": "Always"}}}'
     Then placement "web" becomes available on "member-2"
-    # What somebody made on member-1 may stay there: its Work may be deleted before the member's agent takes it over.
+    And the resources of placement "web" are gone from "member-1"
     And the diagnosis finds nothing
 
     Examples:
