@@ -2,8 +2,9 @@
 //!
 //! A cluster's container runs etcd, kube-apiserver, kube-controller-manager and, for pods, kube-scheduler and KWOK: the
 //! same programs with the same flags as on this machine (`control_plane.rs`), in an image that is built from them
-//! (`image.rs`). The containers are on the fleet's own network; API servers are published on 127.0.0.1. The fleet's supervisor runs `docker logs --follow` as a process for each container, so that it has the
-//! log of each container and notices its end.
+//! (`image.rs`). The containers are on the fleet's own network; API servers are published on 127.0.0.1. The fleet's
+//! supervisor runs `docker logs --follow` as a process for each container, so that it has the log of each container and
+//! notices its end.
 //!
 //! Containers and networks have the fleet's directory as a label. The supervisor removes them when the fleet ends;
 //! [`sweep`] removes those that a killed supervisor has left.

@@ -1,5 +1,5 @@
-//! Certificates and SSH host keys of git servers that Argo CD trusts: each in a ConfigMap, [`CONFIG_MAP`] and [`KNOWN_HOSTS`], and the directories in
-//! which the repo-server looks for them. A kubelet mounts the ones at the others, within a minute or two; here, where the repo-server is no
+//! Certificates and SSH host keys of git servers that Argo CD trusts: each in a ConfigMap, [`CONFIG_MAP`] and [`KNOWN_HOSTS`], and the
+//! directories in which the repo-server looks for them. A kubelet mounts the ones at the others, within a minute or two; here, where the repo-server is no
 //! Pod, both are written.
 
 use std::fs;
