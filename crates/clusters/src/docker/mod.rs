@@ -244,11 +244,16 @@ impl DockerProvider {
         let words = create.iter().chain(&unprivileged).copied().chain(options.iter().map(String::as_str));
         docker_images::pull(image).await?;
         DOCKER.run(words.chain([image]).chain(args.iter().map(String::as_str)), SHORT).await?;
-        let copy = files.write(self.home.dir())?;
-        let from = format!("{}/{COPIED}/.", copy.path().display());
-        DOCKER.run(["cp", &from, &format!("{container}:{FILES}")], SHORT).await?;
+        self.copy(&container, files).await?;
         DOCKER.run(["start", &container], START_LIMIT).await?;
         self.home.supervisor().start(self.follow(name)).await
+    }
+
+    /// Copies files into a container, over those that are there.
+    async fn copy(&self, container: &str, files: ContainerFiles) -> Result<(), ClusterError> {
+        let copy = files.write(self.home.dir())?;
+        let from = format!("{}/{COPIED}/.", copy.path().display());
+        DOCKER.run(["cp", &from, &format!("{container}:{FILES}")], SHORT).await.map(drop)
     }
 
     /// Specification of the process that follows a container's log and ends with the container.
@@ -457,15 +462,9 @@ impl Provider for DockerProvider {
     }
 
     async fn hand_over_token(&self, name: &str, token: &Path) -> Result<(), ClusterError> {
-        // `docker cp` keeps owner and mode, and the agent runs as a user id that is unknown here, so the copy has to be
-        // world-readable.
-        let readable = tempfile::NamedTempFile::new_in(self.home.dir());
-        let readable = readable.map_err(ClusterError::io("make a file in", self.home.dir()))?;
-        std::fs::copy(token, readable.path())
-            .and_then(|_| std::fs::set_permissions(readable.path(), Permissions::from_mode(0o644)))
-            .map_err(ClusterError::io("copy", token))?;
-        let there = format!("{}:{FILES}/token", self.container_name(name));
-        DOCKER.run(["cp", &readable.path().display().to_string(), &there], SHORT).await.map(drop)
+        let mut files = ContainerFiles::default();
+        files.copy(Path::new(FILES).join("token"), token)?;
+        self.copy(&self.container_name(name), files).await
     }
 
     async fn exchange_agent(&self, agent: &Agent) -> Result<bool, ClusterError> {
