@@ -222,6 +222,9 @@ mod tests {
         assert_eq!(fleet(" and 200 hollow members"), Some(ProviderAbility::PlayMembers));
         assert_eq!([fleet(" and Argo CD"), fleet("")], [Some(ProviderAbility::MakeClusters); 2]);
         assert_eq!(needs_of("Then the hub-agent has logged \"x\"").ability, Some(ProviderAbility::ReadAgentLogs));
+        let served = |how: &str| needs_of(&format!("Given repository \"web\" is served over {how}")).ability;
+        assert_eq!(served("SSH at localhost and asks for a key"), Some(ProviderAbility::ServeSsh));
+        assert_eq!(served("HTTP and asks for a password"), None);
         let five_minutes = Some(Duration::from_secs(300));
         assert_eq!(
             needs_of("When the stuck threshold of update run \"r\" passes on \"member-1\"").waits_out,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
+use crate::needs::{ProviderAbility, StepCall, needs};
 use crate::phrases::{AccessChange, GitTransport};
 use crate::repository::repository;
 use crate::world::World;
@@ -15,6 +16,7 @@ use crate::world::World;
 /// Serves a repository on loopback, for whoever has its password or the key, and gives Argo CD it in a repository Secret. From here on, the
 /// repository's URL is that of the server. Argo CD trusts neither the certificate of the server for HTTPS nor the host key of the server
 /// for SSH. It trusts all servers of a host or none, so scenarios over HTTPS, or over SSH, that run at the same time need different hosts.
+#[needs(ability: GitTransport::ability)]
 #[given(expr = "repository {string} is served over {HTTP, HTTPS or SSH}")]
 async fn is_served(world: &mut World, name: String, transport: GitTransport) -> Result<(), StepError> {
     let context = world.context();
@@ -37,6 +39,14 @@ async fn is_served(world: &mut World, name: String, transport: GitTransport) -> 
     context.make(kinds::SECRET, Some(argocd::NAMESPACE), secret).await?;
     context.did(format!("{url} served, and Argo CD has its {what}"));
     Ok(())
+}
+
+impl GitTransport {
+    /// Not every build of fleetdrill has a server for SSH.
+    fn ability(call: &StepCall<'_>) -> Option<ProviderAbility> {
+        let transport = call.parameters.last().and_then(|text| text.parse().ok());
+        matches!(transport, Some(Self::Ssh(_))).then_some(ProviderAbility::ServeSsh)
+    }
 }
 
 /// Changes the password of a repository that is served. Argo CD keeps the old one.
@@ -75,9 +85,7 @@ async fn trust_certificate(context: &mut ScenarioContext, name: &str) -> Result<
     let host = host_of(context, name, "HTTPS")?;
     context.ledger.trusted_hosts.insert(host.clone());
     context.fleet.trust_host(&host, true).await?;
-    let object = ObjectPath::new(kinds::CONFIG_MAP.kind, Some(argocd::NAMESPACE), argocd::TRUSTED_HOSTS);
-    let sentence = format!("ConfigMap/{} has the authority of {host}'s certificate", argocd::TRUSTED_HOSTS);
-    context.remedied(Action::new(sentence).on(object));
+    trusted(context, argocd::TRUSTED_HOSTS, &format!("the authority of {host}'s certificate"));
     Ok(())
 }
 
@@ -85,10 +93,14 @@ async fn trust_host_key(context: &mut ScenarioContext, name: &str) -> Result<(),
     let host = host_of(context, name, "SSH")?;
     context.ledger.trusted_host_keys.insert(host.clone());
     context.fleet.trust_host_key(&host, true).await?;
-    let object = ObjectPath::new(kinds::CONFIG_MAP.kind, Some(argocd::NAMESPACE), argocd::KNOWN_HOSTS);
-    let sentence = format!("ConfigMap/{} has the host key of {host}", argocd::KNOWN_HOSTS);
-    context.remedied(Action::new(sentence).on(object));
+    trusted(context, argocd::KNOWN_HOSTS, &format!("the host key of {host}"));
     Ok(())
+}
+
+/// Records that a ConfigMap of Argo CD has by what it trusts a server.
+fn trusted(context: &mut ScenarioContext, config_map: &str, what: &str) {
+    let object = ObjectPath::new(kinds::CONFIG_MAP.kind, Some(argocd::NAMESPACE), config_map);
+    context.remedied(Action::new(format!("ConfigMap/{config_map} has {what}")).on(object));
 }
 
 /// Host in the URL of a repository that is served over a protocol.

@@ -39,6 +39,8 @@ pub enum ProviderAbility {
     LimitStorage,
     /// Run a member's agent with fewer rights on its own cluster than all.
     LimitAgents,
+    /// Serve repositories over SSH: a matter of how fleetdrill is built, not of the provider.
+    ServeSsh,
 }
 
 /// Completes the sentence "provider ... can't".
@@ -62,6 +64,7 @@ impl fmt::Display for ProviderAbility {
             Self::ServeWebhooks => "start the hub-agent with its webhooks",
             Self::LimitStorage => "limit the space of etcd",
             Self::LimitAgents => "limit the rights of agents",
+            Self::ServeSsh => "serve repositories over SSH",
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Scenarios of a suite that a run leaves out, and why: the fleet can't run them, or nobody asked for them.
 
+use clusters::ability::ProviderAbility;
 use fleet::capability::Capabilities;
 use record::{Outcome, ScenarioRecord};
 
@@ -83,6 +84,10 @@ pub fn out_of_reach(suite: &mut Suite, fleet: &dyn FleetProfile) -> Vec<Scenario
 
 /// Returns why a fleet can't run a scenario, if it can't.
 fn obstacle(fleet: &dyn FleetProfile, feature: &gherkin::Feature, scenario: &gherkin::Scenario) -> Option<String> {
+    let is_built = |ability| ability != ProviderAbility::ServeSsh || cfg!(feature = "ssh");
+    if let Some(ability) = abilities::lacking(feature, scenario, is_built) {
+        return Some(format!("this build of fleetdrill can't {ability} (feature ssh)"));
+    }
     if let Some(ability) = abilities::lacking(feature, scenario, |ability| fleet.can(ability)) {
         return Some(format!("provider {} can't {ability}", fleet.provider()));
     }

@@ -106,7 +106,7 @@ impl DrillCatalogue {
             }));
             return Ok(());
         }
-        let has_code = suite::tags(feature, scenario).iter().any(|tag| diagnosis::is_meant_as_code(tag));
+        let has_code = suite::has_code(feature, scenario);
         let is_healthy = suite::is_healthy(feature, scenario);
         if has_code || (!is_healthy && has_tag(feature, scenario, "disruptive")) {
             return Err("something breaks, and no step asserts its diagnosis".into());
