@@ -204,7 +204,7 @@ pub struct ScenarioPart {
     /// Run the I-th of N equal parts, counted from 1
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// Run the shortest scenarios that show each failure code, and the healthy ones that share the fleet, one of each outline
+    /// Run the shortest scenarios that show each failure code, and a healthy one of each feature file
     #[arg(long)]
     pub one_per_code: bool,
 }

@@ -232,12 +232,12 @@ impl Suite {
     }
 
     /// Keeps scenarios that show all failure codes, and none of which the others make needless; removes and returns the other
-    /// scenarios with a code. Of several scenarios with the same codes, one on the shared fleet stays before one with a fleet of its own,
-    /// then the shortest, by tags; of equally long ones, the first.
+    /// scenarios with a code. Of several scenarios with the same codes, one on the shared fleet stays before one with a member of its own,
+    /// and that before one with a fleet of its own, then the shortest, by tags; of equally long ones, the first.
     #[must_use]
     pub fn part_off_repeated_codes(&mut self, real_time: bool) -> Self {
         let mut cheapest_first: Vec<(&Feature, &Scenario)> = self.scenarios().filter(|(f, s)| has_code(f, s)).collect();
-        cheapest_first.sort_by_key(|(f, s)| (abilities::has_own_fleet(f, s), seconds(f, s, real_time)));
+        cheapest_first.sort_by_key(|(f, s)| cost(f, s, real_time));
         // By code, how many of the scenarios that stay show it.
         let mut showing: BTreeMap<String, usize> = BTreeMap::new();
         for (feature, scenario) in &cheapest_first {
@@ -255,15 +255,16 @@ impl Suite {
         self.part(|feature, scenario| !repeated.contains(&place(feature, scenario)))
     }
 
-    /// Of the scenarios without a code that one outline makes, keeps the first; removes and returns the others.
+    /// Of the scenarios without a code, keeps the cheapest of each feature file; removes and returns the others.
     #[must_use]
-    pub fn part_off_repeated_rows(&mut self) -> Self {
-        let mut outlines = HashSet::new();
+    pub fn part_off_repeated_files(&mut self, real_time: bool) -> Self {
+        let mut cheapest_first: Vec<(&Feature, &Scenario)> =
+            self.scenarios().filter(|(f, s)| !has_code(f, s)).collect();
+        cheapest_first.sort_by_key(|(f, s)| cost(f, s, real_time));
+        let mut files = HashSet::new();
         let mut repeated = HashSet::new();
-        for (feature, scenario) in self.scenarios().filter(|(f, s)| !has_code(f, s)) {
-            // The rows of an outline have its steps, with their positions.
-            let outline = (feature.path.clone(), scenario.steps.first().map(|step| step.position));
-            if !outlines.insert(outline) {
+        for (feature, scenario) in cheapest_first {
+            if !files.insert(feature.path.clone()) {
                 repeated.insert(place(feature, scenario));
             }
         }
@@ -425,6 +426,15 @@ fn takes(tags: &[String]) -> Result<u32, String> {
     let Some(time) = tags.iter().rev().find_map(|t| t.strip_prefix(TAKES)) else { return Ok(usual) };
     let seconds = time.strip_suffix('s').and_then(|n| n.parse().ok());
     seconds.ok_or_else(|| format!("tag @{TAKES}{time} says no time: write it like @{TAKES}150s"))
+}
+
+/// Returns what a scenario costs, to compare with others: the clusters that it starts, then the seconds that it takes.
+fn cost(feature: &Feature, scenario: &Scenario, real_time: bool) -> (bool, bool, u32) {
+    (
+        abilities::has_own_fleet(feature, scenario),
+        abilities::makes_clusters(feature, scenario),
+        seconds(feature, scenario, real_time),
+    )
 }
 
 /// Returns about how many seconds a scenario takes, fast-forwarded or in real time.

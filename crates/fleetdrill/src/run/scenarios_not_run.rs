@@ -52,7 +52,7 @@ pub fn left_out_of_scale(suite: &mut Suite, selection: &ScenarioSelection<'_>) -
 }
 
 /// Removes from a suite the scenarios whose failure codes other scenarios show, those that show no code and aren't healthy, and of the
-/// healthy ones those that start a fleet of their own, which costs more than ten others, and all but the first of an outline. Returns
+/// healthy ones those that start a fleet of their own, which costs more than ten others, and all but the cheapest of a file. Returns
 /// their records with the reason.
 pub fn left_out_of_codes(suite: &mut Suite, real_time: bool) -> Vec<ScenarioRecord> {
     let off = suite.part_off_repeated_codes(real_time);
@@ -63,8 +63,8 @@ pub fn left_out_of_codes(suite: &mut Suite, real_time: bool) -> Vec<ScenarioReco
     let off = suite
         .part(|feature, scenario| suite::has_code(feature, scenario) || !abilities::has_own_fleet(feature, scenario));
     records.extend(all_not_run(&off, "it shows no failure code, and starts a fleet of its own (--one-per-code)"));
-    let why = "it shows no failure code, and is another row of an outline (--one-per-code)";
-    records.extend(all_not_run(&suite.part_off_repeated_rows(), why));
+    let why = "it shows no failure code, and a cheaper healthy scenario of its file is run (--one-per-code)";
+    records.extend(all_not_run(&suite.part_off_repeated_files(real_time), why));
     records
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scenarios_of_each_code_stay_and_healthy_ones_that_share_the_fleet() {
+    fn one_scenario_of_each_code_stays_and_a_healthy_one_of_each_file() {
         let text = "Feature: mine
   @KF-WS-001
   Scenario: a code
@@ -151,17 +151,9 @@ mod tests {
     Given a fleet of its own with 1 member
   Scenario: a statement of a guide
     Given a member \"east\" of its own
-  @healthy
-  Scenario Outline: healthy in <place>
-    Given a member \"<place>\" of its own
-
-    Examples:
-      | place |
-      | east  |
-
-    Examples:
-      | place |
-      | west  |
+  @healthy @takes-90s
+  Scenario: healthy for long
+    Given a member \"east\" of its own
 ";
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("mine.feature");
@@ -172,7 +164,7 @@ mod tests {
         off.sort();
         assert_eq!(
             off,
-            ["a statement of a guide", "healthy in west", "healthy on a fleet of its own", "the same code"]
+            ["a statement of a guide", "healthy for long", "healthy on a fleet of its own", "the same code"]
         );
     }
 }
