@@ -202,6 +202,8 @@ impl ArgoCdPaths {
             ("ARGOCD_PLUGINSOCKFILEPATH", self.display("plugins")),
             // The default is in /tmp, where the socket of a second fleet, or of another user, may be.
             ("ARGOCD_ASK_PASS_SOCK", self.display("tmp/ask-pass.sock")),
+            // Growth of the heap in percent before Go collects garbage, as for control planes. Go's default is 100.
+            ("GOGC", "400".into()),
             ("HOSTNAME", format!("{role}-0")),
             ("HOME", self.display("home")),
             ("TMPDIR", self.display("tmp")),
