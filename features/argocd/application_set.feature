@@ -27,7 +27,7 @@ Feature: ApplicationSets make too few applications, or none
       generators:
         - list: {elements: [{name: east}]}
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: 'w*'}]
       syncPolicy: {applicationsSync: create-update}
@@ -52,7 +52,7 @@ Feature: ApplicationSets make too few applications, or none
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: '*'}]
       template:

@@ -154,12 +154,12 @@ Feature: Argo CD's bad days
       """
     Then the sync of application "web" ends in an error
     And application "web" reports
-      | field   | value              |
-      | message | connection refused |
+      | field   | value                         |
+      | message | Error while dialing: dial tcp |
     When application "web" is refreshed
     Then application "web" reports
-      | field           | value              |
-      | ComparisonError | connection refused |
+      | field           | value                         |
+      | ComparisonError | Error while dialing: dial tcp |
     And the diagnosis of application "web" is AR-RP-005
     When the repo-server of Argo CD is started again
     And "deployment.yaml" of repository "web" is corrected to

@@ -355,7 +355,7 @@ Feature: What Argo CD's documents say about generators that need a fleet of thei
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             files: [{path: 'config/*/values.json'}]
       template:

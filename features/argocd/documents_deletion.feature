@@ -91,7 +91,7 @@ Feature: What Argo CD's documents say about deletions
         finalizers: [resources-finalizer.argocd.argoproj.io]
       spec:
         project: default
-        source: {repoURL: "file://{repository:shop}", path: east, targetRevision: HEAD}
+        source: {repoURL: "{url:shop}", path: east, targetRevision: HEAD}
         destination: {name: "{member-1}", namespace: "{apps}"}
         syncPolicy: {automated: {}}
       ---
@@ -102,7 +102,7 @@ Feature: What Argo CD's documents say about deletions
         namespace: argocd
       spec:
         project: default
-        source: {repoURL: "file://{repository:shop}", path: west, targetRevision: HEAD}
+        source: {repoURL: "{url:shop}", path: west, targetRevision: HEAD}
         destination: {name: "{member-1}", namespace: "{apps}"}
         syncPolicy: {automated: {}}
       """

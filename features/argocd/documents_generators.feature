@@ -35,7 +35,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: '*'}]
       template:
@@ -51,7 +51,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: west, exclude: true}, {path: '*'}]
       """
@@ -60,7 +60,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: east}, {path: '*', exclude: true}]
       """
@@ -70,7 +70,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: '*'}, {path: 'w*', exclude: true}]
       """
@@ -99,7 +99,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: '/d/*'}, {path: /d/f, exclude: true}]
       template:
@@ -118,7 +118,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: 'd/*'}, {path: d/f, exclude: true}]
       """
@@ -133,7 +133,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             requeueAfterSeconds: 5
             directories: [{path: '*'}]
@@ -195,7 +195,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: 'e*'}]
       template:
@@ -216,7 +216,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: 'e*'}]
       template:
@@ -231,7 +231,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: nowhere
             directories: [{path: 'e*'}]
       """
@@ -249,7 +249,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: 'e*'}]
       """
@@ -276,7 +276,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             files: [{path: 'config/*.json'}]
       template:
@@ -291,7 +291,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             files: [{path: 'config/*.json'}, {path: 'config/more/*.json', exclude: true}]
       """
@@ -334,8 +334,8 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       generators:
         - matrix:
             generators:
-              - git: {repoURL: 'file://{repository:shop}', revision: HEAD, directories: [{path: east}]}
-              - git: {repoURL: 'file://{repository:shop}', revision: HEAD, directories: [{path: '*'}]}
+              - git: {repoURL: '{url:shop}', revision: HEAD, directories: [{path: east}]}
+              - git: {repoURL: '{url:shop}', revision: HEAD, directories: [{path: '*'}]}
       template:
         metadata: {name: '{{.path.basename}}-{suffix}'}
         spec:
@@ -352,8 +352,8 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       generators:
         - matrix:
             generators:
-              - git: {repoURL: 'file://{repository:shop}', revision: HEAD, directories: [{path: east}], pathParamPrefix: first}
-              - git: {repoURL: 'file://{repository:shop}', revision: HEAD, directories: [{path: '*'}], pathParamPrefix: last}
+              - git: {repoURL: '{url:shop}', revision: HEAD, directories: [{path: east}], pathParamPrefix: first}
+              - git: {repoURL: '{url:shop}', revision: HEAD, directories: [{path: '*'}], pathParamPrefix: last}
       template:
         metadata:
           name: '{{.last.path.basename}}-{suffix}'
@@ -405,12 +405,12 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
     @guide:argocd-applicationset-git/directories/clusters @guide:argocd-applicationset-template/fields/clusters
     Examples:
       | what        | generator                                                                               |
-      | directories | git: {repoURL: 'file://{repository:shop}', revision: HEAD, directories: [{path: east}]} |
+      | directories | git: {repoURL: '{url:shop}', revision: HEAD, directories: [{path: east}]} |
 
     @guide:argocd-applicationset-git/files/clusters
     Examples:
       | what  | generator                                                                                  |
-      | files | git: {repoURL: 'file://{repository:shop}', revision: HEAD, files: [{path: config/*.yaml}]} |
+      | files | git: {repoURL: '{url:shop}', revision: HEAD, files: [{path: config/*.yaml}]} |
 
   @AR-AS-004
   @guide:argocd-applicationset-git/values/prefix
@@ -419,7 +419,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
       """
       generators:
         - git:
-            repoURL: file://{repository:shop}
+            repoURL: {url:shop}
             revision: HEAD
             directories: [{path: east}]
             values: {colour: green}
@@ -478,7 +478,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
     @guide:argocd-applicationset-merge/restrictions/one-per-entry
     Examples:
       | what             | message                                     | merge                                                                                                                                                                                              |
-      | two in one entry | error getting param sets from generators: * | {mergeKeys: [name], generators: [{list: {elements: [{name: east}]}, git: {repoURL: 'file://{repository:shop}', revision: HEAD, directories: [{path: east}]}}, {list: {elements: [{name: east}]}}]} |
+      | two in one entry | error getting param sets from generators: * | {mergeKeys: [name], generators: [{list: {elements: [{name: east}]}, git: {repoURL: '{url:shop}', revision: HEAD, directories: [{path: east}]}}, {list: {elements: [{name: east}]}}]} |
 
     @guide:argocd-applicationset-merge/restrictions/nested-once
     Examples:
@@ -695,7 +695,7 @@ Feature: What Argo CD's documents say about generators of ApplicationSets
     Examples:
       | what  | generator                                                                                  |
       | list  | list: {elements: [{name: east, stage: first}, {name: west, stage: last}]}                  |
-      | files | git: {repoURL: 'file://{repository:shop}', revision: HEAD, files: [{path: config/*.yaml}]} |
+      | files | git: {repoURL: '{url:shop}', revision: HEAD, files: [{path: config/*.yaml}]} |
 
   @AR-AS-001
   Scenario Outline: A selector of a generator isn't valid: <what>

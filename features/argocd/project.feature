@@ -210,7 +210,7 @@ Feature: A project forbids what an Application wants
     Given a project "shop" with
       """
       # A star ends at a slash, two stars do not.
-      sourceRepos: ["file:///**"]
+      sourceRepos: ["file:///**", "http://**"]
       destinations: [{name: member-1, namespace: "*"}]
       syncWindows:
         - {kind: deny, schedule: "0 0 1 1 *", duration: 1m, applications: ["*"]}

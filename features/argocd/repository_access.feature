@@ -27,7 +27,7 @@ Feature: Argo CD can't read a source
     And the diagnosis of application "web" is AR-RP-001
       | object                   | value                   |
       | Application/argocd/{web} | authentication required |
-      | Application/argocd/{web} | http://127.0.0.1:       |
+      | Application/argocd/{web} | {url:web}               |
     When Argo CD gets the new password of repository "web"
     And application "web" is refreshed
     Then application "web" is Synced and Healthy
@@ -150,7 +150,7 @@ Feature: Argo CD can't read a source
     And the diagnosis of application "web" is AR-RP-004
       | object                   | value                |
       | Application/argocd/{web} | repository not found |
-      | Application/argocd/{web} | http://127.0.0.1:    |
+      | Application/argocd/{web} | {url:web}            |
     And the diagnosis of application "shop" is AR-RP-004
     When repository "web" is back
     And application "web" is refreshed

@@ -37,7 +37,7 @@ async fn has_controller(world: &mut World) -> Result<(), StepError> {
 
 /// Creates an ApplicationSet with the step's text as its spec (YAML). Fields that the text leaves out: templates are Go templates, in which a
 /// missing key is an error; an application is called `NAME-{suffix}` by the element's `name`, and deploys the repository's directory of that
-/// name into the namespace `{apps}` of the first member. In the text, `{repository:web}` stands for a repository's directory.
+/// name into the namespace `{apps}` of the first member. In the text, `{url:web}` stands for a repository's URL.
 #[given(expr = "an application set {string} of repository {string} for {members} with")]
 #[when(expr = "an application set {string} of repository {string} for {members} with")]
 async fn is_created(

@@ -210,7 +210,7 @@ fn evidence(context: &ScenarioContext, finding: &Finding, step: &Step) -> Result
     let mut left = &finding.evidence[..];
     let can = context.fleet.capabilities();
     for row in rows {
-        let (object, value) = (context.words(&row[0]), context.ledger.names.fill(&wording::evidence(&can, &row[1])));
+        let (object, value) = (context.words(&row[0]), context.ledger.fill(&wording::evidence(&can, &row[1])));
         let place = left.iter().position(|e| e.object.to_string().contains(&object) && e.value.contains(&value));
         if let Some(place) = place {
             left = &left[place..];

@@ -66,13 +66,14 @@ impl Ledger {
         }
     }
 
-    /// Text with `{name}` replaced by the real name of what the scenario calls so, and `{repository:name}` by the directory of its
-    /// git repository.
+    /// Text with `{name}` replaced by the real name of what the scenario calls so, `{repository:name}` by the directory of its
+    /// git repository, and `{url:name}` by the URL by which Argo CD reads it.
     pub fn fill(&self, text: &str) -> String {
-        let with_directories = self.repositories.iter().fold(text.to_owned(), |text, (name, repository)| {
-            text.replace(&format!("{{repository:{name}}}"), &repository.dir().display().to_string())
+        let with_repositories = self.repositories.iter().fold(text.to_owned(), |text, (name, repository)| {
+            let text = text.replace(&format!("{{repository:{name}}}"), &repository.dir().display().to_string());
+            text.replace(&format!("{{url:{name}}}"), &repository.url())
         });
-        self.names.fill(&with_directories)
+        self.names.fill(&with_repositories)
     }
 }
 

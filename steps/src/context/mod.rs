@@ -288,7 +288,7 @@ impl ScenarioContext {
 
     /// Rewords a feature's text for the fleet's version, and replaces the scenario's names in it by the real names.
     pub(crate) fn words(&self, text: &str) -> String {
-        self.ledger.names.fill(&wording::text(&self.fleet.capabilities(), text))
+        self.ledger.fill(&wording::text(&self.fleet.capabilities(), text))
     }
 
     /// Returns false if a member, or an agent that is called after it, belongs to another scene on the same fleet.

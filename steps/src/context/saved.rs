@@ -28,8 +28,8 @@ pub struct SavedScenario {
 }
 
 impl SavedScenario {
-    /// Text with `{name}` replaced by the real name of what the scenario calls so, and `{repository:name}` by the directory of its
-    /// git repository.
+    /// Text with `{name}` replaced by the real name of what the scenario calls so, `{repository:name}` by the directory of its
+    /// git repository, and `{url:name}` by its URL.
     #[must_use]
     pub fn fill(&self, text: &str) -> String {
         self.ledger.fill(text)
