@@ -2,7 +2,6 @@
 
 use cucumber::{given, then};
 
-use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
 use crate::needs::{ProviderAbility, StepCall, needs};
@@ -27,7 +26,7 @@ async fn has_logged(world: &mut World, process: LogOwner, text: String, with: Lo
         let (name, log) = match &process {
             LogOwner::HubAgent => ("the hub-agent", quoted(&context.fleet.hub_agent_log().await?)),
             LogOwner::MemberAgent(_) => ("the member agent", quoted(&context.fleet.member_agent_log(&member).await?)),
-            LogOwner::ArgoCd(component) => (component.process(), log(context, component.process()).await?),
+            LogOwner::ArgoCd(component) => (component.process(), quoted(&context.fleet.argocd_log(*component).await?)),
         };
         match &with {
             LogLineFilter::Any => logged(name, &log, &[&text]),
@@ -72,14 +71,6 @@ fn logged(whose: &str, log: &str, wanted: &[&str]) -> Result<(), StepError> {
     }
     let wanted = wanted.join("` and `");
     Err(StepError::Differs(format!("no line of {whose}'s log has `{wanted}`")))
-}
-
-/// Returns the log of a component of Argo CD, without quoting marks.
-async fn log(context: &ScenarioContext, process: &str) -> Result<String, StepError> {
-    let path = context.fleet.supervisor().log(process);
-    let read = tokio::fs::read(&path).await;
-    let log = read.map_err(|e| StepError::Differs(format!("failed to read {}: {e}", path.display())))?;
-    Ok(quoted(&String::from_utf8_lossy(&log)))
 }
 
 /// Removes all backslashes: a log quotes messages, and quotations inside them a second time.

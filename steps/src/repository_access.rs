@@ -42,10 +42,14 @@ async fn is_served(world: &mut World, name: String, transport: GitTransport) -> 
 }
 
 impl GitTransport {
-    /// Not every build of fleetdrill has a server for SSH.
+    /// Not every build of fleetdrill has a server for SSH. The servers for HTTPS and SSH are on loopback, where an Argo CD in Pods can't reach
+    /// them.
     fn ability(call: &StepCall<'_>) -> Option<ProviderAbility> {
-        let transport = call.parameters.last().and_then(|text| text.parse().ok());
-        matches!(transport, Some(Self::Ssh(_))).then_some(ProviderAbility::ServeSsh)
+        match call.parameters.last().and_then(|text| text.parse().ok())? {
+            Self::Http => None,
+            Self::Https(_) => Some(ProviderAbility::RunArgoCdHere),
+            Self::Ssh(_) => Some(ProviderAbility::ServeSsh),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::argocd_settings::{CONFIG_MAP, patch};
 use crate::context::ScenarioContext;
 use crate::error::StepError;
+use crate::needs::{ProviderAbility, needs};
 use crate::params::ComponentParam;
 use crate::phrases::{ComponentChange, ToolChange, ToolFault};
 use crate::world::World;
@@ -28,6 +29,7 @@ async fn is(world: &mut World, key: String, value: String) -> Result<(), StepErr
 
 /// `lacks`: tells Argo CD of another version of kustomize, of a name that Applications can ask for, where its repo-server has none. `gets`:
 /// installs it there.
+#[needs(ability: |_| Some(ProviderAbility::RunArgoCdHere))]
 #[given(expr = "the repo-server {lacks or gets} the kustomize {string}")]
 #[when(expr = "the repo-server {lacks or gets} the kustomize {string}")]
 async fn kustomize_changes(world: &mut World, change: ToolChange, name: String) -> Result<(), StepError> {
@@ -49,6 +51,7 @@ async fn kustomize_changes(world: &mut World, change: ToolChange, name: String) 
 
 /// Gives the repo-server a kustomize, of a name that Applications can ask for, that waits so long before it renders, or that is killed as it
 /// begins to render: with SIGKILL, as the kernel does with a program for which a container's memory isn't enough.
+#[needs(ability: |_| Some(ProviderAbility::RunArgoCdHere))]
 #[given(expr = "the repo-server has a kustomize {string} that {takes time or is killed}")]
 async fn has_faulty(world: &mut World, name: String, fault: ToolFault) -> Result<(), StepError> {
     let context = world.context();

@@ -19,6 +19,10 @@ pub enum ProviderAbility {
     LeavePodsOut,
     /// Run an Argo CD of fleetdrill's own, on the hub.
     RunArgoCd,
+    /// Run Argo CD's programs on this machine, so that its files can be changed, and it reaches servers on loopback.
+    RunArgoCdHere,
+    /// Have nodes that get images from this machine.
+    LoadImages,
     /// Have API servers that reach a webhook on this machine.
     CallWebhooks,
     /// Have hollow members, whose agents a process on this machine plays.
@@ -54,6 +58,8 @@ impl fmt::Display for ProviderAbility {
             Self::SimulatePods => "simulate what containers do",
             Self::LeavePodsOut => "leave workloads without pods",
             Self::RunArgoCd => "run an Argo CD of fleetdrill's own",
+            Self::RunArgoCdHere => "run Argo CD's programs on this machine",
+            Self::LoadImages => "load images into nodes",
             Self::CallWebhooks => "call webhooks on this machine",
             Self::PlayMembers => "have hollow members",
             Self::ThrottleApiServers => "slow API servers down",

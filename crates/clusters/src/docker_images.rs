@@ -17,7 +17,8 @@ pub(crate) async fn pull(image: &str) -> Result<(), ClusterError> {
 }
 
 /// Splits an image's name into repository and tag. For a digest or an id, the part after the colon stands for the tag.
-pub(crate) fn split(image: &str) -> (&str, &str) {
+#[must_use]
+pub fn split(image: &str) -> (&str, &str) {
     let after_host = image.rfind('/').map_or(0, |slash| slash + 1);
     match image[after_host..].rfind(':') {
         Some(colon) => (&image[..after_host + colon], &image[after_host + colon + 1..]),

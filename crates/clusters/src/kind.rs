@@ -5,6 +5,7 @@
 //! fleet, which identifies the cluster as fleetdrill's. The fleet's supervisor deletes the cluster when the fleet ends;
 //! [`sweep`] deletes clusters that a killed supervisor has left.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,6 +54,9 @@ const MARK: (&str, &str) = ("kind", "/fleetdrill");
 
 /// Label that kind gives to the containers of its nodes; the value is the cluster's name.
 const CLUSTER_LABEL: &str = "io.x-k8s.kind.cluster";
+
+/// Docker network on which kind has all its nodes.
+const NETWORK: &str = "kind";
 
 /// Prefix of the names of fleetdrill's clusters.
 const PREFIX: &str = "fleetdrill-";
@@ -247,7 +251,7 @@ impl KindProvider {
     /// cluster.
     async fn deploy(&self, agent: &Agent, replicas: i32) -> Result<AgentDeployment, ClusterError> {
         let image = self.images.image(agent).await?;
-        self.load(agent, &image).await?;
+        self.load(&agent.cluster.name, &image).await?;
         let deployed = self.deployed(&agent.name).await?;
         let Some(charts) = &self.setup.charts else {
             deployed.make(agent, &image, replicas).await?;
@@ -256,16 +260,16 @@ impl KindProvider {
         let refresh_token = charts.refresh_token.clone().unwrap_or_else(|| agents::refresh_token(&agent.version));
         if agent.hub.is_some() {
             self.images.named(&refresh_token).await?;
-            self.load(agent, &refresh_token).await?;
+            self.load(&agent.cluster.name, &refresh_token).await?;
         }
         let objects = chart::objects((&charts.dir, self.home.dir()), agent, &image, &refresh_token, replicas).await?;
         deployed.make_of(agent, objects).await?;
         Ok(deployed)
     }
 
-    /// Loads an image into an agent's cluster.
-    async fn load(&self, agent: &Agent, image: &str) -> Result<(), ClusterError> {
-        let name = self.name_of(&agent.cluster.name);
+    /// Loads an image that Docker has into a cluster.
+    async fn load(&self, cluster: &str, image: &str) -> Result<(), ClusterError> {
+        let name = self.name_of(cluster);
         KIND.run(["load", "docker-image", image, "--name", &name], LOAD_LIMIT).await.map(drop)
     }
 
@@ -359,6 +363,23 @@ impl Provider for KindProvider {
             DOCKER.run(images.iter().chain(&["tag", pause, image]), SHORT).await?;
         }
         Ok(())
+    }
+
+    async fn load_image(&self, cluster: &str, image: &str) -> Result<(), ClusterError> {
+        self.images.named(image).await?;
+        self.load(cluster, image).await
+    }
+
+    async fn address_for_pods(&self) -> Result<IpAddr, ClusterError> {
+        let format = "{{range .IPAM.Config}}{{.Gateway}} {{end}}";
+        let command = ["network", "inspect", "--format", format, NETWORK];
+        let gateways = DOCKER.run(command, SHORT).await?;
+        let mut addresses = gateways.split_whitespace().filter_map(|text| text.parse::<IpAddr>().ok());
+        addresses.find(IpAddr::is_ipv4).ok_or_else(|| ClusterError::Outside {
+            command: std::iter::once(DOCKER.0).chain(command).map(str::to_owned).collect(),
+            how: "the network has no IPv4 gateway".into(),
+            said: gateways,
+        })
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {

@@ -13,7 +13,7 @@ pub mod cluster;
 mod control_plane;
 pub mod credentials;
 pub mod docker;
-mod docker_images;
+pub mod docker_images;
 pub mod error;
 mod etcd_alarm;
 mod exec_plugin;

@@ -126,14 +126,20 @@ impl LocalProvider {
     }
 }
 
+/// Returns true if a local fleet has this ability: all but the load of images, for which there are no nodes.
+#[must_use]
+pub fn can(ability: ProviderAbility) -> bool {
+    ability != ProviderAbility::LoadImages
+}
+
 #[async_trait]
 impl Provider for LocalProvider {
     fn name(&self) -> &'static str {
         "local"
     }
 
-    fn can(&self, _: ProviderAbility) -> bool {
-        true
+    fn can(&self, ability: ProviderAbility) -> bool {
+        can(ability)
     }
 
     async fn start_cluster(&self, name: &str, role: FleetRole) -> Result<Cluster, ClusterError> {

@@ -1,5 +1,6 @@
 //! The interface of what makes a fleet's clusters and runs KubeFleet's agents.
 
+use std::net::IpAddr;
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -88,6 +89,22 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// Returns an error if something can't be started, or the programs are missing.
     async fn start_pods(&self, cluster: &Cluster, programs: Option<&PodPrograms>) -> Result<(), ClusterError>;
+
+    /// Makes sure that a cluster's nodes have an image.
+    ///
+    /// # Errors
+    /// Returns an error if the provider has no nodes ([`ProviderAbility::LoadImages`]), or the image can't be had.
+    async fn load_image(&self, _cluster: &str, _image: &str) -> Result<(), ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LoadImages })
+    }
+
+    /// Returns the address of this machine by which pods of the clusters reach it.
+    ///
+    /// # Errors
+    /// Returns an error if the provider has no nodes ([`ProviderAbility::LoadImages`]), or the address isn't known.
+    async fn address_for_pods(&self) -> Result<IpAddr, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LoadImages })
+    }
 
     /// Starts an agent.
     ///

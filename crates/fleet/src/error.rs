@@ -77,6 +77,9 @@ pub enum FleetError {
     /// The fleet was created without Argo CD.
     #[error("fleet `{0}` has no Argo CD")]
     NoArgoCd(String),
+    /// Argo CD runs in Pods, where this can't be done.
+    #[error("Argo CD runs in Pods here: fleetdrill can't {0}")]
+    ArgoCdInPods(&'static str),
     /// The hub has an Argo CD that fleetdrill didn't install.
     #[error("namespace argocd is on the hub already, and fleetdrill didn't make it: nothing in it was touched")]
     OtherArgoCd,

@@ -24,7 +24,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
 use crate::agents::KubeFleetPrograms;
-use crate::argocd;
+use crate::argocd::{self, ArgoCdInstallation};
 use crate::capability::{Capabilities, Capability};
 use crate::error::FleetError;
 use crate::hub_probe;
@@ -49,8 +49,8 @@ pub struct FleetCreateOptions {
     pub agents: KubeFleetPrograms,
     /// Programs that pods need. Without them no member can run pods.
     pub pods: Option<PodPrograms>,
-    /// Programs of Argo CD. Without them the fleet has no Argo CD.
-    pub argocd: Option<argocd::ArgoCdPrograms>,
+    /// Argo CD. Without it the fleet has none.
+    pub argocd: Option<ArgoCdInstallation>,
     /// True if the hub-agent runs with KubeFleet's webhooks.
     pub webhooks: bool,
     /// Program to start as the supervisor of the fleet's processes.
@@ -81,7 +81,7 @@ pub(crate) struct FleetInner {
     hub: Cluster,
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
-    pub argocd: RwLock<Option<argocd::ArgoCdPrograms>>,
+    pub argocd: RwLock<Option<ArgoCdInstallation>>,
     /// Number of hollow members.
     pub hollow_members: RwLock<usize>,
     /// True if the hub-agent runs with KubeFleet's webhooks.
@@ -170,7 +170,7 @@ struct SavedFleet {
     #[serde(default)]
     pods: Option<PodPrograms>,
     #[serde(default)]
-    argocd: Option<argocd::ArgoCdPrograms>,
+    argocd: Option<ArgoCdInstallation>,
     #[serde(default)]
     hollow_members: usize,
     #[serde(default)]
@@ -242,8 +242,8 @@ impl Fleet {
         };
         let fleet = Self(Arc::new(inner));
         fleet.save().await?;
-        if let Some(programs) = options.argocd {
-            fleet.start_argocd(programs).await?;
+        if let Some(installation) = options.argocd {
+            fleet.start_argocd(installation).await?;
             progress(StartMilestone::ArgoCdRuns);
         }
         Ok(fleet)
@@ -381,9 +381,12 @@ impl Fleet {
         self.0.needed_snapshot.get(take).await
     }
 
-    async fn member_access(&self) -> BTreeMap<String, ClusterAccess> {
-        let members = self.members().await.into_iter();
-        members.map(|(name, member)| (name, ClusterAccess::of(&member.cluster))).collect()
+    /// Access to the members, for a snapshot, with the addresses by which Argo CD knows them.
+    pub(crate) async fn member_access(&self) -> BTreeMap<String, ClusterAccess> {
+        let (members, installation) = (self.members().await.into_iter(), self.0.argocd.read().await.clone());
+        let reached = |cluster: &Cluster| installation.as_ref().map(|argocd| argocd.reached(cluster));
+        let access = |cluster: &Cluster| ClusterAccess::of(reached(cluster).as_ref().unwrap_or(cluster));
+        members.map(|(name, member)| (name, access(&member.cluster))).collect()
     }
 
     /// Receiver of the first process of the fleet that ended without having been stopped.
@@ -417,8 +420,8 @@ impl Fleet {
         };
         let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
         provider.start_controllers(&member.cluster, FleetRole::Member).await?;
-        if self.0.argocd.read().await.is_some() {
-            argocd::add_destination(self.hub(), &member.cluster).await?;
+        if let Some(installation) = &*self.0.argocd.read().await {
+            argocd::add_destination(self.hub(), &installation.reached(&member.cluster)).await?;
         }
         self.0.members.write().await.insert(name.to_owned(), member.clone());
         self.save().await?;
@@ -474,17 +477,21 @@ impl Fleet {
     ///
     /// # Errors
     /// Returns an error if the hub has an Argo CD that isn't fleetdrill's, or a component doesn't start.
-    pub async fn start_argocd(&self, programs: argocd::ArgoCdPrograms) -> Result<(), FleetError> {
+    pub async fn start_argocd(&self, installation: ArgoCdInstallation) -> Result<(), FleetError> {
         let mut running = self.0.argocd.write().await;
         if running.is_some() {
             return Ok(());
         }
         let members = self.members().await;
         let clusters = members.values().map(|member| &member.cluster);
-        argocd::start(&self.0.home, self.hub(), clusters, &programs).await?;
-        *running = Some(programs);
+        let site = (&*self.0.home, &*self.0.provider);
+        argocd::start(site, self.hub(), clusters, &installation).await?;
+        let has_pods = installation.has_pods();
+        *running = Some(installation);
         drop(running);
-        self.save().await
+        self.save().await?;
+        // A Pod of the controller is ready before the controller watches its settings: a change of a setting was lost right after the start.
+        if has_pods { self.argocd_compares().await } else { Ok(()) }
     }
 
     /// Sets the programs that pods need, on a fleet that was created without them.

@@ -8,7 +8,8 @@ use clusters::cluster::Cluster;
 use clusters::error::ClusterError;
 
 use crate::argocd::{
-    self, ArgoCdCli, ArgoCdComponent, ArgoCdPaths, ArgoCdPrograms, DestinationFault, KustomizeFault, Repository,
+    self, ArgoCdCli, ArgoCdComponent, ArgoCdInstallation, ArgoCdPaths, ArgoCdPrograms, ComponentPods, DestinationFault,
+    KustomizeFault, Repository,
 };
 use crate::error::FleetError;
 use crate::fleet::Fleet;
@@ -25,7 +26,7 @@ impl Fleet {
     pub async fn start_argocd_server(&self) -> Result<ArgoCdCli, FleetError> {
         // The lock keeps two callers from starting a server each.
         let running = self.0.argocd.write().await;
-        let programs = running.as_ref().ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))?;
+        let programs = self.programs_of(running.as_ref(), "start its API server, which its manifests may have")?;
         argocd::start_server(&self.0.home, self.hub(), programs).await
     }
 
@@ -36,13 +37,25 @@ impl Fleet {
     pub async fn start_applicationset_controller(&self) -> Result<(), FleetError> {
         // The lock keeps two callers from starting a controller each.
         let running = self.0.argocd.write().await;
-        let programs = running.as_ref().ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))?;
-        argocd::start_applicationset_controller(&self.0.home, self.hub(), programs).await
+        match running.as_ref().ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))? {
+            ArgoCdInstallation::Processes(programs) => {
+                argocd::start_applicationset_controller(&self.0.home, self.hub(), programs).await
+            }
+            // It runs from the start on, if the manifests have it.
+            ArgoCdInstallation::Pods(manifests) => {
+                ComponentPods::of(self.hub(), manifests, ArgoCdComponent::ApplicationSetController).map(drop)
+            }
+        }
+    }
+
+    /// True if Argo CD runs in Pods.
+    pub async fn has_argocd_in_pods(&self) -> bool {
+        self.0.argocd.read().await.as_ref().is_some_and(ArgoCdInstallation::has_pods)
     }
 
     /// Version of Argo CD; `None` on a fleet without Argo CD.
     pub async fn argocd_version(&self) -> Option<String> {
-        self.0.argocd.read().await.as_ref().map(|programs| programs.version.clone())
+        self.0.argocd.read().await.as_ref().map(|argocd| argocd.version().to_owned())
     }
 
     /// Replaces Argo CD with another version, and waits until the new one compares an Application, unless a component was stopped on
@@ -53,39 +66,49 @@ impl Fleet {
     /// that are replaced by then stay replaced.
     pub(crate) async fn exchange_argocd(&self, to: &ArgoCdPrograms) -> Result<(), FleetError> {
         let mut running = self.0.argocd.write().await;
-        if running.is_none() {
-            return Err(FleetError::NoArgoCd(self.0.name.clone()));
-        }
+        self.programs_of(running.as_ref(), "replace it with another version")?;
         let exchanged = argocd::exchange(&self.0.home, self.hub(), to).await;
-        *running = Some(to.clone());
+        *running = Some(ArgoCdInstallation::Processes(to.clone()));
         drop(running);
         self.save().await?;
         if exchanged? {
-            let repository = self.repository(PROBE).await?;
-            if repository.head().await.is_err() {
-                repository.commit(&[("README", Some("No manifests.\n"))]).await?;
-            }
-            argocd::compares(self.hub(), &Observer::silent(self.first_exit()), &repository).await?;
+            self.argocd_compares().await?;
         }
         Ok(())
     }
 
-    /// Kills a component of Argo CD, as a crash does.
+    /// Waits until Argo CD compares an Application.
+    pub(crate) async fn argocd_compares(&self) -> Result<(), FleetError> {
+        let repository = self.repository(PROBE).await?;
+        if repository.head().await.is_err() {
+            repository.commit(&[("README", Some("No manifests.\n"))]).await?;
+        }
+        argocd::compares(self.hub(), &self.silent_observer(), &repository).await
+    }
+
+    /// Kills a component of Argo CD, as a crash does. In Pods, it is scaled to no Pod.
     ///
     /// # Errors
-    /// Returns an error if the fleet has no Argo CD.
+    /// Returns an error if the fleet has no Argo CD, or the hub refuses the change.
     pub async fn stop_argocd(&self, component: ArgoCdComponent) -> Result<(), FleetError> {
-        self.argocd_programs().await?;
-        Ok(self.supervisor().stop(component.process()).await?)
+        match self.argocd().await? {
+            ArgoCdInstallation::Processes(_) => Ok(self.supervisor().stop(component.process()).await?),
+            ArgoCdInstallation::Pods(manifests) => {
+                ComponentPods::of(self.hub(), &manifests, component)?.stop(&self.silent_observer()).await
+            }
+        }
     }
 
     /// Starts a stopped component of Argo CD again. Waits until the repo-server listens, if that is the component:
-    /// other components connect to it.
+    /// other components connect to it. In Pods, each component is waited for.
     ///
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the component can't be started.
     pub async fn start_argocd_again(&self, component: ArgoCdComponent) -> Result<(), FleetError> {
-        self.argocd_programs().await?;
+        if let ArgoCdInstallation::Pods(manifests) = self.argocd().await? {
+            let pods = ComponentPods::of(self.hub(), &manifests, component)?;
+            return pods.start_again(&self.silent_observer()).await;
+        }
         self.supervisor().start_again(component.process()).await?;
         if component == ArgoCdComponent::RepoServer {
             let port = ArgoCdPaths::of(&self.0.home).repo_server_port()?;
@@ -100,8 +123,32 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the component can't be started.
     pub async fn restart_argocd_with(&self, component: ArgoCdComponent, flags: &[String]) -> Result<(), FleetError> {
+        if let ArgoCdInstallation::Pods(manifests) = self.argocd().await? {
+            let pods = ComponentPods::of(self.hub(), &manifests, component)?;
+            return pods.restart_with(flags, &self.silent_observer()).await;
+        }
         self.stop_argocd(component).await?;
         Ok(self.supervisor().start_again_with(component.process(), flags).await?)
+    }
+
+    /// Returns all that a component of Argo CD has logged; in Pods, all that its present Pods have.
+    ///
+    /// # Errors
+    /// Returns an error if the fleet has no Argo CD, or the log can't be read.
+    pub async fn argocd_log(&self, component: ArgoCdComponent) -> Result<String, FleetError> {
+        match self.argocd().await? {
+            ArgoCdInstallation::Processes(_) => {
+                let path = self.supervisor().log(component.process());
+                let read = tokio::fs::read(&path).await;
+                let log = read.map_err(|source| ClusterError::Io { action: "read", path, source })?;
+                Ok(String::from_utf8_lossy(&log).into_owned())
+            }
+            ArgoCdInstallation::Pods(manifests) => ComponentPods::of(self.hub(), &manifests, component)?.log().await,
+        }
+    }
+
+    fn silent_observer(&self) -> Observer {
+        Observer::silent(self.first_exit())
     }
 
     /// Brings a fault upon what Argo CD knows of a member.
@@ -111,7 +158,7 @@ impl Fleet {
     pub async fn break_destination(&self, member: &Cluster, fault: DestinationFault) -> Result<(), FleetError> {
         // The certificate of a server isn't a CA.
         let other = self.0.home.serving_certificate("argocd-repo-server")?.certificate;
-        argocd::break_destination(self.hub(), member, fault, &other).await
+        argocd::break_destination(self.hub(), &self.argocd().await?.reached(member), fault, &other).await
     }
 
     /// Undoes all faults of [`Fleet::break_destination`].
@@ -119,18 +166,20 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the member or the hub refuses the request.
     pub async fn restore_destination(&self, member: &Cluster) -> Result<(), FleetError> {
-        argocd::restore_destination(self.hub(), member).await
+        argocd::restore_destination(self.hub(), &self.argocd().await?.reached(member)).await
     }
 
-    /// Creates an empty git repository of this name in the fleet's directory.
+    /// Creates an empty git repository of this name in the fleet's directory. Argo CD reads it there, or from the fleet's git server, which
+    /// asks Pods for no password.
     ///
     /// # Errors
-    /// Returns an error if the fleet has no Argo CD, or git fails.
+    /// Returns an error if the fleet has no Argo CD, git fails, or the git server doesn't start.
     pub async fn repository(&self, name: &str) -> Result<Repository, FleetError> {
-        let git = self.argocd_programs().await?.git;
+        let argocd = self.argocd().await?;
         let repositories = self.repositories_dir();
         clusters::state_dir::make_private(&repositories)?;
-        Repository::create(&git, repositories.join(name)).await
+        let repository = Repository::create(argocd.git(), repositories.join(name)).await?;
+        if argocd.has_pods() { self.serve_to_pods(&repository).await } else { Ok(repository) }
     }
 
     /// Lets Argo CD trust servers at a host that have certificates of the fleet's CA, or no longer.
@@ -138,7 +187,7 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, the hub refuses the change, or a file can't be written.
     pub async fn trust_host(&self, host: &str, trusts: bool) -> Result<(), FleetError> {
-        self.argocd_programs().await?;
+        self.argocd_programs("trust a certificate at once").await?;
         let home = &self.0.home;
         argocd::trust(self.hub(), &ArgoCdPaths::of(home), host, trusts.then(|| home.ca())).await
     }
@@ -148,7 +197,7 @@ impl Fleet {
     /// # Errors
     /// Returns an error if no repository is served over SSH, the hub refuses the change, or a file can't be written.
     pub async fn trust_host_key(&self, host: &str, trusts: bool) -> Result<(), FleetError> {
-        self.argocd_programs().await?;
+        self.argocd_programs("trust a host key at once").await?;
         let line = self.known_host(host)?;
         // All known hosts are one text.
         let _turn = self.0.git_server.lock().await;
@@ -171,7 +220,7 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the link can't be made.
     pub async fn install_kustomize(&self, name: &str) -> Result<(), FleetError> {
-        let program = self.argocd_programs().await?.kustomize;
+        let program = self.argocd_programs("change its kustomize").await?.kustomize;
         ArgoCdPaths::of(&self.0.home).link_tool(name, &program)
     }
 
@@ -180,7 +229,8 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the program can't be written.
     pub async fn install_faulty_kustomize(&self, name: &str, fault: KustomizeFault) -> Result<(), FleetError> {
-        let (program, path) = (self.argocd_programs().await?.kustomize, self.tool_of_argocd(name));
+        let (program, path) =
+            (self.argocd_programs("change its kustomize").await?.kustomize, self.tool_of_argocd(name));
         let before = match fault {
             KustomizeFault::Slow(seconds) => format!("sleep {seconds}"),
             KustomizeFault::Killed => "[ \"$1\" = build ] && kill -KILL $$".to_owned(),
@@ -193,8 +243,25 @@ impl Fleet {
         Ok(written.await.map_err(|source| ClusterError::Io { action: "write", path: path.clone(), source })?)
     }
 
-    async fn argocd_programs(&self) -> Result<ArgoCdPrograms, FleetError> {
-        let programs = self.0.argocd.read().await.clone();
-        programs.ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))
+    /// Installation of Argo CD on this fleet.
+    pub(crate) async fn argocd(&self) -> Result<ArgoCdInstallation, FleetError> {
+        let argocd = self.0.argocd.read().await.clone();
+        argocd.ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))
+    }
+
+    /// Programs of Argo CD. `action` is what needs them, e.g. "change its kustomize".
+    async fn argocd_programs(&self, action: &'static str) -> Result<ArgoCdPrograms, FleetError> {
+        self.programs_of(self.0.argocd.read().await.as_ref(), action).cloned()
+    }
+
+    fn programs_of<'a>(
+        &self,
+        argocd: Option<&'a ArgoCdInstallation>,
+        action: &'static str,
+    ) -> Result<&'a ArgoCdPrograms, FleetError> {
+        match argocd.ok_or_else(|| FleetError::NoArgoCd(self.0.name.clone()))? {
+            ArgoCdInstallation::Processes(programs) => Ok(programs),
+            ArgoCdInstallation::Pods(_) => Err(FleetError::ArgoCdInPods(action)),
+        }
     }
 }

@@ -49,10 +49,15 @@ pub(crate) fn run(name: &str, server: impl Future<Output = Result<Infallible, Se
 /// Listens on a port that the supervisor holds, so that no other program gets it. `SO_REUSEPORT` lets this process share
 /// the port.
 pub(crate) fn listen(port: u16) -> std::io::Result<TcpListener> {
+    listen_at(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+}
+
+/// Listens on an IPv4 address as [`listen`] does on loopback.
+pub(crate) fn listen_at(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.set_reuseport(true)?;
-    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+    socket.bind(address)?;
     socket.listen(128)
 }
 
@@ -105,7 +110,7 @@ pub async fn serve_text(
     serve_listener(listener, None, answer).await
 }
 
-async fn serve_listener<A>(
+pub(crate) async fn serve_listener<A>(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     answer: impl Fn(Request<Incoming>) -> A + Clone + Send + 'static,

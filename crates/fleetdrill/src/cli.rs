@@ -122,6 +122,9 @@ pub struct RunArgs {
     /// Version of Argo CD, for scenarios that need it
     #[arg(long, value_name = "VERSION")]
     pub argocd: Option<String>,
+    /// Install Argo CD from these manifests, in Pods on the hub of --provider kind: its core-install.yaml, or what `helm template` prints
+    #[arg(long, value_name = "FILE", conflicts_with = "argocd")]
+    pub argocd_manifests: Option<PathBuf>,
     /// The fleet, unless it is one that is up.
     #[command(flatten)]
     pub source: FleetOptions,
@@ -132,7 +135,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub real_time: bool,
     /// Run on a fleet that is up already, and leave it up
-    #[arg(long, alias = "name", value_name = "NAME", conflicts_with_all = ["kubefleet", "argocd", "members"])]
+    #[arg(long, alias = "name", value_name = "NAME", conflicts_with_all = ["kubefleet", "argocd", "argocd_manifests", "members"])]
     pub fleet: Option<String>,
     /// Deal the shards by the durations in an earlier run, instead of by the scenarios' tags; the same file for each shard
     #[arg(long, value_name = "RUN.JSON", requires = "shard")]
@@ -213,6 +216,12 @@ const MEMBERS_OF_RUN: &str = "Number of members, 3 by default; with --provider e
     members, each with its context's name, e.g. 'aks-*'";
 
 impl RunArgs {
+    /// Request for Argo CD, for scenarios that need it.
+    #[must_use]
+    pub fn argocd_request(&self) -> ArgoCdRequest {
+        ArgoCdRequest::of_options(self.argocd.as_deref(), self.argocd_manifests.as_deref())
+    }
+
     /// Number of members of a new fleet.
     #[must_use]
     pub fn member_count(&self) -> u8 {
@@ -353,8 +362,11 @@ pub struct UpArgs {
     /// Run Argo CD on the hub, in this version or the default one, with the members as its destinations
     #[arg(long, value_name = "VERSION", num_args = 0..=1, default_missing_value = "", value_parser = argocd_request)]
     pub argocd: Option<ArgoCdRequest>,
+    /// Install Argo CD from these manifests, in Pods on the hub of --provider kind: its core-install.yaml, or what `helm template` prints
+    #[arg(long, value_name = "FILE", conflicts_with = "argocd")]
+    pub argocd_manifests: Option<PathBuf>,
     /// Run Argo CD's API server as well, which the argocd command needs
-    #[arg(long)]
+    #[arg(long, conflicts_with = "argocd_manifests")]
     pub argocd_server: bool,
 }
 
@@ -367,6 +379,16 @@ pub struct FleetOption {
 }
 
 impl UpArgs {
+    /// Request for Argo CD; its API server needs it.
+    #[must_use]
+    pub fn argocd_request(&self) -> ArgoCdRequest {
+        if let Some(file) = &self.argocd_manifests {
+            return ArgoCdRequest::Manifests(file.clone());
+        }
+        let without_version = if self.argocd_server { ArgoCdRequest::Default } else { ArgoCdRequest::No };
+        self.argocd.clone().unwrap_or(without_version)
+    }
+
     /// The fleet's name.
     #[must_use]
     pub fn fleet_name(&self) -> &str {

@@ -1,5 +1,7 @@
 //! Versions of the components that a fleet is made of.
 
+use std::path::{Path, PathBuf};
+
 /// KubeFleet's component in the toolchain.
 pub const KUBEFLEET: &str = "kubefleet";
 
@@ -51,9 +53,17 @@ pub enum ArgoCdRequest {
     Default,
     /// Argo CD in this version.
     Version(String),
+    /// Argo CD as this file with manifests installs it, in Pods.
+    Manifests(PathBuf),
 }
 
 impl ArgoCdRequest {
+    /// Returns a request for Argo CD by the options of a command: from manifests, in this version, or in the default version.
+    #[must_use]
+    pub fn of_options(version: Option<&str>, manifests: Option<&Path>) -> Self {
+        manifests.map_or_else(|| Self::of_version(version), |file| Self::Manifests(file.to_owned()))
+    }
+
     /// Returns a request for Argo CD in this version, or in the default version where there is none.
     #[must_use]
     pub fn of_version(version: Option<&str>) -> Self {
@@ -71,7 +81,7 @@ impl ArgoCdRequest {
     pub fn version(&self) -> Option<&str> {
         match self {
             Self::Version(version) => Some(version),
-            Self::No | Self::Default => None,
+            Self::No | Self::Default | Self::Manifests(_) => None,
         }
     }
 }

@@ -49,8 +49,8 @@ pub struct ComponentSet {
     pub agents: KubeFleetPrograms,
     /// Programs that play pods, where they were requested.
     pub pods: Option<PodPrograms>,
-    /// Argo CD's programs, where they were requested.
-    pub argocd: Option<argocd::ArgoCdPrograms>,
+    /// Argo CD, where it was requested.
+    pub argocd: Option<argocd::ArgoCdInstallation>,
     /// Versions of the components.
     pub versions: Vec<ComponentVersion>,
 }
@@ -95,16 +95,39 @@ impl FleetToolchain {
         self.version(ARGOCD, requested)
     }
 
-    /// Checks that Argo CD can be had, before anything is built: its version, and the system's redis-server and git.
+    /// Checks that Argo CD can be had, before anything is built: its version, and the system's redis-server and git; or its manifests.
     ///
     /// # Errors
-    /// Returns an error if there is no such version, or if the system lacks a program.
+    /// Returns an error if there is no such version, if the manifests won't do, or if the system lacks a program.
     pub fn check_argocd(&self, request: &ArgoCdRequest) -> Result<(), CommandError> {
-        if request.is_requested() {
-            self.argocd(request.version())?;
-            system_programs()?;
+        match request {
+            ArgoCdRequest::No => {}
+            ArgoCdRequest::Manifests(file) => drop(manifests(file)?),
+            ArgoCdRequest::Default | ArgoCdRequest::Version(_) => {
+                self.argocd(request.version())?;
+                system_programs()?;
+            }
         }
         Ok(())
+    }
+
+    /// Gets the requested Argo CD, if one is requested: programs, building those that the cache lacks, or manifests.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::argocd_programs`], or an error if the manifests won't do.
+    pub async fn argocd_installation(
+        &self,
+        request: &ArgoCdRequest,
+        sink: BuildSink<'_>,
+    ) -> Result<Option<argocd::ArgoCdInstallation>, CommandError> {
+        Ok(match request {
+            ArgoCdRequest::No => None,
+            ArgoCdRequest::Manifests(file) => Some(argocd::ArgoCdInstallation::Pods(manifests(file)?)),
+            ArgoCdRequest::Default | ArgoCdRequest::Version(_) => {
+                let programs = self.argocd_programs(request.version(), sink).await?;
+                Some(argocd::ArgoCdInstallation::Processes(programs))
+            }
+        })
     }
 
     /// Gets KubeFleet's agents, building those that the cache lacks, and finds out what they can do.
@@ -240,6 +263,18 @@ struct SystemPrograms {
 fn system_programs() -> Result<SystemPrograms, ToolchainError> {
     let redis = system_program("redis-server", "redis-server", "Argo CD")?;
     Ok(SystemPrograms { redis, git: system_program("git", "git", "Argo CD")? })
+}
+
+/// Reads manifests of Argo CD.
+fn manifests(file: &Path) -> Result<argocd::ArgoCdManifests, CommandError> {
+    let git = system_program("git", "git", "the repositories of scenarios")?;
+    argocd::ArgoCdManifests::read(file, git).map_err(|error| CommandError::Usage {
+        message: error.to_string(),
+        hint: Some(
+            "--argocd-manifests takes what installs Argo CD: its core-install.yaml, or what `helm template` prints"
+                .into(),
+        ),
+    })
 }
 
 /// Refuses somebody's own build of Argo CD that was registered with the program alone.

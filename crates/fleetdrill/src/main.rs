@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         ["supervisor", "exec", ..] => return clusters::supervisor::exec(&args[2..]),
         ["webhook", "serve", ..] => return fleet::webhook::serve(&args[2..]),
         ["git", "serve", ..] => return fleet::git_server::serve(&args[2..]),
+        ["git", "serve-pods", ..] => return fleet::git_server::serve_pods(&args[2..]),
         #[cfg(feature = "ssh")]
         ["git", "serve-ssh", ..] => return fleet::git_server::serve_ssh(&args[2..]),
         ["hollow", "serve", ..] => return fleet::hollow::serve(&args[2..]),

@@ -96,6 +96,7 @@ pub struct DockerProvider {
 pub fn can(ability: ProviderAbility) -> bool {
     // The hub's API server can't reach a webhook on this machine.
     let lacks = [
+        ProviderAbility::LoadImages,
         ProviderAbility::CallWebhooks,
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,

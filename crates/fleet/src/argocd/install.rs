@@ -140,7 +140,7 @@ fn is_binding(object: &Value) -> bool {
 }
 
 /// Default AppProject: every source and destination is allowed, as in a new installation.
-fn project() -> Value {
+pub(super) fn project() -> Value {
     json!({
         "apiVersion": APP_PROJECT.api_version(), "kind": "AppProject", "metadata": {"name": "default"},
         "spec": {

@@ -1,7 +1,7 @@
 //! Argo CD on a fleet: components as processes for the hub, the members as destinations, git repositories on disk, and
 //! the syncs and refreshes that users request for an Application.
 //!
-//! Argo CD runs in core mode: redis, repo-server and application-controller, with the namespace [`NAMESPACE`] of the
+//! Argo CD runs as processes on this machine, or in Pods on the hub ([`ArgoCdInstallation`]). As processes it runs in core mode: redis, repo-server and application-controller, with the namespace [`NAMESPACE`] of the
 //! hub. The API server is only started for users of the `argocd` command, and the ApplicationSet controller where somebody
 //! asks for it. Facts about Argo CD in this module were
 //! measured with v3.2, if nothing else is said.
@@ -13,6 +13,9 @@ mod accounts;
 mod applicationset;
 mod destinations;
 mod install;
+mod installation;
+mod manifests;
+mod pods;
 mod probe;
 mod processes;
 mod programs;
@@ -24,12 +27,16 @@ mod upgrade;
 
 use clusters::cluster::Cluster;
 use clusters::home::FleetHome;
+use clusters::provider::Provider;
 use futures::future::{try_join, try_join_all};
 
 pub(crate) use self::applicationset::start as start_applicationset_controller;
 pub use self::destinations::{DestinationFault, limit_rights, restore_rights};
 pub(crate) use self::destinations::{break_destination, restore_destination};
 pub use self::install::NAMESPACE;
+pub use self::installation::ArgoCdInstallation;
+pub use self::manifests::ArgoCdManifests;
+pub(crate) use self::pods::ComponentPods;
 pub(crate) use self::probe::compares;
 pub use self::processes::ArgoCdComponent;
 pub(crate) use self::processes::{ArgoCdPaths, tools};
@@ -44,27 +51,39 @@ pub(crate) use self::trusted_hosts::{know, trust};
 pub(crate) use self::upgrade::exchange;
 pub use crate::application_conditions::conditions;
 use crate::error::FleetError;
+use crate::observe::Observer;
 
 /// Installs Argo CD on the hub, starts it, and makes the members its destinations.
 ///
 /// # Errors
 /// Returns an error if the hub has an Argo CD already, a component doesn't start, or a cluster refuses the request.
 pub(crate) async fn start(
-    home: &FleetHome,
+    (home, provider): (&FleetHome, &dyn Provider),
     hub: &Cluster,
     members: impl IntoIterator<Item = &Cluster>,
-    programs: &ArgoCdPrograms,
+    installation: &ArgoCdInstallation,
 ) -> Result<(), FleetError> {
     install::namespace(hub).await?;
+    let members: Vec<Cluster> = members.into_iter().map(|member| installation.reached(member)).collect();
+    let destinations = try_join_all(members.iter().map(|member| add_destination(hub, member)));
+    match installation {
+        ArgoCdInstallation::Processes(programs) => {
+            try_join(start_processes(home, hub, programs), destinations).await?;
+        }
+        ArgoCdInstallation::Pods(manifests) => {
+            let observer = Observer::silent(home.first_exit());
+            try_join(pods::start(hub, provider, manifests, &observer), destinations).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Installs what Argo CD needs, and starts it as processes.
+async fn start_processes(home: &FleetHome, hub: &Cluster, programs: &ArgoCdPrograms) -> Result<(), FleetError> {
     let place = processes::ArgoCdPaths::prepare(home, programs)?;
-    let installed = async {
-        install::install(hub, programs).await?;
-        let token = install::token(hub).await?;
-        place.write_kubeconfig(processes::KUBECONFIG, hub, &token)?;
-        Ok::<_, FleetError>(())
-    };
-    let destinations = try_join_all(members.into_iter().map(|member| add_destination(hub, member)));
-    try_join(installed, destinations).await?;
+    install::install(hub, programs).await?;
+    let token = install::token(hub).await?;
+    place.write_kubeconfig(processes::KUBECONFIG, hub, &token)?;
     processes::start(home, &place, programs).await
 }
 

@@ -15,9 +15,11 @@ use tokio::time::timeout;
 
 use super::logs::{self, CollectedLogs, LogTail};
 use super::manifest::MissingBundlePart;
+use crate::argocd;
 use crate::error::{FleetError, in_full};
 use crate::fleet::Fleet;
 use crate::kinds::{EVENT, ResourceKind};
+use crate::member::SYSTEM;
 use crate::redact::Redactor;
 use crate::snapshot::{ClusterAccess, TakenSnapshot, is_needed, list, take_what_can_be_had};
 
@@ -36,6 +38,8 @@ pub struct BundleSource {
     pub directory: Option<PathBuf>,
     /// True if that directory has the agents' logs. Otherwise the logs are read from the agents' pods.
     pub processes: bool,
+    /// True if the logs of Argo CD's Pods on the hub are read, too.
+    pub argocd_pods: bool,
 }
 
 /// A bundle in memory: a fleet at one moment, without secrets.
@@ -60,16 +64,22 @@ pub struct Bundle {
 impl BundleSource {
     /// Describes a fleet that fleetdrill runs scenarios on.
     pub async fn of(fleet: &Fleet) -> Self {
-        let members =
-            fleet.members().await.into_iter().map(|(name, member)| (name, ClusterAccess::of(&member.cluster)));
         Self {
             fleet: fleet.name().to_owned(),
             kubefleet: Some(fleet.version()),
             hub: ClusterAccess::of(fleet.hub()),
-            members: members.collect(),
+            members: fleet.member_access().await,
             directory: Some(fleet.supervisor().dir().to_owned()),
             processes: fleet.keeps_logs(),
+            argocd_pods: fleet.has_argocd_in_pods().await,
         }
+    }
+}
+
+impl BundleSource {
+    /// Namespaces with the Pods of a cluster whose logs are read.
+    fn log_namespaces(&self, cluster: &str) -> &'static [&'static str] {
+        if self.argocd_pods && cluster == HUB { &[SYSTEM, argocd::NAMESPACE] } else { &[SYSTEM] }
     }
 }
 
@@ -161,7 +171,8 @@ async fn events(
 
 async fn logs_of(source: &BundleSource, clients: &[(&str, &Client)], redactor: &Redactor) -> CollectedLogs {
     let Some(dir) = source.directory.clone().filter(|_| source.processes) else {
-        let pods = clients.iter().map(|(name, client)| logs::of_pods(name, client, redactor));
+        let pods =
+            clients.iter().map(|(name, client)| logs::of_pods(name, source.log_namespaces(name), client, redactor));
         let (logs, missing): (Vec<_>, Vec<_>) = join_all(pods).await.into_iter().unzip();
         return (logs.concat(), missing.concat());
     };

@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use futures::future::join_all;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams, LogParams};
 use kube::{Client, ResourceExt};
 
 use super::manifest::MissingBundlePart;
 use crate::error::in_full;
-use crate::member::SYSTEM;
 use crate::redact::Redactor;
 
 /// Bytes of a log that are kept.
@@ -58,13 +58,19 @@ pub(super) fn of_processes(dir: &Path, redactor: &Redactor) -> CollectedLogs {
     (logs, missing)
 }
 
-/// Reads the logs of KubeFleet's pods on a cluster; none if the agents don't run as pods.
-pub(super) async fn of_pods(cluster: &str, client: &Client, redactor: &Redactor) -> CollectedLogs {
+/// Reads the logs of the pods in some namespaces of a cluster; none if the agents don't run as pods.
+pub(super) async fn of_pods(cluster: &str, namespaces: &[&str], client: &Client, redactor: &Redactor) -> CollectedLogs {
+    let of_each = namespaces.iter().map(|namespace| of_namespace(cluster, namespace, client, redactor));
+    let (logs, missing): (Vec<_>, Vec<_>) = join_all(of_each).await.into_iter().unzip();
+    (logs.concat(), missing.concat())
+}
+
+async fn of_namespace(cluster: &str, namespace: &str, client: &Client, redactor: &Redactor) -> CollectedLogs {
     let (mut logs, mut missing) = (Vec::new(), Vec::new());
-    let api: Api<Pod> = Api::namespaced(client.clone(), SYSTEM);
+    let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let pods = match api.list(&ListParams::default()).await {
         Ok(pods) => pods.items,
-        Err(error) => return (logs, vec![missed(Some(cluster), &format!("the pods in {SYSTEM}"), &error)]),
+        Err(error) => return (logs, vec![missed(Some(cluster), &format!("the pods in {namespace}"), &error)]),
     };
     for pod in pods {
         let name = pod.name_any();
@@ -128,6 +134,7 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
+    use crate::member::SYSTEM;
 
     #[test]
     fn only_the_end_of_a_long_log_is_kept_in_whole_lines() {
@@ -191,7 +198,7 @@ mod tests {
             ),
             ("/pods/hub-agent-1/log?&container=hub-agent&tailLines=10000", "Bearer abc.def.123 is used\n"),
         ]);
-        let (logs, missing) = of_pods("hub", &client, &Redactor::default()).await;
+        let (logs, missing) = of_pods("hub", &[SYSTEM], &client, &Redactor::default()).await;
         let text = "Bearer (removed) is used\n".to_owned();
         assert_eq!(logs, [LogTail { process: "hub-hub-agent-1-hub-agent".into(), text, cut: false }]);
         let missing: Vec<_> = missing.iter().map(|m| (m.cluster.as_deref(), m.what.as_str())).collect();

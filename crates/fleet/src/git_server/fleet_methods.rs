@@ -10,6 +10,9 @@ use crate::local_server::LocalServer;
 /// Name of the process of the git server for HTTP.
 const HTTP: &str = "git-server";
 
+/// Name of the process of the git server for Pods.
+const PODS: &str = "git-server-pods";
+
 /// Name of the process of the git server for HTTPS.
 const HTTPS: &str = "git-server-tls";
 
@@ -20,8 +23,19 @@ impl Fleet {
     /// Returns an error if the fleet has no Argo CD, the password can't be written, or the server doesn't start.
     pub async fn serve_repository(&self, repository: &Repository) -> Result<Repository, FleetError> {
         repository.change_password()?;
+        if self.argocd().await?.has_pods() {
+            return self.serve_to_pods(repository).await;
+        }
         let port = self.git_server(HTTP, "serve", repository, || Ok(Vec::new())).await?;
         Ok(repository.served_at(&format!("http://127.0.0.1:{port}")))
+    }
+
+    /// Serves a repository over HTTP to the Pods of the fleet's clusters, without a password unless it has one. Starts the git server unless
+    /// it runs. Returns the repository with its new URL.
+    pub(crate) async fn serve_to_pods(&self, repository: &Repository) -> Result<Repository, FleetError> {
+        let address = self.0.provider.address_for_pods().await?;
+        let port = self.git_server(PODS, "serve-pods", repository, || Ok(vec![address.to_string().into()])).await?;
+        Ok(repository.served_at(&format!("http://{address}:{port}")))
     }
 
     /// Serves a repository over HTTPS with a new password, as [`Fleet::serve_repository`] does over HTTP. `host` is the name of this machine in

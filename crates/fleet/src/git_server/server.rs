@@ -1,6 +1,8 @@
 //! The git server: HTTP or HTTPS on loopback with a password, and `git http-backend` as CGI program.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use crate::argocd::{GIT_USER, password_file};
-use crate::local_server::{self, ServerError, serve_http, tls_acceptor};
+use crate::local_server::{self, ServerError, listen_at, serve_http, serve_listener, tls_acceptor};
 
 /// Limit for the size of a request, in bytes. A fetch asks for commits by their hashes.
 const REQUEST: usize = 1 << 20;
@@ -24,6 +26,17 @@ const REQUEST: usize = 1 << 20;
 struct Served {
     repositories: PathBuf,
     git: PathBuf,
+    /// Whether a repository without a password is served.
+    access: Access,
+}
+
+/// Repositories that a server serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// Only those that have a password, for whoever knows it.
+    WithPassword,
+    /// Those without a password, too, for everybody who reaches the server.
+    Open,
 }
 
 /// Serves repositories until the process is killed. `args` are port, directory of the repositories, path of `git`, and for HTTPS
@@ -40,7 +53,7 @@ pub fn serve(args: &[String]) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let served = Served { repositories: repositories.into(), git: git.into() };
+    let served = Served { repositories: repositories.into(), git: git.into(), access: Access::WithPassword };
     local_server::run("git server", async {
         let tls = tls.map(|(certificate, key)| tls_acceptor(certificate.as_ref(), key.as_ref())).transpose()?;
         let served = Arc::new(served);
@@ -49,6 +62,34 @@ pub fn serve(args: &[String]) -> ExitCode {
             async move { answer(request, &served).await }
         };
         serve_http(port.parse()?, tls, answer).await
+    })
+}
+
+/// Serves repositories to Pods until the process is killed: on loopback and on one more address of this machine, those without a password
+/// to everybody. `args` are port, directory of the repositories, path of `git`, and the address.
+#[must_use]
+pub fn serve_pods(args: &[String]) -> ExitCode {
+    let [port, repositories, git, address] = args else {
+        stderr_line!(
+            "error: git serve-pods takes a port, a directory of repositories, the path of git, and an address"
+        );
+        return ExitCode::from(2);
+    };
+    let served = Served { repositories: repositories.into(), git: git.into(), access: Access::Open };
+    local_server::run("git server", async {
+        let served = Arc::new(served);
+        let answer = move |request| {
+            let served = Arc::clone(&served);
+            async move { answer(request, &served).await }
+        };
+        let (port, address) = (port.parse()?, address.parse()?);
+        // Loopback is where the fleet looks whether the server runs.
+        let on_loopback = serve_http(port, None, answer.clone());
+        let on_address = serve_listener(listen_at(SocketAddr::new(address, port))?, None, answer);
+        tokio::select! {
+            ended = on_loopback => ended,
+            ended = on_address => Ok(ended?),
+        }
     })
 }
 
@@ -71,7 +112,7 @@ async fn answer(request: Request<Incoming>, served: &Served) -> Result<Response<
 async fn asked(request: Request<Incoming>, served: &Served) -> Result<Response<Full<Bytes>>, ServerError> {
     let name = request.uri().path().trim_start_matches('/').split('/').next().unwrap_or_default();
     state_dir::check_name(name)?;
-    if !has_password(request.headers(), &served.repositories.join(name)).await? {
+    if !may_read(request.headers(), &served.repositories.join(name), served.access).await? {
         let mut response = Response::new(Full::default());
         *response.status_mut() = StatusCode::UNAUTHORIZED;
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"fleetdrill\""));
@@ -82,8 +123,11 @@ async fn asked(request: Request<Incoming>, served: &Served) -> Result<Response<F
     response_of(&backend(&parts, &body, served).await?)
 }
 
-async fn has_password(headers: &HeaderMap, repository: &Path) -> Result<bool, ServerError> {
-    let password = tokio::fs::read_to_string(password_file(repository)).await?;
+async fn may_read(headers: &HeaderMap, repository: &Path, access: Access) -> Result<bool, ServerError> {
+    let password = match tokio::fs::read_to_string(password_file(repository)).await {
+        Err(error) if access == Access::Open && error.kind() == ErrorKind::NotFound => return Ok(true),
+        password => password?,
+    };
     let wanted = format!("Basic {}", base64(&format!("{GIT_USER}:{password}")));
     Ok(headers.get(AUTHORIZATION).is_some_and(|given| given.as_bytes() == wanted.as_bytes()))
 }
@@ -140,7 +184,10 @@ fn response_of(printed: &[u8]) -> Result<Response<Full<Bytes>>, ServerError> {
 
 #[cfg(test)]
 mod tests {
-    use super::response_of;
+    use http::header::HeaderMap;
+
+    use super::{Access, may_read, response_of};
+    use crate::argocd::password_file;
 
     #[test]
     fn a_status_is_no_header() {
@@ -149,5 +196,17 @@ mod tests {
         let missing = response_of(b"Status: 404 Not Found\r\n\r\n").expect("a response");
         assert_eq!((missing.status().as_u16(), missing.headers().len()), (404, 0));
         assert!(response_of(b"fatal: no").is_err());
+    }
+
+    #[tokio::test]
+    async fn only_an_open_server_serves_a_repository_without_a_password() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (repository, headers) = (dir.path().join("web"), HeaderMap::new());
+        assert!(may_read(&headers, &repository, Access::Open).await.expect("an answer"));
+        assert!(may_read(&headers, &repository, Access::WithPassword).await.is_err());
+        std::fs::write(password_file(&repository), "secret").expect("written");
+        for access in [Access::Open, Access::WithPassword] {
+            assert!(!may_read(&headers, &repository, access).await.expect("an answer"), "{access:?}");
+        }
     }
 }

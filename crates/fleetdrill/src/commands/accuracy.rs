@@ -16,6 +16,7 @@ use crate::accuracy::generator::Drill;
 use crate::accuracy::{AccuracyFleet, DrillCatalogue, FinishedDrills};
 use crate::cli::{AccuracyArgs, OutputFormat};
 use crate::command_progress::CommandProgress;
+use crate::component_version::ArgoCdRequest;
 use crate::components::FleetToolchain;
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
@@ -41,7 +42,7 @@ pub(super) async fn accuracy(args: AccuracyArgs) -> Result<CommandExitCode, Comm
     let name = format!("accuracy-{id}");
     let progress = Arc::new(CommandProgress::stderr());
     let builder = FleetBuilder { components: FleetToolchain::open()?, progress: Arc::clone(&progress) as _ };
-    let needs = FleetNeeds::of_suite(&suite, None);
+    let needs = FleetNeeds::of_suite(&suite, ArgoCdRequest::Default);
     let (planned, probed) = tokio::select! {
         planned = plan(&args, &suite, &needs, name.clone(), &builder) => planned?,
         () = interrupts.next() => return Ok(CommandExitCode::Interrupted),

@@ -202,10 +202,10 @@ fn request<'a>(args: &'a RunArgs, suite: &Suite, id: &'a str) -> FleetRequest<'a
         run: id,
         options: &args.source,
         members: usize::from(args.member_count()),
-        needs: FleetNeeds::of_suite(suite, args.argocd.as_deref()),
+        needs: FleetNeeds::of_suite(suite, args.argocd_request()),
         user: FleetUser::Run {
             up: args.fleet.as_deref(),
-            names_argocd: args.argocd.is_some(),
+            names_argocd: args.argocd.is_some() || args.argocd_manifests.is_some(),
             keeps: args.keep != KeepPolicy::Never,
         },
     }
@@ -300,7 +300,7 @@ async fn prepare(
     if suite.scenarios().next().is_none() {
         return Ok(None);
     }
-    let needs = FleetNeeds::of_suite(suite, args.argocd.as_deref());
+    let needs = FleetNeeds::of_suite(suite, args.argocd_request());
     Ok(Some(fleet.prepare(&needs, builder).await?))
 }
 

@@ -16,7 +16,6 @@ use serde_json::json;
 use super::{hollow_members, interruptible, versions};
 use crate::cli::UpArgs;
 use crate::command_progress::CommandProgress;
-use crate::component_version::ArgoCdRequest;
 use crate::components::FleetToolchain;
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
@@ -26,7 +25,7 @@ use crate::fleet_source::{ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, Ru
 pub(super) async fn up(args: UpArgs) -> Result<CommandExitCode, CommandError> {
     let name = args.fleet_name().to_owned();
     state_dir::check_name(&name)?;
-    let needs = FleetNeeds { pods: args.pods, argocd: argocd(&args) };
+    let needs = FleetNeeds { pods: args.pods, argocd: args.argocd_request() };
     // Its parser takes no other providers.
     let clusters = ClusterSource::of_options(&args.new)?.unwrap_or(ClusterSource::Local);
     check_hollow_members(&args, &clusters)?;
@@ -48,12 +47,6 @@ fn check_hollow_members(args: &UpArgs, clusters: &ClusterSource) -> Result<(), C
         format!("provider {} can't have hollow members", clusters.provider()),
         Some("leave out --hollow-members, or use --provider local"),
     ))
-}
-
-/// Returns the request for Argo CD; its API server needs it.
-fn argocd(args: &UpArgs) -> ArgoCdRequest {
-    let without_version = if args.argocd_server { ArgoCdRequest::Default } else { ArgoCdRequest::No };
-    args.argocd.clone().unwrap_or(without_version)
 }
 
 /// Ends a fleet whose start failed, and waits until nothing of it is left.

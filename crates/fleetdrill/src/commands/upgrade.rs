@@ -6,7 +6,7 @@ use std::time::Instant;
 use clusters::agents::is_agent;
 use clusters::stderr_line;
 use clusters::supervisor::protocol::ProcessExit;
-use fleet::argocd;
+use fleet::argocd::{self, ArgoCdInstallation};
 use fleet::capability::Capabilities;
 use fleet::error::in_full;
 use fleet::upgrade::{UpgradeOrder, UpgradeTarget};
@@ -51,12 +51,12 @@ pub(super) async fn upgrade(args: UpgradeArgs) -> Result<CommandExitCode, Comman
     let (kubefleet, needs) = match product {
         Product::KubeFleet => {
             components.kubefleet(Some(&args.to))?;
-            (components.kubefleet(Some(from))?, FleetNeeds::of_suite(&suite, None))
+            (components.kubefleet(Some(from))?, FleetNeeds::of_suite(&suite, ArgoCdRequest::Default))
         }
         Product::ArgoCd => {
             components.argocd(Some(&args.to))?;
             let argocd = ArgoCdRequest::of_version(Some(from));
-            (components.kubefleet(None)?, FleetNeeds { argocd, ..FleetNeeds::of_suite(&suite, None) })
+            (components.kubefleet(None)?, FleetNeeds { argocd, ..FleetNeeds::of_suite(&suite, ArgoCdRequest::Default) })
         }
     };
     let name = format!("upgrade-{}", new_id());
@@ -156,7 +156,9 @@ impl<'a> UpgradeRun<'a> {
         let ComponentSet { agents, argocd, .. } = &self.old.components;
         match self.new.product() {
             Product::KubeFleet => Some(UpgradeTarget::KubeFleet(agents.clone())),
-            Product::ArgoCd => argocd.clone().map(UpgradeTarget::ArgoCd),
+            Product::ArgoCd => {
+                argocd.as_ref().and_then(ArgoCdInstallation::programs).cloned().map(UpgradeTarget::ArgoCd)
+            }
         }
     }
 

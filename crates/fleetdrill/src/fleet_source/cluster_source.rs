@@ -4,6 +4,7 @@ use clusters::ability::ProviderAbility;
 use clusters::agents::AgentImageSource;
 use clusters::docker::{self, ClusterImageContents};
 use clusters::kind;
+use clusters::local;
 use clusters::provider_spec::ProviderSpec;
 use clusters::stderr_line;
 use fleet::agents::KubeFleetPrograms;
@@ -11,7 +12,7 @@ use fleet::agents::KubeFleetPrograms;
 use super::needs::FleetNeeds;
 use super::options::{ImageOptions, NewFleetOptions, ProviderName};
 use super::refusal;
-use crate::component_version::{ArgoCdRequest, ComponentVersion};
+use crate::component_version::ComponentVersion;
 use crate::components::{BuildSink, ComponentSet, FleetToolchain};
 use crate::error::CommandError;
 
@@ -65,7 +66,7 @@ impl ClusterSource {
     #[must_use]
     pub fn can(&self, ability: ProviderAbility) -> bool {
         match self {
-            Self::Local => true,
+            Self::Local => local::can(ability),
             Self::Docker(_) => docker::can(ability),
             Self::Kind(_) => kind::can(ability),
         }
@@ -101,11 +102,8 @@ impl ClusterSource {
         sink: BuildSink<'_>,
     ) -> Result<ComponentSet, CommandError> {
         let kubefleet = ComponentVersion::kubefleet(&agents.version);
-        let argocd = match &needs.argocd {
-            ArgoCdRequest::No => None,
-            request => Some(components.argocd_programs(request.version(), sink).await?),
-        };
-        let argocd_version = argocd.iter().map(|argocd| ComponentVersion::argocd(&argocd.version));
+        let argocd = components.argocd_installation(&needs.argocd, sink).await?;
+        let argocd_version = argocd.iter().map(|argocd| ComponentVersion::argocd(argocd.version()));
         if let Self::Kind(setup) = self {
             // The nodes of kind have all programs that clusters and pods need.
             let recipe = ProviderSpec::Kind(setup.clone());

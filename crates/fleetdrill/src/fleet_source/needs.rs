@@ -1,7 +1,10 @@
 //! Needs of a fleet's users beside KubeFleet.
 
+use clusters::ability::ProviderAbility;
+
 use crate::abilities;
 use crate::component_version::ArgoCdRequest;
+use crate::error::CommandError;
 use crate::suite::Suite;
 
 /// Needs of scenarios, or of a person, that a fleet of KubeFleet alone doesn't meet.
@@ -14,10 +17,10 @@ pub struct FleetNeeds {
 }
 
 impl FleetNeeds {
-    /// Returns the needs of a suite's scenarios; Argo CD in this version, or in the default one.
+    /// Returns the needs of a suite's scenarios; Argo CD as it is requested, if they need it.
     #[must_use]
-    pub fn of_suite(suite: &Suite, argocd: Option<&str>) -> Self {
-        let argocd = if suite.needs_argocd() { ArgoCdRequest::of_version(argocd) } else { ArgoCdRequest::No };
+    pub fn of_suite(suite: &Suite, argocd: ArgoCdRequest) -> Self {
+        let argocd = if suite.needs_argocd() { argocd } else { ArgoCdRequest::No };
         Self { pods: suite.needs_pods(), argocd }
     }
 
@@ -29,9 +32,51 @@ impl FleetNeeds {
     }
 }
 
+/// True if an ability is lost where Argo CD runs in Pods: they don't reach this machine's loopback, and their files can't be changed.
+#[must_use]
+pub fn needs_argocd_here(ability: ProviderAbility) -> bool {
+    matches!(ability, ProviderAbility::RunArgoCdHere | ProviderAbility::ServeSsh)
+}
+
+/// Checks that Argo CD can be installed from manifests, if that is requested, with a provider that can load images or can't.
+///
+/// # Errors
+/// Returns an error if the provider can't.
+pub fn check_argocd_pods(request: &ArgoCdRequest, provider: &str, loads_images: bool) -> Result<(), CommandError> {
+    if loads_images || !matches!(request, ArgoCdRequest::Manifests(_)) {
+        return Ok(());
+    }
+    Err(CommandError::usage(
+        format!(
+            "--argocd-manifests goes with --provider kind; provider {provider} has no nodes on which Argo CD's Pods run"
+        ),
+        Some("leave it out: Argo CD runs as processes on this machine then"),
+    ))
+}
+
 /// Returns the number of shared members that a suite's scenarios speak of.
 #[must_use]
 pub fn members_of(suite: &Suite) -> usize {
     let members = suite.scenarios().map(|(feature, scenario)| abilities::members(feature, scenario));
     members.max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_go_with_a_provider_that_has_nodes() {
+        let manifests = ArgoCdRequest::Manifests("core-install.yaml".into());
+        let refused = |request: &ArgoCdRequest, loads| {
+            check_argocd_pods(request, "local", loads).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(&manifests, true), None);
+        assert_eq!(refused(&ArgoCdRequest::Default, false), None);
+        let said = refused(&manifests, false).expect("refused");
+        assert!(
+            said.starts_with("--argocd-manifests goes with --provider kind; provider local has no nodes"),
+            "{said}"
+        );
+    }
 }

@@ -8,10 +8,10 @@ use fleet::Fleet;
 use fleet::agents::KubeFleetPrograms;
 
 use super::cluster_source::ClusterSource;
-use super::needs::FleetNeeds;
+use super::needs::{FleetNeeds, check_argocd_pods, needs_argocd_here};
 use super::profile::FleetProfile;
 use super::progress::{FleetBuilder, stage_text};
-use crate::component_version::ComponentVersion;
+use crate::component_version::{ArgoCdRequest, ComponentVersion};
 use crate::components::{ComponentSet, FleetToolchain};
 use crate::error::CommandError;
 
@@ -30,7 +30,10 @@ pub struct FleetPlan {
 
 /// A fleet to be made: nothing that shows before the first build stands against it.
 #[derive(Clone, Debug)]
-pub struct NewFleet(FleetPlan);
+pub struct NewFleet {
+    plan: FleetPlan,
+    has_argocd_in_pods: bool,
+}
 
 /// A fleet to be made whose agents are there.
 pub struct ProbedNewFleet {
@@ -53,9 +56,10 @@ impl FleetPlan {
     /// # Errors
     /// Returns an error if the machine or the system lacks something, or if there is no such version of Argo CD.
     pub async fn check(self, needs: &FleetNeeds, components: &FleetToolchain) -> Result<NewFleet, CommandError> {
-        self.clusters.check().await?;
+        check_argocd_pods(&needs.argocd, self.clusters.provider(), self.clusters.can(ProviderAbility::LoadImages))?;
         components.check_argocd(&needs.argocd)?;
-        Ok(NewFleet(self))
+        self.clusters.check().await?;
+        Ok(NewFleet { plan: self, has_argocd_in_pods: matches!(needs.argocd, ArgoCdRequest::Manifests(_)) })
     }
 }
 
@@ -66,7 +70,7 @@ impl NewFleet {
     /// Returns an error if they can't be built.
     pub async fn probe(self, builder: &FleetBuilder) -> Result<ProbedNewFleet, CommandError> {
         // The shorter build comes first, so that its errors are reported at once and not after ten minutes.
-        let agents = builder.components.agents(&self.0.kubefleet, &|event| builder.progress.build(event)).await?;
+        let agents = builder.components.agents(&self.plan.kubefleet, &|event| builder.progress.build(event)).await?;
         Ok(ProbedNewFleet { fleet: self, agents })
     }
 }
@@ -83,7 +87,7 @@ impl ProbedNewFleet {
     /// # Errors
     /// Returns an error if one can't be built, or if the system lacks a program.
     pub async fn build(self, needs: &FleetNeeds, builder: &FleetBuilder) -> Result<BuiltFleet, CommandError> {
-        let Self { fleet: NewFleet(FleetPlan { name, members, clusters, .. }), agents } = self;
+        let Self { fleet: NewFleet { plan: FleetPlan { name, members, clusters, .. }, .. }, agents } = self;
         let components =
             clusters.components(&builder.components, agents, needs, &|event| builder.progress.build(event)).await?;
         Ok(BuiltFleet { name, members, components })
@@ -112,18 +116,22 @@ impl BuiltFleet {
 
 impl FleetProfile for NewFleet {
     fn provider(&self) -> &'static str {
-        self.0.clusters.provider()
+        self.plan.clusters.provider()
     }
 
     fn kubefleet(&self) -> &ComponentVersion {
-        &self.0.kubefleet
+        &self.plan.kubefleet
     }
 
     fn members(&self) -> usize {
-        self.0.members
+        self.plan.members
+    }
+
+    fn has_argocd_in_pods(&self) -> bool {
+        self.has_argocd_in_pods
     }
 
     fn can(&self, ability: ProviderAbility) -> bool {
-        self.0.clusters.can(ability)
+        self.plan.clusters.can(ability) && !(self.has_argocd_in_pods && needs_argocd_here(ability))
     }
 }

@@ -15,6 +15,11 @@ pub trait FleetProfile {
     /// Number of members.
     fn members(&self) -> usize;
 
-    /// True if the provider has an ability.
+    /// True if the fleet has an ability.
     fn can(&self, ability: ProviderAbility) -> bool;
+
+    /// True if Argo CD runs in Pods, or will.
+    fn has_argocd_in_pods(&self) -> bool {
+        false
+    }
 }

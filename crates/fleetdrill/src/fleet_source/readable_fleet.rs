@@ -192,6 +192,7 @@ impl ReadableFleet {
             members: self.members(),
             directory: self.running().map(|fleet| fleet.supervisor().dir().to_owned()),
             processes: self.keeps_logs(),
+            argocd_pods: false,
         }
     }
 

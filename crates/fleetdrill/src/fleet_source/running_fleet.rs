@@ -6,6 +6,7 @@ use clusters::state_dir;
 use fleet::Fleet;
 
 use super::needs::FleetNeeds;
+use super::needs::{check_argocd_pods, needs_argocd_here};
 use super::profile::FleetProfile;
 use super::progress::FleetBuilder;
 use super::refusal;
@@ -18,6 +19,7 @@ pub struct RunningFleet {
     pub fleet: Fleet,
     kubefleet: ComponentVersion,
     members: usize,
+    has_argocd_in_pods: bool,
 }
 
 impl RunningFleet {
@@ -30,6 +32,7 @@ impl RunningFleet {
         Ok(Self {
             kubefleet: ComponentVersion::kubefleet(fleet.version()),
             members: fleet.members().await.len(),
+            has_argocd_in_pods: fleet.has_argocd_in_pods().await,
             fleet,
         })
     }
@@ -85,10 +88,11 @@ async fn start_argocd(fleet: &Fleet, request: &ArgoCdRequest, builder: &FleetBui
             _ => Ok(()),
         };
     }
-    let programs =
-        builder.components.argocd_programs(request.version(), &|event| builder.progress.build(event)).await?;
+    check_argocd_pods(request, fleet.provider(), fleet.can(ProviderAbility::LoadImages))?;
+    let installation = builder.components.argocd_installation(request, &|event| builder.progress.build(event)).await?;
+    let Some(installation) = installation else { return Ok(()) };
     builder.progress.phase("starting Argo CD on the hub");
-    Ok(fleet.start_argocd(programs).await?)
+    Ok(fleet.start_argocd(installation).await?)
 }
 
 impl FleetProfile for RunningFleet {
@@ -104,8 +108,12 @@ impl FleetProfile for RunningFleet {
         self.members
     }
 
+    fn has_argocd_in_pods(&self) -> bool {
+        self.has_argocd_in_pods
+    }
+
     fn can(&self, ability: ProviderAbility) -> bool {
-        self.fleet.can(ability)
+        self.fleet.can(ability) && !(self.has_argocd_in_pods && needs_argocd_here(ability))
     }
 }
 

@@ -16,6 +16,7 @@ use super::set_up::set_up;
 use super::start_claim::StartClaim;
 use crate::cli::TrainStartArgs;
 use crate::command_progress::CommandProgress;
+use crate::component_version::ArgoCdRequest;
 use crate::components::FleetToolchain;
 use crate::error::CommandError;
 use crate::fleet_source::options::ProviderName;
@@ -82,7 +83,7 @@ pub async fn start(
     present: impl AsyncFnOnce(&RunningExercise) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let (id, suite) = (new_id(), exercise.suite());
-    let needs = FleetNeeds::of_suite(&suite, None);
+    let needs = FleetNeeds::of_suite(&suite, ArgoCdRequest::Default);
     let request = FleetRequest {
         name: fleet_name(name),
         run: &id,

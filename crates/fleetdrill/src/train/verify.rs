@@ -12,6 +12,7 @@ use super::step_runner;
 use super::trials::{self, TrialFleet, TrialLimits, TrialResult};
 use crate::cli::TrainVerifyArgs;
 use crate::command_progress::CommandProgress;
+use crate::component_version::ArgoCdRequest;
 use crate::components::FleetToolchain;
 use crate::error::CommandError;
 use crate::fleet_source::{ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, FleetProgress as _, members_of};
@@ -32,7 +33,7 @@ pub async fn verify(args: &TrainVerifyArgs, id: &str, name: String) -> Result<Ve
     let (mut needs, mut members) = (FleetNeeds::default(), LEAST_MEMBERS);
     for exercise in &exercises {
         let suite = exercise.suite();
-        needs = needs.and(FleetNeeds::of_suite(&suite, None));
+        needs = needs.and(FleetNeeds::of_suite(&suite, ArgoCdRequest::Default));
         members = members.max(members_of(&suite));
     }
     let plan = FleetPlan { name, members, clusters: ClusterSource::Local, kubefleet };

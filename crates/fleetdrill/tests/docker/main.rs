@@ -2,7 +2,7 @@
 //! are reported as ignored, unless `REQUIRE` names the program: `REQUIRE=docker,kind cargo test --test docker`.
 //! `KIND_NODE_IMAGE` names the image of the nodes; without it kind uses its default. The charts come from KubeFleet's
 //! Go module, so their test also needs Go. Tests that take more than five minutes run with `FLEETDRILL_TEST_LONG=1` only, as
-//! `make test-long` sets it.
+//! `make test-long` sets it. The test of Argo CD in Pods needs `ARGOCD_MANIFESTS`, a file that installs it, and its images.
 
 #![expect(clippy::print_stderr, reason = "what isn't run is told")]
 
@@ -25,7 +25,10 @@ use crate::place::Place;
 /// Environment variable that a test which takes long needs to be set.
 const LONG: &str = "FLEETDRILL_TEST_LONG";
 
-/// A test: its name, the programs and the variable that it needs, and its function.
+/// Environment variable with a file of Argo CD's manifests. Docker has to have their images, or a registry that it reaches.
+const ARGOCD_MANIFESTS: &str = "ARGOCD_MANIFESTS";
+
+/// A test: its name, the programs and the variables that it needs, and its function.
 type Test = (&'static str, &'static [&'static str], fn());
 
 fn main() -> ExitCode {
@@ -39,9 +42,7 @@ fn main() -> ExitCode {
     for program in &missing {
         eprintln!("not run: `{program} version` fails");
     }
-    if std::env::var_os(LONG).is_none() {
-        missing.push(LONG);
-    }
+    missing.extend([LONG, ARGOCD_MANIFESTS].into_iter().filter(|variable| std::env::var_os(variable).is_none()));
     let tests = [containers::TESTS, nodes::TESTS, charts::TESTS].into_iter().flatten().map(|&(name, needs, test)| {
         let run = move || {
             test();

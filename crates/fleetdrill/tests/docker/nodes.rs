@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 
 use crate::place::{Place, until};
-use crate::{LONG, Test, docker, name, proc, said, up};
+use crate::{ARGOCD_MANIFESTS, LONG, Test, docker, name, proc, said, up};
 
 /// Programs that these tests need.
 const KIND: &[&str] = &["docker", "kind"];
@@ -20,6 +20,11 @@ pub(crate) const TESTS: &[Test] = &[
         "the_drill_and_all_failures_of_pods_pass_on_real_nodes",
         &["docker", "kind", LONG],
         the_drill_and_all_failures_of_pods_pass_on_real_nodes,
+    ),
+    (
+        "argocd_from_its_manifests_is_diagnosed",
+        &["docker", "kind", ARGOCD_MANIFESTS],
+        argocd_from_its_manifests_is_diagnosed,
     ),
 ];
 
@@ -124,6 +129,17 @@ fn scenarios_pass_on_real_nodes() {
 /// The drill, and the failures of Pods as real kubelets report them.
 fn the_drill_and_all_failures_of_pods_pass_on_real_nodes() {
     pass_on_real_nodes("@drill or (@pods and @kubefleet)");
+}
+
+/// Argo CD in Pods on the hub: a failure of its sync, of its destination, and of its repository, and one of its components that stops.
+fn argocd_from_its_manifests_is_diagnosed() {
+    let place = Place::new();
+    let tags = "@AR-SF-001 or @AR-CL-002 or @AR-RP-001 or @AR-HL-006";
+    let mut command = place.command(["run", "--tags", tags, "--one-per-code", "--argocd-manifests"]);
+    command.arg(std::env::var_os(ARGOCD_MANIFESTS).unwrap_or_default()).args(OFFLINE).args(node_image());
+    let ran = said(command).expect(0, &[]).stdout.clone();
+    assert!(ran.contains(" 0 failed") && ran.contains("on provider kind"), "{ran}");
+    nothing_is_left(&place);
 }
 
 /// Runs a scenario of each failure code of those that these tags select.

@@ -15,6 +15,7 @@ use super::StreamContext;
 use super::cluster::ClusterParts;
 use crate::error::in_full;
 use crate::kinds::EVENT;
+use crate::member::SYSTEM;
 use crate::pages::{self, ListQuery, cleaned};
 use crate::redact::Redactor;
 use crate::snapshot::wanted_objects::WantedObjectReader;
@@ -135,7 +136,7 @@ impl ClusterParts<'_> {
             self.miss("logs", full);
             return Ok(());
         }
-        let read = logs::of_pods(&self.name, &self.access.client, &context.redactor);
+        let read = logs::of_pods(&self.name, &[SYSTEM], &self.access.client, &context.redactor);
         let Ok((logs, missing)) = timeout_at(end, read).await else {
             self.miss("logs", "they didn't all arrive in time".to_owned());
             return Ok(());

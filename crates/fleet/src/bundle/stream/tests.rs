@@ -100,6 +100,7 @@ fn source(hub: &Server, members: &[(&str, &Server)]) -> BundleSource {
         members: members.iter().map(|(name, server)| ((*name).to_owned(), server.access())).collect(),
         directory: None,
         processes: false,
+        argocd_pods: false,
     }
 }
 
