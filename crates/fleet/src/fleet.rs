@@ -490,7 +490,7 @@ impl Fleet {
         *running = Some(installation);
         drop(running);
         self.save().await?;
-        // A Pod of the controller is ready before the controller watches its settings: a change of a setting was lost right after the start.
+        // A Pod of the controller is ready before the controller has read the hub.
         if has_pods { self.argocd_compares().await } else { Ok(()) }
     }
 

@@ -40,6 +40,12 @@ const CONFIG_MAPS: [&str; 6] = [
     "argocd-gpg-keys-cm",
 ];
 
+/// Secret with Argo CD's own secrets.
+pub(super) const SECRET_NAME: &str = "argocd-secret";
+
+/// Key with which the API server signs sessions. The other components read it, too.
+pub(super) const SECRET_KEY: &str = "server.secretkey";
+
 /// Argo CD's CRDs.
 const CRDS: [&str; 3] = ["applications.argoproj.io", "applicationsets.argoproj.io", "appprojects.argoproj.io"];
 
@@ -109,11 +115,12 @@ fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}})
 }
 
-fn secret() -> Value {
+/// Builds the Secret with Argo CD's own secrets.
+pub(super) fn secret() -> Value {
     let labels = json!({"app.kubernetes.io/part-of": "argocd"});
     json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "argocd-secret", "labels": labels},
-        "stringData": {"server.secretkey": random()},
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET_NAME, "labels": labels},
+        "stringData": {SECRET_KEY: random()},
     })
 }
 

@@ -1,7 +1,8 @@
 //! Argo CD in Pods on the hub, from manifests as its users install them.
 //!
 //! The manifests are applied as they are, with two exceptions: images are taken from the node, which fleetdrill loads them into, and
-//! progressive syncs of ApplicationSets are on, as they are where Argo CD runs as processes.
+//! progressive syncs of ApplicationSets are on, as they are where Argo CD runs as processes. What Argo CD's API server makes at its first
+//! start is made here, because manifests may lack that server.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use super::processes::ArgoCdComponent;
 use super::{NAMESPACE, install};
 use crate::error::FleetError;
 use crate::install::{FIELD_MANAGER, apply_crds, name};
-use crate::kinds::{APP_PROJECT, CONFIG_MAP, CRD, DEPLOYMENT, POD, ResourceKind, STATEFUL_SET};
+use crate::kinds::{APP_PROJECT, CONFIG_MAP, CRD, DEPLOYMENT, POD, ResourceKind, SECRET, STATEFUL_SET};
 use crate::objects::create;
 use crate::observe::{Observer, Verdict, WatchSelection};
 
@@ -50,7 +51,7 @@ pub(super) async fn start(
         apply_crds(hub, &crds).await?;
         apply_all(hub, &others).await?;
         set_parameters(hub).await?;
-        // Argo CD's API server makes this project. Manifests without that server have no other way to get it.
+        set_secret_key(hub).await?;
         create(hub, APP_PROJECT, Some(NAMESPACE), install::project()).await
     };
     try_join(load, apply).await?;
@@ -221,6 +222,21 @@ async fn set_parameters(hub: &Cluster) -> Result<(), FleetError> {
     let api = CONFIG_MAP.api(&hub.client, Some(NAMESPACE));
     let patched = api.patch(config_map, &PatchParams::default(), &Patch::Merge(json!({"data": data}))).await;
     patched.map(drop).map_err(FleetError::api(&hub.name, format!("change ConfigMap/{config_map}")))
+}
+
+/// Creates the key without which the controller takes no change of its settings over: `Unable to parse updated settings: server.secretkey is
+/// missing` (v3.5.7, core-install.yaml).
+async fn set_secret_key(hub: &Cluster) -> Result<(), FleetError> {
+    create(hub, SECRET, Some(NAMESPACE), install::secret()).await?;
+    let api = SECRET.api(&hub.client, Some(NAMESPACE));
+    let there = api.get(install::SECRET_NAME).await;
+    let there = there.map_err(FleetError::api(&hub.name, format!("read Secret/{}", install::SECRET_NAME)))?;
+    if there.data["data"][install::SECRET_KEY].is_string() {
+        return Ok(());
+    }
+    let patch = Patch::Merge(json!({"stringData": {install::SECRET_KEY: install::random()}}));
+    let patched = api.patch(install::SECRET_NAME, &PatchParams::default(), &patch).await;
+    patched.map(drop).map_err(FleetError::api(&hub.name, format!("change Secret/{}", install::SECRET_NAME)))
 }
 
 #[cfg(test)]
