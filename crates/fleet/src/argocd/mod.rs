@@ -1,10 +1,10 @@
 //! Argo CD on a fleet: components as processes for the hub, the members as destinations, git repositories on disk, and
 //! the syncs and refreshes that users request for an Application.
 //!
-//! Argo CD runs as processes on this machine, or in Pods on the hub ([`ArgoCdInstallation`]). As processes it runs in core mode: redis, repo-server and application-controller, with the namespace [`NAMESPACE`] of the
-//! hub. The API server is only started for users of the `argocd` command, and the ApplicationSet controller where somebody
-//! asks for it. Facts about Argo CD in this module were
-//! measured with v3.2, if nothing else is said.
+//! Argo CD runs as processes on this machine, or in Pods on the hub ([`ArgoCdInstallation`]). As processes it runs in core mode: redis,
+//! repo-server and application-controller, with the namespace [`NAMESPACE`] of the hub. The API server is only started for users of the
+//! `argocd` command, and the ApplicationSet controller where somebody asks for it. Facts about Argo CD in this module were measured with
+//! v3.2, if nothing else is said.
 //!
 //! Nothing here imports [`crate::Fleet`], which imports this module. The methods of the fleet for Argo CD are in
 //! `fleet_argocd.rs`; only [`crate::Fleet::start_argocd`] is in `fleet.rs`.
