@@ -112,6 +112,7 @@ impl FleetInner {
     /// State of a fleet that fleetdrill has made, without pods and Argo CD.
     fn new(name: String, site: FleetClusters, kubefleet: KubeFleetReleases) -> Self {
         let FleetClusters { home, provider, recipe, hub, members } = site;
+        let starts = starts(&recipe);
         Self {
             name,
             kubefleet: std::sync::RwLock::new(kubefleet),
@@ -127,7 +128,7 @@ impl FleetInner {
             webhooks: false,
             webhook: Mutex::default(),
             git_server: Mutex::default(),
-            starts: starts(),
+            starts,
             snapshot: SharedSnapshot::default(),
             needed_snapshot: SharedSnapshot::default(),
         }
@@ -709,9 +710,12 @@ impl Fleet {
     }
 }
 
-/// Permits to start clusters: one for each pair of processors, and at least one.
-fn starts() -> Semaphore {
-    Semaphore::new(std::thread::available_parallelism().map_or(1, |n| (n.get() / 2).max(1)))
+/// Permits to start clusters: one for each processor, and at least one. Nodes of kind, and clusters in containers, take more of a processor:
+/// there is one permit for each pair.
+fn starts(recipe: &ProviderSpec) -> Semaphore {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let permits = if matches!(recipe, ProviderSpec::Local(_)) { processors } else { processors / 2 };
+    Semaphore::new(permits.max(1))
 }
 
 #[cfg(test)]
