@@ -38,9 +38,9 @@ pub(crate) const SERVICE_ADDRESSES: &str = "10.0.0.0/24";
 /// informer caches fall behind makes mistakes (docs/controllers.md).
 pub(crate) const MEMBER_NICENESS: i32 = 10;
 
-/// Growth of the heap of a control plane's process, in percent, before Go collects garbage. Go's default is 100. With it, garbage collection
+/// Variable for the growth of a process's heap, in percent, before Go collects garbage. Go's default is 100. With it, garbage collection
 /// takes 17 % of the processor time of a hub's API server while 200 scenarios run (its own profile, `/debug/pprof/profile`, v1.36.3).
-const GARBAGE_COLLECTION_PERCENT: &str = "400";
+pub const GARBAGE_COLLECTION: (&str, &str) = ("GOGC", "400");
 
 /// Location of a control plane, as its command lines need it: the address to listen on, and the paths of the fleet's
 /// files.
@@ -208,9 +208,8 @@ pub(crate) fn controller_manager(program: &Path, (cluster, role): (&str, FleetRo
     }
 }
 
-/// Returns the variable that sets [`GARBAGE_COLLECTION_PERCENT`].
-pub(crate) fn garbage_collection() -> Vec<(String, String)> {
-    vec![("GOGC".to_owned(), GARBAGE_COLLECTION_PERCENT.to_owned())]
+fn garbage_collection() -> Vec<(String, String)> {
+    vec![(GARBAGE_COLLECTION.0.to_owned(), GARBAGE_COLLECTION.1.to_owned())]
 }
 
 fn niceness(role: FleetRole) -> i32 {

@@ -16,6 +16,7 @@ use crate::ability::ProviderAbility;
 use crate::agents::deployment::AgentDeployment;
 use crate::agents::{self, Agent, SYSTEM};
 use crate::cluster::{Cluster, FleetRole};
+pub use crate::control_plane::GARBAGE_COLLECTION;
 use crate::control_plane::{self, ControlPlaneLocation};
 use crate::error::ClusterError;
 use crate::etcd_alarm;

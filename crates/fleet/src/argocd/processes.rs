@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clusters::cluster::Cluster;
 use clusters::error::ClusterError;
 use clusters::home::FleetHome;
+use clusters::local::GARBAGE_COLLECTION;
 use clusters::state_dir;
 use clusters::state_dir::write_private;
 use clusters::supervisor::protocol::ProcessSpec;
@@ -202,8 +203,7 @@ impl ArgoCdPaths {
             ("ARGOCD_PLUGINSOCKFILEPATH", self.display("plugins")),
             // The default is in /tmp, where the socket of a second fleet, or of another user, may be.
             ("ARGOCD_ASK_PASS_SOCK", self.display("tmp/ask-pass.sock")),
-            // Growth of the heap in percent before Go collects garbage, as for control planes. Go's default is 100.
-            ("GOGC", "400".into()),
+            (GARBAGE_COLLECTION.0, GARBAGE_COLLECTION.1.into()),
             ("HOSTNAME", format!("{role}-0")),
             ("HOME", self.display("home")),
             ("TMPDIR", self.display("tmp")),
