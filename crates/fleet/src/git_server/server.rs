@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use clusters::kubeconfig::base64;
 use clusters::{state_dir, stderr_line};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
@@ -56,12 +58,7 @@ pub fn serve(args: &[String]) -> ExitCode {
     let served = Served { repositories: repositories.into(), git: git.into(), access: Access::WithPassword };
     local_server::run("git server", async {
         let tls = tls.map(|(certificate, key)| tls_acceptor(certificate.as_ref(), key.as_ref())).transpose()?;
-        let served = Arc::new(served);
-        let answer = move |request| {
-            let served = Arc::clone(&served);
-            async move { answer(request, &served).await }
-        };
-        serve_http(port.parse()?, tls, answer).await
+        serve_http(port.parse()?, tls, answers(served)).await
     })
 }
 
@@ -77,11 +74,7 @@ pub fn serve_pods(args: &[String]) -> ExitCode {
     };
     let served = Served { repositories: repositories.into(), git: git.into(), access: Access::Open };
     local_server::run("git server", async {
-        let served = Arc::new(served);
-        let answer = move |request| {
-            let served = Arc::clone(&served);
-            async move { answer(request, &served).await }
-        };
+        let answer = answers(served);
         let (port, address) = (port.parse()?, address.parse()?);
         // Loopback is where the fleet looks whether the server runs.
         let on_loopback = serve_http(port, None, answer.clone());
@@ -91,6 +84,18 @@ pub fn serve_pods(args: &[String]) -> ExitCode {
             ended = on_address => Ok(ended?),
         }
     })
+}
+
+/// Returns what answers requests.
+fn answers(
+    served: Served,
+) -> impl Fn(Request<Incoming>) -> BoxFuture<'static, Result<Response<Full<Bytes>>, Infallible>> + Clone + Send + 'static
+{
+    let served = Arc::new(served);
+    move |request| {
+        let served = Arc::clone(&served);
+        async move { answer(request, &served).await }.boxed()
+    }
 }
 
 async fn answer(request: Request<Incoming>, served: &Served) -> Result<Response<Full<Bytes>>, Infallible> {
