@@ -219,7 +219,8 @@ impl RunArgs {
     /// Request for Argo CD, for scenarios that need it.
     #[must_use]
     pub fn argocd_request(&self) -> ArgoCdRequest {
-        ArgoCdRequest::of_options(self.argocd.as_deref(), self.argocd_manifests.as_deref())
+        let manifests = self.argocd_manifests.clone().map(ArgoCdRequest::Manifests);
+        manifests.unwrap_or_else(|| ArgoCdRequest::of_version(self.argocd.as_deref()))
     }
 
     /// Number of members of a new fleet.

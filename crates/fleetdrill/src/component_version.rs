@@ -1,6 +1,6 @@
 //! Versions of the components that a fleet is made of.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// KubeFleet's component in the toolchain.
 pub const KUBEFLEET: &str = "kubefleet";
@@ -58,12 +58,6 @@ pub enum ArgoCdRequest {
 }
 
 impl ArgoCdRequest {
-    /// Returns a request for Argo CD by the options of a command: from manifests, in this version, or in the default version.
-    #[must_use]
-    pub fn of_options(version: Option<&str>, manifests: Option<&Path>) -> Self {
-        manifests.map_or_else(|| Self::of_version(version), |file| Self::Manifests(file.to_owned()))
-    }
-
     /// Returns a request for Argo CD in this version, or in the default version where there is none.
     #[must_use]
     pub fn of_version(version: Option<&str>) -> Self {

@@ -1,7 +1,5 @@
 //! Needs of a fleet's users beside KubeFleet.
 
-use clusters::ability::ProviderAbility;
-
 use crate::abilities;
 use crate::component_version::ArgoCdRequest;
 use crate::error::CommandError;
@@ -30,12 +28,6 @@ impl FleetNeeds {
         let argocd = if other.argocd.is_requested() { other.argocd } else { self.argocd };
         Self { pods: self.pods || other.pods, argocd }
     }
-}
-
-/// True if an ability is lost where Argo CD runs in Pods: they don't reach this machine's loopback, and their files can't be changed.
-#[must_use]
-pub fn needs_argocd_here(ability: ProviderAbility) -> bool {
-    matches!(ability, ProviderAbility::RunArgoCdHere | ProviderAbility::ServeSsh)
 }
 
 /// Checks that Argo CD can be installed from manifests, if that is requested, with a provider that can load images or can't.

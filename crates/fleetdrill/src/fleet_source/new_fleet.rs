@@ -8,7 +8,7 @@ use fleet::Fleet;
 use fleet::agents::KubeFleetPrograms;
 
 use super::cluster_source::ClusterSource;
-use super::needs::{FleetNeeds, check_argocd_pods, needs_argocd_here};
+use super::needs::{FleetNeeds, check_argocd_pods};
 use super::profile::FleetProfile;
 use super::progress::{FleetBuilder, stage_text};
 use crate::component_version::{ArgoCdRequest, ComponentVersion};
@@ -132,6 +132,6 @@ impl FleetProfile for NewFleet {
     }
 
     fn can(&self, ability: ProviderAbility) -> bool {
-        self.plan.clusters.can(ability) && !(self.has_argocd_in_pods && needs_argocd_here(ability))
+        self.plan.clusters.can(ability)
     }
 }

@@ -15,7 +15,7 @@ pub trait FleetProfile {
     /// Number of members.
     fn members(&self) -> usize;
 
-    /// True if the fleet has an ability.
+    /// True if the provider has an ability.
     fn can(&self, ability: ProviderAbility) -> bool;
 
     /// True if Argo CD runs in Pods, or will.

@@ -6,7 +6,7 @@ use clusters::state_dir;
 use fleet::Fleet;
 
 use super::needs::FleetNeeds;
-use super::needs::{check_argocd_pods, needs_argocd_here};
+use super::needs::check_argocd_pods;
 use super::profile::FleetProfile;
 use super::progress::FleetBuilder;
 use super::refusal;
@@ -113,7 +113,7 @@ impl FleetProfile for RunningFleet {
     }
 
     fn can(&self, ability: ProviderAbility) -> bool {
-        self.fleet.can(ability) && !(self.has_argocd_in_pods && needs_argocd_here(ability))
+        self.fleet.can(ability)
     }
 }
 

@@ -8,8 +8,8 @@ use super::cucumber_writer::key;
 use super::scenario_runner::not_run;
 use crate::abilities;
 use crate::error::CommandError;
+use crate::fleet_source::FleetProfile;
 use crate::fleet_source::options::MOST_MEMBERS;
-use crate::fleet_source::{FleetProfile, needs_argocd_here};
 use crate::selection::ScenarioSelection;
 use crate::suite::{self, Suite};
 
@@ -89,10 +89,14 @@ fn obstacle(fleet: &dyn FleetProfile, feature: &gherkin::Feature, scenario: &ghe
         return Some(format!("this build of fleetdrill can't {ability} (feature ssh)"));
     }
     if let Some(ability) = abilities::lacking(feature, scenario, |ability| fleet.can(ability)) {
-        if fleet.has_argocd_in_pods() && needs_argocd_here(ability) {
-            return Some(format!("Argo CD runs in Pods here, so fleetdrill can't {ability} (--argocd-manifests)"));
-        }
         return Some(format!("provider {} can't {ability}", fleet.provider()));
+    }
+    // Pods don't reach this machine's loopback, and their files can't be changed.
+    let works_with_pods = |ability| !matches!(ability, ProviderAbility::RunArgoCdHere | ProviderAbility::ServeSsh);
+    if fleet.has_argocd_in_pods()
+        && let Some(ability) = abilities::lacking(feature, scenario, works_with_pods)
+    {
+        return Some(format!("Argo CD runs in Pods here, so fleetdrill can't {ability} (--argocd-manifests)"));
     }
     let (needed, there) = (abilities::members(feature, scenario), fleet.members());
     (needed > there).then(|| format!("needs {needed} members; this fleet has {there}"))
