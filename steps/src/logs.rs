@@ -26,7 +26,10 @@ async fn has_logged(world: &mut World, process: LogOwner, text: String, with: Lo
         let (name, log) = match &process {
             LogOwner::HubAgent => ("the hub-agent", quoted(&context.fleet.hub_agent_log().await?)),
             LogOwner::MemberAgent(_) => ("the member agent", quoted(&context.fleet.member_agent_log(&member).await?)),
-            LogOwner::ArgoCd(component) => (component.process(), quoted(&context.fleet.argocd_log(*component).await?)),
+            LogOwner::ArgoCd(component) => {
+                let read = context.fleet.argocd_log(*component).await;
+                (component.process(), quoted(&read.map_err(|e| StepError::Differs(e.to_string()))?))
+            }
         };
         match &with {
             LogLineFilter::Any => logged(name, &log, &[&text]),

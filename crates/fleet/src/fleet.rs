@@ -385,8 +385,10 @@ impl Fleet {
     /// Access to the members, for a snapshot, with the addresses by which Argo CD knows them.
     pub(crate) async fn member_access(&self) -> BTreeMap<String, ClusterAccess> {
         let (members, installation) = (self.members().await.into_iter(), self.0.argocd.read().await.clone());
-        let reached = |cluster: &Cluster| installation.as_ref().map(|argocd| argocd.reached(cluster));
-        let access = |cluster: &Cluster| ClusterAccess::of(reached(cluster).as_ref().unwrap_or(cluster));
+        let access = |cluster: &Cluster| match &installation {
+            Some(argocd) => ClusterAccess::of(&argocd.reached(cluster)),
+            None => ClusterAccess::of(cluster),
+        };
         members.map(|(name, member)| (name, access(&member.cluster))).collect()
     }
 

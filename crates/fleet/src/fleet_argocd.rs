@@ -42,8 +42,8 @@ impl Fleet {
                 argocd::start_applicationset_controller(&self.0.home, self.hub(), programs).await
             }
             // It runs from the start on, if the manifests have it.
-            ArgoCdInstallation::Pods(manifests) => {
-                ComponentPods::of(self.hub(), manifests, ArgoCdComponent::ApplicationSetController).map(drop)
+            ArgoCdInstallation::Pods(_) => {
+                ComponentPods::find(self.hub(), ArgoCdComponent::ApplicationSetController).await.map(drop)
             }
         }
     }
@@ -93,8 +93,8 @@ impl Fleet {
     pub async fn stop_argocd(&self, component: ArgoCdComponent) -> Result<(), FleetError> {
         match self.argocd().await? {
             ArgoCdInstallation::Processes(_) => Ok(self.supervisor().stop(component.process()).await?),
-            ArgoCdInstallation::Pods(manifests) => {
-                ComponentPods::of(self.hub(), &manifests, component)?.stop(&self.silent_observer()).await
+            ArgoCdInstallation::Pods(_) => {
+                ComponentPods::find(self.hub(), component).await?.stop(&self.silent_observer()).await
             }
         }
     }
@@ -105,8 +105,8 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the component can't be started.
     pub async fn start_argocd_again(&self, component: ArgoCdComponent) -> Result<(), FleetError> {
-        if let ArgoCdInstallation::Pods(manifests) = self.argocd().await? {
-            let pods = ComponentPods::of(self.hub(), &manifests, component)?;
+        if self.argocd().await?.has_pods() {
+            let pods = ComponentPods::find(self.hub(), component).await?;
             return pods.start_again(&self.silent_observer()).await;
         }
         self.supervisor().start_again(component.process()).await?;
@@ -123,8 +123,8 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the fleet has no Argo CD, or the component can't be started.
     pub async fn restart_argocd_with(&self, component: ArgoCdComponent, flags: &[String]) -> Result<(), FleetError> {
-        if let ArgoCdInstallation::Pods(manifests) = self.argocd().await? {
-            let pods = ComponentPods::of(self.hub(), &manifests, component)?;
+        if self.argocd().await?.has_pods() {
+            let pods = ComponentPods::find(self.hub(), component).await?;
             return pods.restart_with(flags, &self.silent_observer()).await;
         }
         self.stop_argocd(component).await?;
@@ -143,7 +143,7 @@ impl Fleet {
                 let log = read.map_err(|source| ClusterError::Io { action: "read", path, source })?;
                 Ok(String::from_utf8_lossy(&log).into_owned())
             }
-            ArgoCdInstallation::Pods(manifests) => ComponentPods::of(self.hub(), &manifests, component)?.log().await,
+            ArgoCdInstallation::Pods(_) => ComponentPods::find(self.hub(), component).await?.log().await,
         }
     }
 

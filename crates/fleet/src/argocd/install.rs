@@ -110,7 +110,8 @@ pub(super) fn random() -> String {
     Alphanumeric.sample_string(&mut rand::rng(), 43)
 }
 
-fn config_map(name: &str) -> Value {
+/// Builds an empty ConfigMap with settings.
+pub(super) fn config_map(name: &str) -> Value {
     let labels = json!({"app.kubernetes.io/part-of": "argocd"});
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}})
 }

@@ -55,8 +55,8 @@ fn objects(file: &Path) -> Result<Vec<Value>, FleetError> {
 fn version(objects: &[Value]) -> Result<String, String> {
     let needed = [ArgoCdComponent::Redis, ArgoCdComponent::RepoServer, ArgoCdComponent::Controller];
     for component in needed {
-        if !objects.iter().any(|object| workload_of(object, component)) {
-            let name = component.process();
+        let name = component.process();
+        if !objects.iter().any(|object| is_workload(object) && object["metadata"]["name"] == name) {
             return Err(format!("no Deployment or StatefulSet {name} is among the manifests"));
         }
     }
@@ -77,11 +77,6 @@ fn version(objects: &[Value]) -> Result<String, String> {
         [tag] => Err(format!("the tag `{tag}` of Argo CD's image is no version like v3.5.7")),
         [..] => Err(format!("Argo CD's images have more than one version: {}", images.join(", "))),
     }
-}
-
-/// True if an object is the Deployment or `StatefulSet` of a component.
-pub(super) fn workload_of(object: &Value, component: ArgoCdComponent) -> bool {
-    is_workload(object) && object["metadata"]["name"] == component.process()
 }
 
 /// True for a Deployment or a `StatefulSet`.

@@ -68,23 +68,27 @@ pub(crate) async fn start(
     let destinations = try_join_all(members.iter().map(|member| add_destination(hub, member)));
     match installation {
         ArgoCdInstallation::Processes(programs) => {
-            try_join(start_processes(home, hub, programs), destinations).await?;
+            let (place, _) = try_join(install_processes(home, hub, programs), destinations).await?;
+            processes::start(home, &place, programs).await
         }
         ArgoCdInstallation::Pods(manifests) => {
             let observer = Observer::silent(home.first_exit());
-            try_join(pods::start(hub, provider, manifests, &observer), destinations).await?;
+            try_join(pods::start(hub, provider, manifests, &observer), destinations).await.map(drop)
         }
     }
-    Ok(())
 }
 
-/// Installs what Argo CD needs, and starts it as processes.
-async fn start_processes(home: &FleetHome, hub: &Cluster, programs: &ArgoCdPrograms) -> Result<(), FleetError> {
-    let place = processes::ArgoCdPaths::prepare(home, programs)?;
+/// Installs what Argo CD's processes need.
+async fn install_processes(
+    home: &FleetHome,
+    hub: &Cluster,
+    programs: &ArgoCdPrograms,
+) -> Result<ArgoCdPaths, FleetError> {
+    let place = ArgoCdPaths::prepare(home, programs)?;
     install::install(hub, programs).await?;
     let token = install::token(hub).await?;
     place.write_kubeconfig(processes::KUBECONFIG, hub, &token)?;
-    processes::start(home, &place, programs).await
+    Ok(place)
 }
 
 /// True for the name of a process that belongs to Argo CD.

@@ -16,14 +16,14 @@ use kube::core::GroupVersionKind;
 use kube::discovery::{self, ApiCapabilities, Scope};
 use serde_json::{Value, json};
 
-use super::manifests::{ArgoCdManifests, images, is_workload, workload_of};
+use super::manifests::{ArgoCdManifests, images, is_workload};
 use super::processes::ArgoCdComponent;
 use super::{NAMESPACE, install};
 use crate::error::FleetError;
 use crate::install::{FIELD_MANAGER, apply_crds, name};
-use crate::kinds::{APP_PROJECT, CONFIG_MAP, CRD, DEPLOYMENT, POD, ResourceKind, SECRET, STATEFUL_SET};
+use crate::kinds::{APP_PROJECT, CRD, DEPLOYMENT, POD, ResourceKind, STATEFUL_SET};
 use crate::objects::create;
-use crate::observe::{Observer, Verdict, WatchSelection};
+use crate::observe::{Observer, Verdict, WatchSelection, WatchedObjects};
 
 /// Time limit until a component's Pods are ready, or gone. All of them together took 70 s on two processors (v3.5.7, kind v0.33.0).
 const LIMIT: Duration = Duration::from_secs(300);
@@ -49,44 +49,45 @@ pub(super) async fn start(
     };
     let apply = async {
         apply_crds(hub, &crds).await?;
-        apply_all(hub, &others).await?;
-        set_parameters(hub).await?;
-        set_secret_key(hub).await?;
+        apply_all(hub, &completed(others)).await?;
         create(hub, APP_PROJECT, Some(NAMESPACE), install::project()).await
     };
     try_join(load, apply).await?;
     apply_all(hub, &workloads.iter().cloned().map(with_images_of_the_node).collect::<Vec<_>>()).await?;
-    try_join_all(workloads.iter().map(|workload| ready(hub, observer, workload))).await.map(drop)
+    try_join_all(workloads.iter().map(|workload| ready(hub, observer, kind_of(workload), name(workload))))
+        .await
+        .map(drop)
 }
 
 /// Component of Argo CD that runs in Pods.
 pub(crate) struct ComponentPods<'a> {
     hub: &'a Cluster,
     component: ArgoCdComponent,
-    workload: Value,
+    kind: ResourceKind,
+    workload: DynamicObject,
 }
 
 impl<'a> ComponentPods<'a> {
-    /// Finds a component in the manifests.
-    pub(crate) fn of(
-        hub: &'a Cluster,
-        manifests: &ArgoCdManifests,
-        component: ArgoCdComponent,
-    ) -> Result<Self, FleetError> {
-        let workload = manifests.objects()?.into_iter().find(|object| workload_of(object, component));
-        let workload = workload.ok_or_else(|| {
-            let why = format!("no Deployment or StatefulSet {} is among the manifests", component.process());
-            FleetError::unreadable(manifests.file.display().to_string(), why)
-        })?;
-        Ok(Self { hub, component, workload })
+    /// Finds a component on the hub.
+    pub(crate) async fn find(hub: &'a Cluster, component: ArgoCdComponent) -> Result<Self, FleetError> {
+        let name = component.process();
+        for kind in [DEPLOYMENT, STATEFUL_SET] {
+            let read = kind.api(&hub.client, Some(NAMESPACE)).get_opt(name).await;
+            let read = read.map_err(FleetError::api(&hub.name, format!("read {}/{NAMESPACE}/{name}", kind.kind)))?;
+            if let Some(workload) = read {
+                return Ok(Self { hub, component, kind, workload });
+            }
+        }
+        let why = format!("namespace {NAMESPACE} has no Deployment and no StatefulSet of this name");
+        Err(FleetError::unreadable(name, why))
     }
 
     /// Scales the component to no Pod, and waits until its Pods are gone.
     pub(crate) async fn stop(&self, observer: &Observer) -> Result<(), FleetError> {
-        self.patch(&Patch::<Value>::Merge(json!({"spec": {"replicas": 0}}))).await?;
+        self.patch(json!({"spec": {"replicas": 0}})).await?;
         let watched = WatchSelection::labelled(&self.hub.name, POD, Some(NAMESPACE), &self.selector());
         let expectation = format!("{} has no Pod", self.component.process());
-        let none = |objects: &crate::observe::WatchedObjects| match objects.len() {
+        let none = |objects: &WatchedObjects| match objects.len() {
             0 => Verdict::Holds,
             count => Verdict::Pending(format!("{count} are there")),
         };
@@ -95,19 +96,21 @@ impl<'a> ComponentPods<'a> {
 
     /// Scales the component to one Pod, and waits until it is ready.
     pub(crate) async fn start_again(&self, observer: &Observer) -> Result<(), FleetError> {
-        self.patch(&Patch::<Value>::Merge(json!({"spec": {"replicas": 1}}))).await?;
-        ready(self.hub, observer, &self.workload).await
+        self.patch(json!({"spec": {"replicas": 1}})).await?;
+        self.ready(observer).await
     }
 
     /// Gives the component these flags after its own, and waits until its new Pod is ready.
     pub(crate) async fn restart_with(&self, flags: &[String], observer: &Observer) -> Result<(), FleetError> {
-        let (api, name) = (self.kind().api(&self.hub.client, Some(NAMESPACE)), self.component.process());
-        let read = api.get(name).await.map_err(FleetError::api(&self.hub.name, format!("read {}", self.path())))?;
-        let mut containers = read.data["spec"]["template"]["spec"]["containers"].clone();
+        let mut containers = self.workload.data["spec"]["template"]["spec"]["containers"].clone();
         let before = containers[0]["args"].as_array().cloned().unwrap_or_default();
         containers[0]["args"] = before.into_iter().chain(flags.iter().cloned().map(Value::from)).collect();
-        self.patch(&Patch::Merge(json!({"spec": {"template": {"spec": {"containers": containers}}}}))).await?;
-        ready(self.hub, observer, &self.workload).await
+        self.patch(json!({"spec": {"template": {"spec": {"containers": containers}}}})).await?;
+        self.ready(observer).await
+    }
+
+    async fn ready(&self, observer: &Observer) -> Result<(), FleetError> {
+        ready(self.hub, observer, self.kind, self.component.process()).await
     }
 
     /// Returns the logs of the component's Pods.
@@ -122,23 +125,16 @@ impl<'a> ComponentPods<'a> {
         Ok(logs)
     }
 
-    async fn patch<P: serde::Serialize + std::fmt::Debug>(&self, patch: &Patch<P>) -> Result<(), FleetError> {
-        let api = self.kind().api(&self.hub.client, Some(NAMESPACE));
-        let patched = api.patch(self.component.process(), &PatchParams::default(), patch).await;
-        patched.map(drop).map_err(FleetError::api(&self.hub.name, format!("change {}", self.path())))
-    }
-
-    fn kind(&self) -> ResourceKind {
-        kind_of(&self.workload)
-    }
-
-    fn path(&self) -> String {
-        format!("{}/{NAMESPACE}/{}", self.kind().kind, self.component.process())
+    async fn patch(&self, patch: Value) -> Result<(), FleetError> {
+        let (name, kind) = (self.component.process(), self.kind);
+        let api = kind.api(&self.hub.client, Some(NAMESPACE));
+        let patched = api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
+        patched.map(drop).map_err(FleetError::api(&self.hub.name, format!("change {}/{NAMESPACE}/{name}", kind.kind)))
     }
 
     /// Label selector of the component's Pods.
     fn selector(&self) -> String {
-        let labels = self.workload["spec"]["selector"]["matchLabels"].as_object().into_iter().flatten();
+        let labels = self.workload.data["spec"]["selector"]["matchLabels"].as_object().into_iter().flatten();
         labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect::<Vec<_>>().join(",")
     }
 }
@@ -148,11 +144,10 @@ fn kind_of(workload: &Value) -> ResourceKind {
 }
 
 /// Waits until a workload has all its Pods, of its present template, and all are ready.
-async fn ready(hub: &Cluster, observer: &Observer, workload: &Value) -> Result<(), FleetError> {
-    let (kind, name) = (kind_of(workload), name(workload));
+async fn ready(hub: &Cluster, observer: &Observer, kind: ResourceKind, name: &str) -> Result<(), FleetError> {
     let watched = WatchSelection::one(&hub.name, kind, Some(NAMESPACE), name);
     let expectation = format!("{}/{name} is ready", kind.kind);
-    let check = |objects: &crate::observe::WatchedObjects| match objects.get(name) {
+    let check = |objects: &WatchedObjects| match objects.get(name) {
         Some(object) => readiness(object),
         None => Verdict::Pending("it isn't there".into()),
     };
@@ -213,30 +208,27 @@ async fn apply_all(hub: &Cluster, objects: &[Value]) -> Result<(), FleetError> {
     Ok(())
 }
 
-/// Turns progressive syncs of ApplicationSets on.
-async fn set_parameters(hub: &Cluster) -> Result<(), FleetError> {
+/// Adds to manifests what Argo CD's API server makes at its first start and what scenarios need, where it isn't there: progressive syncs of
+/// ApplicationSets, and the key without which the controller takes no change of its settings over: `Unable to parse updated settings:
+/// server.secretkey is missing` (v3.5.7, core-install.yaml).
+fn completed(mut objects: Vec<Value>) -> Vec<Value> {
     let (config_map, key) = PARAMETERS;
-    let data = json!({key: "true"});
-    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": config_map}, "data": data});
-    create(hub, CONFIG_MAP, Some(NAMESPACE), object).await?;
-    let api = CONFIG_MAP.api(&hub.client, Some(NAMESPACE));
-    let patched = api.patch(config_map, &PatchParams::default(), &Patch::Merge(json!({"data": data}))).await;
-    patched.map(drop).map_err(FleetError::api(&hub.name, format!("change ConfigMap/{config_map}")))
+    of_name(&mut objects, "ConfigMap", config_map, || install::config_map(config_map))["data"][key] = "true".into();
+    let secret = of_name(&mut objects, "Secret", install::SECRET_NAME, install::secret);
+    if ["data", "stringData"].iter().all(|field| secret[field][install::SECRET_KEY].is_null()) {
+        secret["stringData"][install::SECRET_KEY] = install::random().into();
+    }
+    objects
 }
 
-/// Creates the key without which the controller takes no change of its settings over: `Unable to parse updated settings: server.secretkey is
-/// missing` (v3.5.7, core-install.yaml).
-async fn set_secret_key(hub: &Cluster) -> Result<(), FleetError> {
-    create(hub, SECRET, Some(NAMESPACE), install::secret()).await?;
-    let api = SECRET.api(&hub.client, Some(NAMESPACE));
-    let there = api.get(install::SECRET_NAME).await;
-    let there = there.map_err(FleetError::api(&hub.name, format!("read Secret/{}", install::SECRET_NAME)))?;
-    if there.data["data"][install::SECRET_KEY].is_string() {
-        return Ok(());
-    }
-    let patch = Patch::Merge(json!({"stringData": {install::SECRET_KEY: install::random()}}));
-    let patched = api.patch(install::SECRET_NAME, &PatchParams::default(), &patch).await;
-    patched.map(drop).map_err(FleetError::api(&hub.name, format!("change Secret/{}", install::SECRET_NAME)))
+/// Returns the object of a kind and name; a new one if there is none.
+fn of_name<'a>(objects: &'a mut Vec<Value>, kind: &str, of_name: &str, new: impl FnOnce() -> Value) -> &'a mut Value {
+    let found = objects.iter().position(|object| object["kind"] == kind && name(object) == of_name);
+    let index = found.unwrap_or_else(|| {
+        objects.push(new());
+        objects.len() - 1
+    });
+    &mut objects[index]
 }
 
 #[cfg(test)]
@@ -255,6 +247,28 @@ mod tests {
         assert!(matches!(of(3, 1, 1, 1), Verdict::Pending(_)), "the change isn't seen");
         assert!(matches!(of(2, 0, 1, 1), Verdict::Pending(_)), "the Pod is of the old template");
         assert!(matches!(of(2, 1, 1, 2), Verdict::Pending(_)), "the old Pod is there, too");
+    }
+
+    #[test]
+    fn manifests_get_a_key_and_progressive_syncs() {
+        let of = |objects: Vec<Value>, kind: &str| {
+            let completed = completed(objects);
+            let found: Vec<Value> = completed.into_iter().filter(|object| object["kind"] == kind).collect();
+            assert_eq!(found.len(), 1, "{kind}");
+            found[0].clone()
+        };
+        let parameters = json!({"kind": "ConfigMap", "metadata": {"name": PARAMETERS.0}, "data": {"a": "b"}});
+        for objects in [Vec::new(), vec![parameters.clone()]] {
+            assert_eq!(of(objects, "ConfigMap")["data"][PARAMETERS.1], "true");
+        }
+        assert_eq!(of(vec![parameters], "ConfigMap")["data"]["a"], "b");
+        let secret = json!({"kind": "Secret", "metadata": {"name": install::SECRET_NAME}});
+        for objects in [Vec::new(), vec![secret.clone()]] {
+            assert!(of(objects, "Secret")["stringData"][install::SECRET_KEY].is_string());
+        }
+        let mut with_key = secret;
+        with_key["data"] = json!({install::SECRET_KEY: "a2V5"});
+        assert_eq!(of(vec![with_key.clone()], "Secret"), with_key);
     }
 
     #[test]
