@@ -103,7 +103,7 @@ Feature: Argo CD's bad days
     And the diagnosis finds nothing
 
   # The controller retries for some seconds (four attempts, v3.2.11): the sync survives only a short outage.
-  @pods @passes:AR-SF-006 @AR-RP-005
+  @takes-60s @pods @passes:AR-SF-006 @AR-RP-005
   Scenario: The repo-server is killed while a sync runs
     Given a fleet of its own with 1 member and Argo CD
     And member "member-1" has pods

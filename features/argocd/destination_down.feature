@@ -26,7 +26,7 @@ Feature: The cluster that Applications deploy to is down
     When the API server of member "east" starts again
     Then the diagnosis finds nothing
 
-  @AR-CL-001
+  @takes-90s @AR-CL-001
   Scenario: The destination's API server doesn't answer
     Given a fleet of its own with 2 members and Argo CD
     And a repository "web" with "settings.yaml"

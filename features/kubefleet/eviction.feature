@@ -138,7 +138,7 @@ Feature: An eviction isn't carried out
     And a change to the resources of placement "web" arrives on "member-1"
 
   # Usually the old binding is gone within a second. Somebody's finalizer makes the moment last.
-  @KF-EV-005 @KF-DL-002 @passes:KF-DL-004 @passes:KF-WS-011 @passes:KF-XX-001
+  @takes-60s @KF-EV-005 @KF-DL-002 @passes:KF-DL-004 @passes:KF-WS-011 @passes:KF-XX-001
   @guide:placement-eviction/several-bindings
   Scenario: The member was evicted and is selected again, and the old binding isn't gone yet
     Given a placement "web" has put its resources on "member-1" and "member-2"

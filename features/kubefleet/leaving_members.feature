@@ -65,7 +65,7 @@ Feature: A placement leaves a member, and the member's binding stays
       | a namespaced placement     |
 
   # The twin: a member on which the placement is available goes at once.
-  @healthy
+  @takes-60s @healthy
   Scenario Outline: <placement> leaves its last member, on which it is available
     Given <placement> "web" for "member-1" is created with
       """
@@ -84,7 +84,7 @@ Feature: A placement leaves a member, and the member's binding stays
 
   # The whole placement waits for one old binding, and says nothing but that it is undecided. So it does until the hub-agent's next
   # attempt, when the binding is gone.
-  @KF-DL-002 @KF-DL-004 @passes:KF-XX-001
+  @takes-60s @KF-DL-002 @KF-DL-004 @passes:KF-XX-001
   Scenario Outline: The old binding of a member that is selected again doesn't go, of <placement>
     Given <placement> "web" has put its resources on "member-1" and "member-2"
     And somebody's finalizer holds the binding of placement "web" for "member-1"
