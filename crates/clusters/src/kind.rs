@@ -55,9 +55,6 @@ const MARK: (&str, &str) = ("kind", "/fleetdrill");
 /// Label that kind gives to the containers of its nodes; the value is the cluster's name.
 const CLUSTER_LABEL: &str = "io.x-k8s.kind.cluster";
 
-/// Docker network on which kind has all its nodes.
-const NETWORK: &str = "kind";
-
 /// Prefix of the names of fleetdrill's clusters.
 const PREFIX: &str = "fleetdrill-";
 
@@ -370,14 +367,16 @@ impl Provider for KindProvider {
         self.load(cluster, image).await
     }
 
-    async fn address_for_pods(&self) -> Result<IpAddr, ClusterError> {
-        let format = "{{range .IPAM.Config}}{{.Gateway}} {{end}}";
-        let command = ["network", "inspect", "--format", format, NETWORK];
+    /// The address is the gateway that the cluster's node has. Docker doesn't know the gateway of a network that was created with a subnet and
+    /// without a gateway, until Docker restarts (`docker network inspect` of 20.10).
+    async fn address_for_pods(&self, cluster: &str) -> Result<IpAddr, ClusterError> {
+        let (format, node) = ("{{range .NetworkSettings.Networks}}{{.Gateway}} {{end}}", node(&self.name_of(cluster)));
+        let command = ["inspect", "--format", format, node.as_str()];
         let gateways = DOCKER.run(command, SHORT).await?;
         let mut addresses = gateways.split_whitespace().filter_map(|text| text.parse::<IpAddr>().ok());
         addresses.find(IpAddr::is_ipv4).ok_or_else(|| ClusterError::Outside {
             command: std::iter::once(DOCKER.0).chain(command).map(str::to_owned).collect(),
-            how: "the network has no IPv4 gateway".into(),
+            how: "the node has no IPv4 gateway".into(),
             said: gateways,
         })
     }

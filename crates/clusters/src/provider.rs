@@ -98,11 +98,11 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LoadImages })
     }
 
-    /// Returns the address of this machine by which pods of the clusters reach it.
+    /// Returns the address of this machine by which pods of a cluster reach it.
     ///
     /// # Errors
     /// Returns an error if the provider has no nodes ([`ProviderAbility::LoadImages`]), or the address isn't known.
-    async fn address_for_pods(&self) -> Result<IpAddr, ClusterError> {
+    async fn address_for_pods(&self, _cluster: &str) -> Result<IpAddr, ClusterError> {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LoadImages })
     }
 
