@@ -30,7 +30,8 @@ Feature: An application is in sync and not healthy
     And the diagnosis finds nothing
 
   @AR-HL-002 @pods
-  @drift:argocd-health/workload/updated
+  @drift:argocd-health/workload/updated @drift:argocd-degraded/progress-deadline/updated @drift:argocd-diagnosing/axes/deployment
+  @guide:argocd-degraded/progress-deadline/progressing @guide:argocd-degraded/progress-deadline/default
   Scenario: An image can't be had
     Given a repository "web" with "deployment.yaml"
       """
@@ -54,10 +55,11 @@ Feature: An application is in sync and not healthy
     When application "web" syncs
     Then the sync of application "web" succeeds
     And object "Deployment/{apps}/web" of "member-1" has
-      | field                     | value  |
-      | status.observedGeneration | 1      |
-      | status.updatedReplicas    | 1      |
-      | status.availableReplicas  | absent |
+      | field                        | value  |
+      | spec.progressDeadlineSeconds | 600    |
+      | status.observedGeneration    | 1      |
+      | status.updatedReplicas       | 1      |
+      | status.availableReplicas     | absent |
     And application "web" reports
       | field  | value       |
       | sync   | Synced      |
@@ -89,6 +91,8 @@ Feature: An application is in sync and not healthy
     And the diagnosis finds nothing
 
   @AR-HL-002 @pods @takes-60s
+  @guide:argocd-degraded/meaning/applied @guide:argocd-degraded/meaning/sync-again @guide:argocd-diagnosing/axes/synced-degraded
+  @guide:argocd-degraded/progress-deadline/condition @guide:argocd-degraded/progress-deadline/degraded
   Scenario: A Pod fits nowhere, and the progress deadline passes
     Given a repository "web" with "deployment.yaml"
       """
@@ -122,6 +126,12 @@ Feature: An application is in sync and not healthy
       | object                   | value                    |
       | Application/argocd/{web} | Degraded                 |
       | Deployment/{apps}/web    | ProgressDeadlineExceeded |
+    When application "web" syncs
+    Then the sync of application "web" succeeds
+    And application "web" reports
+      | field  | value    |
+      | sync   | Synced   |
+      | health | Degraded |
     When "deployment.yaml" of repository "web" is corrected to
       """
       apiVersion: apps/v1

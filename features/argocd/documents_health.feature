@@ -3,7 +3,7 @@ Feature: What Argo CD's documents say about health
   Argo CD computes an object's health from the object alone, by a check of its kind, and an Application's health from its objects' health.
 
   @pods @AR-OS-002
-  @drift:argocd-health/job/field @guide:argocd-health/job/suspended
+  @drift:argocd-health/job/field @guide:argocd-health/job/suspended @guide:argocd-diagnosing/axes/out-of-sync-healthy
   Scenario: A Job is suspended by spec.suspend, and not by spec.suspended
     Given a repository "web" with "job.yaml"
       """
@@ -134,6 +134,7 @@ Feature: What Argo CD's documents say about health
 
   @pods @AR-HL-003 @AR-HL-004 @takes-60s
   @guide:argocd-health/application/worst @guide:argocd-health/application/degraded-and-missing
+  @guide:argocd-degraded/meaning/worst @guide:argocd-degraded/meaning/one
   Scenario: An application is as unhealthy as its worst object
     Given member "member-1" has simulated pods
     And a repository "web" with "service.yaml"

@@ -266,7 +266,7 @@ Feature: An Application is out of sync, although its last sync succeeded
     And the diagnosis finds nothing
 
   @AR-OS-001
-  @guide:argocd-diffing/reasons/mutation
+  @guide:argocd-diffing/reasons/mutation @guide:argocd-diagnosing/axes/any-field
   Scenario: An admission policy changes what is applied
     Given a repository "web" with "settings.yaml"
       """

@@ -4,6 +4,7 @@ Feature: An Application shows the health that its objects had before
   the Application stays as it was. Nothing in the Application says so.
 
   @AR-HL-006 @takes-150s @passes:AR-HL-002
+  @guide:argocd-degraded/diagnose/stale @drift:argocd-degraded/diagnose/hard-refresh
   Scenario: The controller doesn't run while a Deployment becomes healthy
     Given a fleet of its own with 1 member and Argo CD
     And member "member-1" has pods

@@ -11,7 +11,7 @@ fn the_guides_as_data_text_and_markdown() {
     let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert!(json["versions"].as_array().is_some_and(|v| v.iter().any(|v| v == "v0.1.2")), "{}", json["versions"]);
     let guides = json["guides"].as_array().expect("guides");
-    assert_eq!(guides.len(), 45);
+    assert_eq!(guides.len(), 47);
     assert!(guides.iter().any(|guide| guide["name"] == "argocd-sync-failed" && guide["product"] == "argocd"));
     for guide in guides.iter().filter(|guide| guide["product"] == "kubefleet") {
         let lists = ["statements", "differs", "unreached"].map(|list| guide[list].as_array().expect("a list").len());
