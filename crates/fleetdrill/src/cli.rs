@@ -146,6 +146,12 @@ pub struct RunArgs {
     /// End the run when the first scenario has failed; those that are running are interrupted
     #[arg(long)]
     pub fail_fast: bool,
+    /// Run the scenarios N times in a row on the same fleet, and report those that pass only sometimes
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u16).range(1..))]
+    pub repeat: u16,
+    /// Pause when a scenario has failed, before its objects are deleted, until you press Enter; other scenarios go on
+    #[arg(long, conflicts_with = "fail_fast")]
+    pub pause_on_failure: bool,
     /// Don't diagnose the whole fleet once a second while the scenarios run; a failure that no scenario accounts for then fails nothing
     #[arg(long)]
     pub no_continuous_diagnosis: bool,

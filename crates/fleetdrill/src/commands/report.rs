@@ -46,7 +46,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<CommandExitCode, CommandError>
 }
 
 /// Merges runs.
-fn merge(runs: &[RunRecord]) -> Result<MergedRuns, CommandError> {
+pub(super) fn merge(runs: &[RunRecord]) -> Result<MergedRuns, CommandError> {
     MergedRuns::of(runs).map_err(|error| {
         let hint = match error {
             MergeError::Versions { .. } | MergeError::Providers { .. } => {

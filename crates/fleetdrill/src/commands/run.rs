@@ -1,6 +1,6 @@
 //! `fleetdrill run`.
 
-use std::io::Write;
+use std::io::{BufReader, IsTerminal as _, Write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
@@ -11,6 +11,8 @@ use fleet::capability::Capabilities;
 use jiff::Timestamp;
 use record::{Outcome, RunRecord};
 use report::run::{Reporters, RunEvent, RunProgressDisplay};
+use report::runs::merge::FlakyScenario;
+use report::runs::text;
 use report::text::style::OutputLayout;
 use toolchain::BuildEvent;
 use tracing_subscriber::EnvFilter;
@@ -30,10 +32,11 @@ use crate::fleet_source::{
     AcquiredFleet, FleetBuilder, FleetNeeds, FleetProfile as _, FleetProgress, FleetRequest, FleetUser, PreparedFleet,
     ResolvedFleet, resolve,
 };
+use crate::output::data;
 use crate::output::log::{LogLineFormatter, RedactingWriter, has_no_body};
 use crate::run::{
-    AfterFailure, ConcurrencyLimits, DiagnosedRun, RunEnd, ScenarioRunner, check_members, keep_failed, left_out,
-    left_out_of_codes, left_out_of_scale, new_id, not_started, order, out_of_reach, sort,
+    AfterFailure, ConcurrencyLimits, DiagnosedRun, FailurePause, Round, RunEnd, ScenarioRunner, check_members,
+    keep_failed, left_out, left_out_of_codes, left_out_of_scale, new_id, not_started, order, out_of_reach, sort,
 };
 use crate::run_file;
 use crate::selection::{ScenarioDurations, ScenarioSelection};
@@ -51,6 +54,10 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     let mut interrupts = Interrupts::listen();
     // All problems of the input are found before anything is built or started.
     args.files.check()?;
+    if args.pause_on_failure && !std::io::stdin().is_terminal() {
+        let message = "--pause-on-failure waits for Enter, and standard input is no terminal";
+        return Err(CommandError::usage(message, Some("use --keep failed to leave the fleet up instead")));
+    }
     let durations = ScenarioDurations::of_runs(&run_file::read_all(&args.shard_by)?);
     let selection = ScenarioSelection { durations: Some(&durations), ..args.scenarios.selection(args.part.shard) };
     let mut suite = Suite::load(&selection)?;
@@ -108,19 +115,21 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     }
 
     let mut reporters = own(shared)?;
-    reporters.event(&RunEvent::RunStarted { scenarios: suite.scenarios().count() })?;
-    let ended = engine(&args, &fleet, &id)?.run(&suite, reporters, interrupts.next()).await;
-    let end = end_fleet(&args, &fleet, &id, &ended).await;
+    let runs = suite.scenarios().count() * usize::from(args.repeat);
+    reporters.event(&RunEvent::RunStarted { scenarios: runs })?;
     record.versions = ComponentVersion::pairs(&versions);
     record.fleet_seconds = start_seconds;
+    let runner = runner(&args, &fleet, &id)?;
+    let (rounds, ended) = run_rounds(&args, runner, &suite, &record, reporters, &mut interrupts).await;
+    let end = end_fleet(&args, &fleet, &id, &rounds, &ended).await;
+    let (mut record, flaky) = merge(rounds, &id, record)?;
     record.seconds = started.elapsed().as_secs_f64();
-    record.scenarios.extend(ended.scenarios);
-    record.continuous_diagnosis = ended.continuous_diagnosis;
     sort(&mut record.scenarios, &order);
     let mut exit = exit_of(&record, ended.broken.as_ref(), ended.interrupted);
     if let Some(reporters) = ended.reporters {
         exit = finish(reporters, &record, exit);
     }
+    print_flaky(&args, &flaky);
     if let Some(broken) = ended.broken {
         let error = fleet::FleetError::Broken { exit: broken };
         crate::output::print_error(&error, crate::hints::for_fleet(&error).as_deref());
@@ -145,19 +154,74 @@ fn new_record(id: &str, fleet: &ResolvedFleet, started_at: Timestamp) -> RunReco
     }
 }
 
-fn engine(args: &RunArgs, fleet: &Fleet, id: &str) -> Result<ScenarioRunner, CommandError> {
+fn runner(args: &RunArgs, fleet: &Fleet, id: &str) -> Result<ScenarioRunner, CommandError> {
     Ok(ScenarioRunner {
         fleet: fleet.clone(),
         run: id.to_owned(),
+        round: Round::ONLY,
         bundles: args.bundles.clone(),
         jobs: jobs(fleet.provider(), args.jobs),
         real_time: args.real_time,
         after_failure: if args.fail_fast { AfterFailure::End } else { AfterFailure::Continue },
+        pause: args.pause_on_failure.then(|| FailurePause::reading(BufReader::new(std::io::stdin()))),
         keep_failed: args.keep != KeepPolicy::Never,
         fleet_stays: args.fleet.is_some() || args.keep == KeepPolicy::Always || fleet.is_borrowed(),
         upgrade: None,
         diagnosed: if args.no_continuous_diagnosis { None } else { Some(diagnosed(args, fleet)?) },
     })
+}
+
+/// Runs the scenarios as often as the command line asks for. A round that is cut short is the last one; with `--fail-fast`, also a round
+/// in which a scenario has failed. Returns the record of each round, and the end of the last one.
+async fn run_rounds(
+    args: &RunArgs,
+    mut runner: ScenarioRunner,
+    suite: &Suite,
+    record: &RunRecord,
+    mut reporters: Reporters,
+    interrupts: &mut Interrupts,
+) -> (Vec<RunRecord>, RunEnd) {
+    let mut rounds = Vec::new();
+    loop {
+        let (started_at, started) = (Timestamp::now(), Instant::now());
+        let last = rounds.len() + 1 == usize::from(args.repeat);
+        runner.round = Round { number: rounds.len(), is_last: last };
+        let mut ended = runner.run(suite, reporters, interrupts.next()).await;
+        let mut round = RunRecord { id: format!("{}-{}", record.id, rounds.len() + 1), ..record.clone() };
+        round.scenarios.append(&mut ended.scenarios);
+        round.continuous_diagnosis = ended.continuous_diagnosis.take();
+        if !rounds.is_empty() {
+            round.started_at = started_at;
+        }
+        round.seconds = started.elapsed().as_secs_f64();
+        let failed = args.fail_fast && round.scenarios.iter().any(|scenario| scenario.outcome.is_failure());
+        rounds.push(round);
+        match ended.reporters.take() {
+            Some(next) if !(last || failed || ended.interrupted || ended.broken.is_some()) => reporters = next,
+            reporters => return (rounds, RunEnd { reporters, ..ended }),
+        }
+    }
+}
+
+/// Merges the rounds of a run. Returns its record, and the scenarios that passed in some rounds and failed in others.
+fn merge(
+    mut rounds: Vec<RunRecord>,
+    id: &str,
+    record: RunRecord,
+) -> Result<(RunRecord, Vec<FlakyScenario>), CommandError> {
+    if rounds.len() <= 1 {
+        return Ok((RunRecord { id: id.to_owned(), ..rounds.pop().unwrap_or(record) }, Vec::new()));
+    }
+    let merged = super::report::merge(&rounds)?;
+    let flaky = merged.flaky();
+    Ok((RunRecord { id: id.to_owned(), ..merged.record }, flaky))
+}
+
+/// Prints the scenarios that passed only sometimes, below the summary. A report on stdout stands there alone.
+fn print_flaky(args: &RunArgs, flaky: &[FlakyScenario]) {
+    if !flaky.is_empty() && args.files.on_stdout() == 0 {
+        data::print_text(&format!("\n{}", text::flaky(flaky, OutputLayout::from_locale())));
+    }
 }
 
 /// Parameters of the continuous diagnosis.
@@ -327,8 +391,14 @@ fn jobs(provider: &str, asked: Option<u8>) -> ConcurrencyLimits {
 }
 
 /// Ends the fleet, or prints how to use it if it is kept.
-async fn end_fleet(args: &RunArgs, fleet: &Fleet, id: &str, ended: &RunEnd) -> Result<(), CommandError> {
-    let failed = ended.scenarios.iter().any(|s| s.outcome == Outcome::Failed);
+async fn end_fleet(
+    args: &RunArgs,
+    fleet: &Fleet,
+    id: &str,
+    rounds: &[RunRecord],
+    ended: &RunEnd,
+) -> Result<(), CommandError> {
+    let failed = rounds.iter().flat_map(|round| &round.scenarios).any(|s| s.outcome == Outcome::Failed);
     let keeps_failed = args.keep != KeepPolicy::Never && failed;
     let mut swept = Ok(());
     if fleet.is_borrowed() || (args.fleet.is_some() && !keeps_failed && ended.broken.is_none()) {

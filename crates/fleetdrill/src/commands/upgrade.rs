@@ -34,8 +34,8 @@ use crate::exit::CommandExitCode;
 use crate::fleet_source::{BuiltFleet, ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, NewFleet};
 use crate::output::data;
 use crate::run::{
-    AfterFailure, ConcurrencyLimits, DiagnosedRun, ScenarioLocation, ScenarioRunner, left_out, left_out_of_scale,
-    new_id, order, sort,
+    AfterFailure, ConcurrencyLimits, DiagnosedRun, Round, ScenarioLocation, ScenarioRunner, left_out,
+    left_out_of_scale, new_id, order, sort,
 };
 use crate::selection::ScenarioSelection;
 use crate::suite::Suite;
@@ -331,6 +331,7 @@ impl<'a> UpgradeRun<'a> {
         let engine = ScenarioRunner {
             fleet: fleet.clone(),
             run: record.id.clone(),
+            round: Round::ONLY,
             bundles: self.args.bundles.clone(),
             jobs: ConcurrencyLimits::all(if upgrade.is_some() {
                 scenarios.max(1)
@@ -339,6 +340,7 @@ impl<'a> UpgradeRun<'a> {
             }),
             real_time: false,
             after_failure: AfterFailure::Continue,
+            pause: None,
             keep_failed: false,
             fleet_stays: true,
             upgrade,

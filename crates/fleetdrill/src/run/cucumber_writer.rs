@@ -1,11 +1,13 @@
 //! Converts cucumber's events to records and to events for reporters.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use cucumber::event::{
-    Cucumber, Feature as FeatureEvent, Hook, RetryableScenario, Scenario as ScenarioEvent, Step as StepEvent, StepError,
+    Cucumber, Feature as FeatureEvent, Hook, RetryableScenario, Scenario as ScenarioEvent, ScenarioFinished,
+    Step as StepEvent, StepError,
 };
 use cucumber::{Event, Writer, cli, parser};
 use gherkin::{Feature, Scenario, Step};
@@ -16,6 +18,9 @@ use steps::{Deadline, OnEntry, Recorder, World, limits};
 use tokio::sync::Notify;
 
 use crate::suite::{self, Suite};
+
+/// Error of a step without a definition.
+const UNDEFINED: &str = "no step is defined like this";
 
 /// Key of a scenario: file and line.
 pub type ScenarioLocation = (String, usize);
@@ -32,6 +37,7 @@ pub(super) struct ScenarioTracker {
 }
 
 /// State of a running scenario.
+#[derive(Clone)]
 struct RunningScenario {
     feature: String,
     scenario: String,
@@ -51,6 +57,33 @@ impl RunningScenario {
     fn fail(&mut self, step: &Step, error: &str, at: Timestamp) {
         self.steps.push(RecordEntry { at, what: RecordedEvent::Failed { error: error.to_owned() } });
         self.failure.get_or_insert(format!("{} {}: {error}", step.keyword.trim(), step.value));
+    }
+
+    /// Converts to the record of the scenario. `end` is the outcome and its reason, unless the steps decide.
+    fn into_record(self, (file, line): &ScenarioLocation, end: Option<(Outcome, String)>) -> ScenarioRecord {
+        let mut entries = self.recorder.entries();
+        entries.extend(self.steps);
+        let (outcome, reason) = match (end, self.failure) {
+            (Some((outcome, reason)), _) => (outcome, Some(reason)),
+            (None, Some(failure)) => (Outcome::Failed, Some(failure)),
+            (None, None) => (Outcome::Passed, None),
+        };
+        // cucumber reports a step shortly after its start; the event's own time is the exact one.
+        entries.sort_by_key(|e| e.at);
+        let ended = entries.last().map_or(self.started_at, |e| e.at);
+        ScenarioRecord {
+            feature: self.feature,
+            file: file.clone(),
+            line: *line,
+            scenario: self.scenario,
+            tags: self.tags,
+            outcome,
+            reason,
+            started_at: self.started_at,
+            seconds: ended.duration_since(self.started_at).as_secs_f64(),
+            entries,
+            statements: self.statements,
+        }
     }
 }
 
@@ -162,34 +195,20 @@ impl ScenarioTracker {
 
     fn finish(&mut self, key: &ScenarioLocation, end: Option<(Outcome, String)>) {
         let Some(running) = self.running.remove(key) else { return };
-        let mut entries = running.recorder.entries();
-        entries.extend(running.steps);
-        let (outcome, reason) = match (end, running.failure) {
-            (Some((outcome, reason)), _) => (outcome, Some(reason)),
-            (None, Some(failure)) => (Outcome::Failed, Some(failure)),
-            (None, None) => (Outcome::Passed, None),
-        };
-        // cucumber reports a step shortly after its start; the event's own time is the exact one.
-        entries.sort_by_key(|e| e.at);
-        let ended = entries.last().map_or(running.started_at, |e| e.at);
-        let record = ScenarioRecord {
-            feature: running.feature,
-            file: key.0.clone(),
-            line: key.1,
-            scenario: running.scenario,
-            tags: running.tags,
-            outcome,
-            reason,
-            started_at: running.started_at,
-            seconds: ended.duration_since(running.started_at).as_secs_f64(),
-            entries,
-            statements: running.statements,
-        };
+        let record = running.into_record(key, end);
         self.tell(&RunEvent::ScenarioFinished(&record));
-        if outcome == Outcome::Failed {
+        if record.outcome == Outcome::Failed {
             self.failed.notify_one();
         }
         self.finished.push(record);
+    }
+
+    /// Reports that a scenario which has failed is paused. `suffix` is that of the names of its objects.
+    pub(super) fn pauses(&mut self, key: &ScenarioLocation, ended: &ScenarioFinished, kubeconfig: &Path, suffix: &str) {
+        let Some(running) = self.running.get(key) else { return };
+        let end = failure(ended).map(|reason| (Outcome::Failed, reason));
+        let record = running.clone().into_record(key, end);
+        self.tell(&RunEvent::ScenarioPaused { record: &record, kubeconfig, suffix });
     }
 
     pub(super) fn tell(&mut self, event: &RunEvent<'_>) {
@@ -259,9 +278,8 @@ impl CucumberWriter {
                 let (file, line) = self::key(feature, scenario);
                 tracker.tell(&RunEvent::StepStarted { file: &file, line, keyword: &keyword, text: &step.value });
             }
-            StepEvent::Failed(_, _, _, StepError::Panic(info)) => running.fail(step, &message(&info), at),
-            StepEvent::Failed(_, _, _, error) => running.fail(step, &error.to_string(), at),
-            StepEvent::Skipped => running.fail(step, "no step is defined like this", at),
+            StepEvent::Failed(_, _, _, error) => running.fail(step, &step_error(&error), at),
+            StepEvent::Skipped => running.fail(step, UNDEFINED, at),
             StepEvent::Passed(..) => {}
         }
     }
@@ -286,6 +304,24 @@ pub fn sort(scenarios: &mut [ScenarioRecord], order: &[ScenarioLocation]) {
 
 fn timestamp(at: SystemTime) -> Timestamp {
     Timestamp::try_from(at).unwrap_or_else(|_| Timestamp::now())
+}
+
+/// Returns the error of a scenario's last step, or of its set-up; none if the step passed. cucumber tells the writer of it only after the
+/// hooks have ended.
+fn failure(ended: &ScenarioFinished) -> Option<String> {
+    match ended {
+        ScenarioFinished::BeforeHookFailed(info) => Some(message(info)),
+        ScenarioFinished::StepPassed => None,
+        ScenarioFinished::StepSkipped => Some(UNDEFINED.to_owned()),
+        ScenarioFinished::StepFailed(_, _, error) => Some(step_error(error)),
+    }
+}
+
+fn step_error(error: &StepError) -> String {
+    match error {
+        StepError::Panic(info) => message(info),
+        error => error.to_string(),
+    }
 }
 
 /// Returns the message of a panic or of a step's error; cucumber carries both as panics.

@@ -8,6 +8,7 @@
 mod bundles;
 mod concurrency;
 mod cucumber_writer;
+mod failure_pause;
 mod id;
 mod rerun;
 mod scenario_runner;
@@ -16,8 +17,9 @@ mod scenarios_not_run;
 pub(crate) use bundles::BundleSaver;
 pub use concurrency::ConcurrencyLimits;
 pub use cucumber_writer::{ScenarioLocation, key, order, sort};
+pub use failure_pause::FailurePause;
 pub use id::new_id;
 pub use rerun::keep_failed;
 pub(crate) use scenario_runner::PACE;
-pub use scenario_runner::{AfterFailure, DiagnosedRun, RunEnd, ScenarioRunner, not_run};
+pub use scenario_runner::{AfterFailure, DiagnosedRun, Round, RunEnd, ScenarioRunner, not_run};
 pub use scenarios_not_run::{check_members, left_out, left_out_of_codes, left_out_of_scale, not_started, out_of_reach};

@@ -23,6 +23,7 @@ use tokio::time::{Interval, MissedTickBehavior};
 use super::bundles::BundleSaver;
 use super::concurrency::{ConcurrencyLimiter, ConcurrencyLimits};
 use super::cucumber_writer::{CucumberWriter, ScenarioLocation, SharedScenarioTracker, key};
+use super::failure_pause::FailurePause;
 use crate::abilities;
 use crate::continuous_diagnosis::accounted_codes::{AssertedConsequences, ScenarioFaults};
 use crate::continuous_diagnosis::owners::Suffixes;
@@ -48,12 +49,28 @@ pub enum AfterFailure {
     End,
 }
 
+/// Round of a run whose scenarios are repeated. The objects of each round have names of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// Number of the round, counted from 0.
+    pub number: usize,
+    /// True if no other round follows on the same fleet.
+    pub is_last: bool,
+}
+
+impl Round {
+    /// Round of a run that runs its scenarios once.
+    pub const ONLY: Self = Self { number: 0, is_last: true };
+}
+
 /// Parameters of a run.
 pub struct ScenarioRunner {
     /// The fleet.
     pub fleet: Fleet,
     /// Id of the run.
     pub run: String,
+    /// Round of the run.
+    pub round: Round,
     /// Directory of failed scenarios' bundles; created when the first scenario fails.
     pub bundles: PathBuf,
     /// Maximum numbers of scenarios that run at the same time.
@@ -62,6 +79,8 @@ pub struct ScenarioRunner {
     pub real_time: bool,
     /// What happens when a scenario has failed.
     pub after_failure: AfterFailure,
+    /// Pause after each scenario that has failed; none if the run doesn't pause.
+    pub pause: Option<FailurePause>,
     /// True if the objects of failed scenarios are kept for inspection.
     pub keep_failed: bool,
     /// True if the fleet continues after the run, so that the objects of passed scenarios must be deleted.
@@ -158,7 +177,7 @@ impl ScenarioRunner {
             Some(diagnosed) => Some(diagnosed.end().await),
             None => None,
         };
-        if self.fleet_stays && cut.broken.is_none() && !cut.interrupted {
+        if (self.fleet_stays || !self.round.is_last) && cut.broken.is_none() && !cut.interrupted {
             let mut cleanups = cleanups.lock().await;
             let mut deferred = Vec::new();
             while let Some(definitions) = cleanups.join_next().await {
@@ -202,7 +221,8 @@ impl ScenarioRunner {
         let turns = ConcurrencyLimiter::new(suite, ConcurrencyLimits { all: self.jobs.all + waiting, ..self.jobs });
         let most = turns.most();
         let names = Suffixes::new(&self.run);
-        let suffixes = suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), names.nth(n))).collect();
+        let first = self.round.number * suite.scenarios().count();
+        let suffixes = suite.scenarios().enumerate().map(|(n, (f, s))| (key(f, s), names.nth(first + n))).collect();
         let hooks = Arc::new(Hooks {
             fleet: self.fleet.clone(),
             run: self.run.clone(),
@@ -218,6 +238,7 @@ impl ScenarioRunner {
             continuous_diagnosis,
             diagnosed: self.diagnosed.clone(),
             cleanups: Arc::clone(cleanups),
+            pause: self.pause.clone(),
             keep_failed: self.keep_failed,
             fleet_stays: self.fleet_stays,
         });
@@ -264,6 +285,7 @@ struct Hooks {
     continuous_diagnosis: Option<RunDiagnosis>,
     diagnosed: Option<DiagnosedRun>,
     cleanups: Arc<tokio::sync::Mutex<JoinSet<DeferredCrds>>>,
+    pause: Option<FailurePause>,
     keep_failed: bool,
     fleet_stays: bool,
 }
@@ -328,6 +350,11 @@ impl Hooks {
             self.tracker.lock().leaves(feature, scenario);
             let (about, name) = (about(feature, scenario, &suffix), bundle_name(feature, scenario, &suffix));
             self.keep_bundle(context.as_ref(), recorder, about, &name).await;
+            if let Some(pause) = &self.pause {
+                let kubeconfig = context.as_ref().map_or(&self.fleet, ScenarioContext::fleet).kubeconfig_file();
+                let at = key(feature, scenario);
+                pause.wait(|| self.tracker.lock().pauses(&at, ended, &kubeconfig, &suffix)).await;
+            }
         }
         let Some(mut context) = context else { return };
         if !(failed && self.keep_failed) {

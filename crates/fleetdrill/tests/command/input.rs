@@ -26,6 +26,18 @@ fn values_of_drifts_for_a_file_or_a_program() {
 }
 
 #[test]
+fn a_pause_without_a_terminal() {
+    let place = Place::new();
+    place.run(["run", "--pause-on-failure"]).expect(
+        2,
+        &["--pause-on-failure waits for Enter, and standard input is no terminal", "hint: use --keep failed"],
+    );
+    place.run(["run", "--pause-on-failure", "--fail-fast"]).expect(2, &["cannot be used with '--fail-fast'"]);
+    place.run(["run", "--repeat", "0"]).expect(2, &["'--repeat <N>'", "0 is not in 1..="]);
+    place.nothing_is_left();
+}
+
+#[test]
 fn a_scenario_that_there_is_none_of() {
     let place = Place::new();
     place.write(

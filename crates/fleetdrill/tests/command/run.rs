@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use record::RunRecord;
 use rustix::process::Signal;
 
 use crate::bundle::left_by;
@@ -59,6 +60,22 @@ fn ctrl_c_in_mid_scenario() {
     }
     assert_eq!(junit.matches("type=\"interrupted\"").count(), 2, "{junit}");
     assert_eq!(junit.matches("<skipped").count(), 1, "{junit}");
+}
+
+#[test]
+fn scenarios_are_repeated_on_one_fleet() {
+    let _turn = turn();
+    let place = Place::new();
+    let json = place.path("run.json").display().to_string();
+    let said = place.run(["run", &quick(&place), "--members", "1", "--repeat", "3", "--json", &json]);
+    said.expect(0, &[]);
+    assert!(said.stdout.ends_with("\n1 passed, 0 failed, 0 skipped\n"), "{}", said.stdout);
+    let lines = said.stdout.lines().filter(|line| line.ends_with("  quick"));
+    assert_eq!(lines.count(), 3, "{}", said.stdout);
+    let run: RunRecord = serde_json::from_str(&std::fs::read_to_string(json).expect("the file")).expect("a run");
+    assert_eq!(run.scenarios.len(), 1);
+    assert!(run.id.chars().all(char::is_alphabetic), "the id is that of one run: {}", run.id);
+    place.nothing_is_left();
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Events that the runner emits, and the reporters that receive them.
 
+use std::path::Path;
+
 use record::{RecordEntry, RunRecord, ScenarioRecord};
 
 use super::file::{ReportError, ReportFile};
@@ -56,6 +58,15 @@ pub enum RunEvent<'a> {
         line: usize,
         /// What happened, with its time.
         entry: &'a RecordEntry,
+    },
+    /// A scenario has failed, and what it has made stays until somebody lets the run go on.
+    ScenarioPaused {
+        /// The scenario until now, with the outcome `failed`.
+        record: &'a ScenarioRecord,
+        /// Kubeconfig of its fleet.
+        kubeconfig: &'a Path,
+        /// Suffix of the names of its objects.
+        suffix: &'a str,
     },
     /// A scenario finished, or won't be run (then no [`RunEvent::ScenarioStarted`] came before).
     ScenarioFinished(&'a ScenarioRecord),

@@ -10,6 +10,7 @@ mod file;
 mod html;
 mod json;
 mod junit;
+mod pause;
 mod progress;
 mod scenario;
 mod scenario_details;

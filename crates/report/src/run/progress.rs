@@ -204,6 +204,11 @@ impl RunProgressState {
                     running.waits = Some(one_line(text));
                 }
             }
+            RunEvent::ScenarioPaused { record, .. } => {
+                if let Some(running) = self.running.iter_mut().find(|one| one.is(&record.file, record.line)) {
+                    running.waits = Some("paused: press Enter".to_owned());
+                }
+            }
             RunEvent::ScenarioFinished(record) => {
                 let before = self.running.len();
                 self.running.retain(|one| !one.is(&record.file, record.line));

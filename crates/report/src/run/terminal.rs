@@ -7,7 +7,7 @@ use record::{Outcome, RunRecord, ScenarioRecord};
 use super::event::{Reporter, RunEvent};
 use super::file::{ReportError, ReportFile};
 use super::progress::RunProgressDisplay;
-use super::{scenario, summary};
+use super::{pause, scenario, summary};
 use crate::text::stdout::{StderrStream, StdoutStream};
 use crate::text::style::OutputLayout;
 
@@ -99,6 +99,9 @@ impl<W: io::Write> Reporter for TerminalReporter<W> {
         self.progress.event(event);
         match event {
             RunEvent::ScenarioFinished(record) => self.scenario(record),
+            RunEvent::ScenarioPaused { record, kubeconfig, suffix } => {
+                self.print(LastOutput::Block, &pause::text(record, kubeconfig, suffix, self.look))
+            }
             _ => Ok(()),
         }
     }
