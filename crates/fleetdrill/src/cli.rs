@@ -784,6 +784,15 @@ pub enum TrainCommand {
         #[arg(long, short, value_name = "FORMAT", default_value = "text")]
         output: OutputFormat,
     },
+    /// Tell what was seen and done in an exercise that has ended, and when
+    Debrief {
+        /// File with the score of the exercise; the last one on this machine by default
+        #[arg(value_name = "FILE")]
+        score: Option<PathBuf>,
+        /// Write a page for a browser instead; it requests nothing
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
+    },
     /// Test exercises: the printed solution must pass the check, doing nothing and the wrong repairs must fail it
     Verify(TrainVerifyArgs),
 }
@@ -983,7 +992,7 @@ mod tests {
         let named = having(shown);
         assert!(named.iter().all(|path| path.starts_with("train ")), "`--name` is an exercise's: {named:?}");
         // The others are about no exercise that goes on.
-        let without = ["train list", "train report", "train verify"];
+        let without = ["train list", "train report", "train debrief", "train verify"];
         let train: Vec<String> = having(|_| true).into_iter().filter(|path| path.starts_with("train ")).collect();
         let expected: Vec<&String> = train.iter().filter(|path| !without.contains(&path.as_str())).collect();
         assert_eq!(named.iter().collect::<Vec<_>>(), expected);

@@ -170,6 +170,13 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
         ],
     ),
     (
+        "train debrief",
+        &[
+            ("fleetdrill train debrief", "the exercise that ended last"),
+            ("fleetdrill train debrief score.json --html debrief.html", "as a page for a browser"),
+        ],
+    ),
+    (
         "train verify",
         &[("fleetdrill train verify empty-shop", "whether the remedy passes the check, and nothing else does")],
     ),

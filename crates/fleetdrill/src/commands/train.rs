@@ -1,11 +1,12 @@
 //! `fleetdrill train`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clusters::{state_dir, stderr_line};
 use diagnosis::Finding;
 use fleet::HUB;
 use jiff::Timestamp;
+use report::run::write_atomically;
 use report::text::style::OutputLayout;
 
 use super::{explain, interruptible, versions};
@@ -17,12 +18,14 @@ use crate::output::{data, training};
 use crate::run::new_id;
 use crate::train::answer::{self, AnswerJudgement};
 use crate::train::check::check;
+use crate::train::debrief::debrief;
 use crate::train::exercise;
 use crate::train::reset::reset;
 use crate::train::restart::restart;
 use crate::train::running_exercise::{RunningExercise, find_session};
 use crate::train::score::{ExerciseOutcome, Score};
 use crate::train::session::TraineeAnswer;
+use crate::train::session_event::SessionAction;
 use crate::train::trials::TrialResult;
 use crate::train::verify::{shell_setup, verify};
 use crate::train::{solution, start, step_runner, stop};
@@ -51,6 +54,7 @@ pub(super) async fn train(args: TrainCommand) -> Result<CommandExitCode, Command
             }
             Ok(CommandExitCode::Fine)
         }
+        TrainCommand::Debrief { score, html } => show_debrief(score, html.as_deref()),
         TrainCommand::Verify(args) => verify_and_show(args).await,
     }
 }
@@ -113,6 +117,8 @@ async fn hint(name: Option<&str>) -> Result<CommandExitCode, CommandError> {
     let given = number < running.exercise.hints.len();
     if given {
         running.session.hints += 1;
+        let text = training::filled(&running.session, &running.exercise.hints[number]);
+        running.session.note(SessionAction::HintShown { text });
         running.save()?;
     }
     let RunningExercise { session, exercise, .. } = &running;
@@ -137,6 +143,9 @@ async fn diagnose(answer: &str, name: Option<&str>) -> Result<CommandExitCode, C
         AnswerJudgement::TooBroad => Vec::new(),
     };
     let right = !names.is_empty();
+    let faults = names.iter().filter_map(|n| running.exercise.faults.get(*n));
+    let codes = faults.flat_map(|fault| fault.codes.iter().cloned()).collect();
+    running.session.note(SessionAction::Answered { text: answer.to_owned(), codes, right });
     running.session.answers.push(TraineeAnswer { at: Timestamp::now(), text: answer.to_owned(), names });
     running.save()?;
     data::print_text(&training::answered(&running.session, &running.exercise, &judged, look().width));
@@ -151,7 +160,10 @@ async fn reset_and_show(name: Option<&str>) -> Result<CommandExitCode, CommandEr
 }
 
 async fn restart_agent(agent: &str, name: Option<&str>) -> Result<CommandExitCode, CommandError> {
-    restart(&RunningExercise::open_for_work(name).await?.fleet, agent).await?;
+    let mut running = RunningExercise::open_for_work(name).await?;
+    restart(&running.fleet, agent).await?;
+    running.session.note(SessionAction::AgentRestarted { agent: agent.to_owned() });
+    running.save()?;
     Ok(CommandExitCode::Fine)
 }
 
@@ -166,6 +178,7 @@ async fn check_and_show(name: Option<&str>) -> Result<CommandExitCode, CommandEr
 
 async fn show_solution(name: Option<&str>) -> Result<CommandExitCode, CommandError> {
     let mut running = RunningExercise::open(name).await?;
+    running.session.note(SessionAction::SolutionShown);
     let kept = running.score(ExerciseOutcome::Solution)?;
     let RunningExercise { session, exercise, fleet } = &running;
     let findings: Vec<Finding> = diagnosis::diagnose(&*fleet.snapshot().await?);
@@ -181,6 +194,20 @@ async fn stop_named(name: Option<&str>) -> Result<CommandExitCode, CommandError>
     let session = find_session(name)?;
     stop::stop(&session).await?;
     stderr_line!("exercise `{}` ended", session.name);
+    Ok(CommandExitCode::Fine)
+}
+
+/// Prints the debrief of a score, by default of the last one on this machine, or writes it as a page.
+fn show_debrief(score: Option<PathBuf>, html: Option<&Path>) -> Result<CommandExitCode, CommandError> {
+    let Some(score) = Score::read(&score.into_iter().collect::<Vec<_>>())?.pop() else {
+        let hint = "an exercise is scored when its repair passes the check, and at `train solution` and `train stop`";
+        return Err(CommandError::usage("no exercise has been scored on this machine", Some(hint)));
+    };
+    let debrief = debrief(&score);
+    match html {
+        None => data::print_text(&report::debrief::text(&debrief, look())),
+        Some(file) => write_atomically(file, report::debrief::render(&debrief)?.as_bytes())?,
+    }
     Ok(CommandExitCode::Fine)
 }
 

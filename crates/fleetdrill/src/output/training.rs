@@ -103,7 +103,8 @@ fn time(seconds: f64) -> String {
 }
 
 /// Fills the names of an exercise's objects into a text. Each scene of the exercise has names of its own.
-fn filled(room: &TrainingSession, text: &str) -> String {
+#[must_use]
+pub fn filled(room: &TrainingSession, text: &str) -> String {
     let begun = room.broken_at.unwrap_or(room.started_at);
     let text = text.replace("{time}", &clock(begun));
     room.parts.iter().enumerate().fold(text, |text, (n, part)| {
@@ -288,12 +289,14 @@ fn write_score(page: &mut TextPage, room: &TrainingSession, kept: Option<&SavedS
     page.blank();
     page.item("score: ", BOLD, 2, &line(score));
     page.unwrapped(&format!("  {}", path.display()));
+    page.unwrapped("  fleetdrill train debrief");
     page.unwrapped(&format!("  fleetdrill train stop{}", named(room)));
 }
 
 /// Formats a score as `repaired after 12 min 3 s, the cause named after 5 min 10 s, 1 hint, 0 wrong answers, 1 failed
 /// check`.
-fn line(score: &Score) -> String {
+#[must_use]
+pub fn line(score: &Score) -> String {
     let how = match (score.outcome, score.seconds_to_repair) {
         (ExerciseOutcome::Repaired, Some(seconds)) => format!("repaired after {}", time(seconds)),
         (ExerciseOutcome::Repaired, None) => "repaired".into(),
@@ -445,7 +448,7 @@ fn trial_outcome(tried: &TrialResult) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use report::text::style::WIDTH;
 
     use super::*;
@@ -455,7 +458,8 @@ mod tests {
         anstream::adapter::strip_str(text).to_string()
     }
 
-    fn score(trainee: &str, exercise: &str, outcome: ExerciseOutcome) -> Score {
+    /// Returns a score with a hint and two failed checks.
+    pub(crate) fn score(trainee: &str, exercise: &str, outcome: ExerciseOutcome) -> Score {
         let repaired = outcome == ExerciseOutcome::Repaired;
         Score {
             id: "abcd".into(),
@@ -472,6 +476,7 @@ mod tests {
             wrong_answers: 0,
             failed_checks: 2,
             resets: 0,
+            events: Vec::new(),
         }
     }
 
@@ -521,6 +526,7 @@ mod tests {
             repaired_at: over.map(|_| at + jiff::SignedDuration::from_secs(723)),
             resets: 1,
             is_resetting: false,
+            events: Vec::new(),
             verified_on: None,
         }
     }

@@ -10,6 +10,7 @@ use super::repair_check::RepairCheck;
 use super::running_exercise::RunningExercise;
 use super::score::{ExerciseOutcome, Score};
 use super::session::TrainingSession;
+use super::session_event::SessionAction;
 use super::step_runner;
 use crate::command_progress::CommandProgress;
 use crate::error::CommandError;
@@ -66,6 +67,7 @@ pub async fn check(running: &mut RunningExercise) -> Result<CheckResult, Command
     };
     progress.line.finish();
     session.checks = number;
+    session.note(SessionAction::Checked { missing: missing.clone() });
     if !missing.is_empty() {
         running.save()?;
         return Ok(CheckResult { missing, kept: None, next: None });

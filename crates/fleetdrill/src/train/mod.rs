@@ -4,12 +4,13 @@
 //! that is running, kept in [`session_dir`] from one command to the next; [`start`], [`running_exercise`], [`check`], [`reset`], [`restart`] and
 //! [`stop`] are what commands do with it. [`set_up`] breaks the fleet, by [`broken_scenario`] and [`step_runner`], which runs steps
 //! outside of a run. [`repair_check`] tells whether a repair holds, [`answer`] what a trainee's answer names; [`score`] is what is left of
-//! a session; [`solution`] holds the lines that a page prints for a shell. [`verify`] tries exercises out by [`trials`]: the
+//! a session, of which [`debrief`] tells by its events ([`session_event`]); [`solution`] holds the lines that a page prints for a shell. [`verify`] tries exercises out by [`trials`]: the
 //! printed solution, and wrong repairs.
 
 pub mod answer;
 pub mod broken_scenario;
 pub mod check;
+pub mod debrief;
 mod directories;
 pub mod exercise;
 pub mod fault_names;
@@ -20,6 +21,7 @@ pub mod running_exercise;
 pub mod score;
 pub mod session;
 pub mod session_dir;
+pub mod session_event;
 pub mod set_up;
 pub mod solution;
 pub mod start;

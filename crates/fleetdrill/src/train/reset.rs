@@ -7,6 +7,7 @@ use steps::Recorder;
 use steps::ScenarioContext;
 
 use super::running_exercise::RunningExercise;
+use super::session_event::SessionAction;
 use super::set_up::set_up;
 use super::step_runner::{failed_step, silent};
 use crate::command_progress::CommandProgress;
@@ -19,6 +20,7 @@ use crate::error::CommandError;
 pub async fn reset(running: &mut RunningExercise) -> Result<(), CommandError> {
     let progress = CommandProgress::stderr();
     running.session.resets += 1;
+    running.session.note(SessionAction::Reset);
     running.session.is_resetting = true;
     running.save()?;
     for fault in &running.session.parts {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::directories;
 use super::exercise::SkillLevel;
+use super::session_event::SessionEvent;
 use super::start_claim::failed;
 use crate::error::CommandError;
 
@@ -56,6 +57,9 @@ pub struct Score {
     /// Number of resets.
     #[serde(default)]
     pub resets: usize,
+    /// What the trainee saw and did, in order of time, until the exercise was scored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<SessionEvent>,
 }
 
 impl Score {

@@ -10,6 +10,7 @@ use steps::{SavedScenario, SurvivalBaseline};
 
 use super::exercise::Exercise;
 use super::score::{ExerciseOutcome, Score};
+use super::session_event::{SessionAction, SessionEvent};
 
 /// Beginning of the names of trainees' fleets, before the session's own name.
 const FLEET: &str = "train-";
@@ -62,6 +63,9 @@ pub struct TrainingSession {
     /// True while a reset is in progress.
     #[serde(default)]
     pub is_resetting: bool,
+    /// What the trainee saw and did, in order of time.
+    #[serde(default)]
+    pub events: Vec<SessionEvent>,
     /// Name of the fleet of `train verify` that a printed solution is tried on; `None` for a trainee's exercise, which
     /// has a fleet of its own.
     #[serde(default)]
@@ -136,6 +140,7 @@ impl TrainingSession {
             repaired_at: None,
             resets: 0,
             is_resetting: false,
+            events: Vec::new(),
             verified_on: start.verified_on,
         }
     }
@@ -144,6 +149,11 @@ impl TrainingSession {
     pub fn break_with(&mut self, faults: Vec<SessionFault>) {
         self.parts = faults;
         self.broken_at = Some(Timestamp::now());
+    }
+
+    /// Adds an event that happens now.
+    pub fn note(&mut self, action: SessionAction) {
+        self.events.push(SessionEvent { at: Timestamp::now(), action });
     }
 
     /// Returns the name of the exercise's fleet.
@@ -195,6 +205,7 @@ impl TrainingSession {
             wrong_answers: self.answers.iter().filter(|answer| answer.names.is_empty()).count(),
             failed_checks: self.checks - usize::from(outcome == ExerciseOutcome::Repaired),
             resets: self.resets,
+            events: self.events.clone(),
         }
     }
 

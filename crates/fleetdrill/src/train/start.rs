@@ -12,6 +12,7 @@ use super::exercise::{self, Exercise, SkillLevel};
 use super::running_exercise::RunningExercise;
 use super::session::{SessionStart, TrainingSession, fleet_name};
 use super::session_dir::SessionDir;
+use super::session_event::SessionAction;
 use super::set_up::set_up;
 use super::start_claim::StartClaim;
 use crate::cli::TrainStartArgs;
@@ -21,6 +22,7 @@ use crate::components::FleetToolchain;
 use crate::error::CommandError;
 use crate::fleet_source::options::ProviderName;
 use crate::fleet_source::{FleetBuilder, FleetNeeds, FleetRequest, FleetUser, members_of, resolve};
+use crate::output::training;
 use crate::run::new_id;
 
 /// Time for which the fleet lives healthily before it is broken.
@@ -143,6 +145,8 @@ async fn begin(
     }
     let faults = set_up(&session, &exercise, &fleet, HEALTHY, progress).await?;
     session.break_with(faults);
+    let text = training::filled(&session, &exercise.page);
+    session.note(SessionAction::PageShown { text });
     SessionDir::of_user()?.save(&session)?;
     fleet.end_after(limit).await?;
     fleet.keep().await?;
