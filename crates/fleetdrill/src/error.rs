@@ -119,7 +119,7 @@ impl CommandError {
             Self::Cluster(error) => hints::for_cluster(error),
             Self::Bundle(error) => hints::for_bundle(error),
             Self::Usage { hint, .. } | Self::Environment { hint, .. } => hint.clone(),
-            Self::Baseline(_) => Some("a baseline is a report that `fleetdrill upgrade --json FILE` wrote".to_owned()),
+            Self::Baseline(error) => Some(error.hint()),
             Self::Report(_) | Self::Stdout(_) => None,
         }
     }

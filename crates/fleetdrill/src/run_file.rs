@@ -3,16 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use record::RunRecord;
+use report::document::{self, DocumentError};
 use report::run::SCHEMA;
-use serde::Deserialize;
 
 use crate::error::CommandError;
-
-/// Part of a record that tells its schema.
-#[derive(Deserialize)]
-struct RunFileSchema {
-    schema: u32,
-}
 
 /// Reads the records of runs.
 ///
@@ -27,23 +21,19 @@ fn read(path: &Path) -> Result<RunRecord, CommandError> {
         message: format!("failed to read {}: {error}", path.display()),
         hint: Some(WRITES_ONE.into()),
     })?;
-    let schema = serde_json::from_str::<RunFileSchema>(&text).map_err(|error| unusable(path, &error))?.schema;
-    if schema > SCHEMA {
-        let message = format!("{} has schema {schema}, and this fleetdrill reads up to {SCHEMA}", path.display());
-        return Err(CommandError::Usage {
-            message,
-            hint: Some("read it with the fleetdrill that has written it".into()),
-        });
-    }
-    serde_json::from_str(&text).map_err(|error| unusable(path, &error))
+    document::parse(&text, SCHEMA).map_err(|error| unusable(path, &error))
 }
 
 const WRITES_ONE: &str = "`fleetdrill run --json FILE` writes one";
 
-fn unusable(path: &Path, error: &serde_json::Error) -> CommandError {
+fn unusable(path: &Path, error: &DocumentError) -> CommandError {
+    let what = match error {
+        DocumentError::OtherForm(_) => "is not the record of a run",
+        DocumentError::UnknownSchema { .. } => "can't be read",
+    };
     CommandError::Usage {
-        message: format!("{} is not the record of a run: {error}", path.display()),
-        hint: Some(WRITES_ONE.into()),
+        message: format!("{} {what}: {error}", path.display()),
+        hint: error.hint().or_else(|| Some(WRITES_ONE.into())),
     }
 }
 
@@ -73,20 +63,17 @@ mod tests {
         let writes_one = Some(WRITES_ONE.to_owned());
         assert_eq!(
             said("{}"),
-            (
-                "FILE is not the record of a run: missing field `schema` at line 1 column 2".to_owned(),
-                writes_one.clone()
-            )
+            ("FILE is not the record of a run: missing field `id` at line 1 column 2".to_owned(), writes_one.clone())
         );
         assert_eq!(
             said("{\"schema\": 3"),
             ("FILE is not the record of a run: EOF while parsing an object at line 1 column 12".to_owned(), writes_one)
         );
         assert_eq!(
-            said("{\"schema\": 99}"),
+            said("{\"schema\": 99, \"fleetdrill\": \"9.0.0\"}"),
             (
-                format!("FILE has schema 99, and this fleetdrill reads up to {SCHEMA}"),
-                Some("read it with the fleetdrill that has written it".to_owned())
+                format!("FILE can't be read: it has schema 99, and this fleetdrill reads schemas up to {SCHEMA}"),
+                Some("fleetdrill 9.0.0 wrote it: use that version or a newer one".to_owned())
             )
         );
     }

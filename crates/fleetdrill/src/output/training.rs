@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::guides;
 use crate::train::answer::AnswerJudgement;
 use crate::train::exercise::{Exercise, ExerciseNeeds, SkillLevel};
-use crate::train::score::{ExerciseOutcome, Score};
+use crate::train::score::{ExerciseOutcome, SCHEMA, Score};
 use crate::train::session::TrainingSession;
 use crate::train::solution::ShellSetup;
 use crate::train::trials::TrialResult;
@@ -462,6 +462,7 @@ pub(crate) mod tests {
     pub(crate) fn score(trainee: &str, exercise: &str, outcome: ExerciseOutcome) -> Score {
         let repaired = outcome == ExerciseOutcome::Repaired;
         Score {
+            schema: SCHEMA,
             id: "abcd".into(),
             exercise: exercise.into(),
             level: SkillLevel::Beginner,

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use report::document::DocumentHeader;
 use report::run::write_atomically;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::directories;
@@ -11,6 +13,9 @@ use super::exercise::SkillLevel;
 use super::session_event::SessionEvent;
 use super::start_claim::failed;
 use crate::error::CommandError;
+
+/// Number of the schema of scores. It grows when a field goes away or changes its meaning; new fields leave it as it is.
+pub const SCHEMA: u32 = 1;
 
 /// Outcome of an exercise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
@@ -28,6 +33,9 @@ pub enum ExerciseOutcome {
 /// Score of one exercise of one trainee.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
+    /// Number of the schema; none in scores of fleetdrill 0.1.0.
+    #[serde(default = "first")]
+    pub schema: u32,
     /// Unique id of the started exercise.
     pub id: String,
     /// Name of the exercise.
@@ -62,6 +70,11 @@ pub struct Score {
     pub events: Vec<SessionEvent>,
 }
 
+/// Number of the schema of scores that have none.
+fn first() -> u32 {
+    1
+}
+
 impl Score {
     /// Writes the score to a file and returns its path.
     ///
@@ -83,7 +96,7 @@ impl Score {
     /// their start. A file may contain one score or a list.
     ///
     /// # Errors
-    /// Returns an error if a file can't be read.
+    /// Returns an error if a file can't be read, or has a schema that this fleetdrill doesn't know.
     pub fn read(paths: &[PathBuf]) -> Result<Vec<Self>, CommandError> {
         let own = directories::scores()?;
         let paths = match paths {
@@ -110,13 +123,68 @@ impl Score {
 
 fn one(path: &Path) -> Result<Vec<Score>, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
-    let scores = serde_json::from_str::<Vec<Score>>(&text).or_else(|_| Ok(vec![serde_json::from_str(&text)?]));
-    scores.map_err(|error: serde_json::Error| unreadable(path, error))
+    let headers: Vec<DocumentHeader> = list_or_one(&text).map_err(|error| unreadable(path, error))?;
+    for header in headers {
+        header.check(SCHEMA).map_err(|error| CommandError::Usage {
+            message: format!("{} can't be read: {error}", path.display()),
+            hint: error.hint(),
+        })?;
+    }
+    list_or_one(&text).map_err(|error| unreadable(path, error))
+}
+
+fn list_or_one<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, serde_json::Error> {
+    serde_json::from_str::<Vec<T>>(text).or_else(|_| Ok(vec![serde_json::from_str(text)?]))
 }
 
 fn unreadable(path: &Path, why: impl std::fmt::Display) -> CommandError {
     CommandError::Usage {
         message: format!("{} holds no scores: {why}", path.display()),
         hint: Some("`fleetdrill train report -o json` prints scores that this command reads".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score() -> Score {
+        Score {
+            schema: SCHEMA,
+            id: "abcd".into(),
+            exercise: "empty-shop".into(),
+            level: SkillLevel::Beginner,
+            trainee: "ann".into(),
+            kubefleet: "v0.1.2".into(),
+            provider: "local".into(),
+            started_at: Timestamp::UNIX_EPOCH,
+            outcome: ExerciseOutcome::Repaired,
+            seconds_to_diagnosis: None,
+            seconds_to_repair: Some(723.0),
+            hints: 1,
+            wrong_answers: 0,
+            failed_checks: 2,
+            resets: 0,
+        }
+    }
+
+    #[test]
+    fn scores_of_all_known_schemas_are_read_and_later_ones_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("scores.json");
+        let read = |text: String| {
+            std::fs::write(&path, text).unwrap();
+            Score::read(std::slice::from_ref(&path))
+        };
+        let mut first = serde_json::to_value(score()).unwrap();
+        assert_eq!(read(format!("[{first}]")).unwrap(), [score()]);
+        first.as_object_mut().unwrap().shift_remove("schema");
+        assert_eq!(read(first.to_string()).unwrap(), [score()]);
+        for later in [r#"{"schema": 2}"#, r#"[{"schema": 1}, {"schema": 2, "level": 7}]"#] {
+            let error = read(later.to_owned()).unwrap_err();
+            let message = error.to_string().replace(&path.display().to_string(), "FILE");
+            assert_eq!(message, "FILE can't be read: it has schema 2, and this fleetdrill reads schemas up to 1");
+            assert!(error.hint().is_some_and(|hint| hint.contains("that wrote it, or a newer one")));
+        }
     }
 }

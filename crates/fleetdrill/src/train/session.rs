@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use steps::{SavedScenario, SurvivalBaseline};
 
 use super::exercise::Exercise;
-use super::score::{ExerciseOutcome, Score};
+use super::score::{ExerciseOutcome, SCHEMA, Score};
 use super::session_event::{SessionAction, SessionEvent};
 
 /// Beginning of the names of trainees' fleets, before the session's own name.
@@ -191,6 +191,7 @@ impl TrainingSession {
     pub fn score(&self, exercise: &Exercise, outcome: ExerciseOutcome) -> Score {
         let repaired_at = self.repaired_at.unwrap_or_else(Timestamp::now);
         Score {
+            schema: SCHEMA,
             id: self.id.clone(),
             exercise: self.exercise.clone(),
             level: exercise.level,

@@ -312,6 +312,9 @@ fn a_baseline_that_is_none() {
     upgrade("/nowhere/b.json").expect(2, &["the baseline `/nowhere/b.json` can't be used: No such file", hint]);
     let other = place.write("run.json", "{\"scenarios\": []}");
     upgrade(&other).expect(2, &["can't be used: missing field `differences`", hint]);
+    let newer = place.write("newer.json", "{\"schema\": 99, \"record\": {}, \"differences\": 7}");
+    let hint = "hint: use the version of fleetdrill that wrote it, or a newer one";
+    upgrade(&newer).expect(2, &["can't be used: it has schema 99, and this fleetdrill reads schemas up to 3", hint]);
     place.nothing_is_left();
 }
 

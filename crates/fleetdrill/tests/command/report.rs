@@ -73,7 +73,9 @@ fn what_is_no_run_is_refused() {
     let place = Place::new();
     place.run(["report", "/nowhere.json"]).expect(2, &["failed to read /nowhere.json: No such file"]);
     let future = place.write("future.json", "{\"schema\": 99}");
-    place.run(["report", &future]).expect(2, &["future.json has schema 99, and this fleetdrill reads up to"]);
+    place
+        .run(["report", &future])
+        .expect(2, &["future.json can't be read: it has schema 99, and this fleetdrill reads schemas up to"]);
     place.run(["report"]).expect(2, &["<RUN.JSON>..."]);
     let run = written(&place, "run.json", &passed("good"));
     place.run(["report", &run, "--json", "-", "--html", "-"]).expect(2, &["only one of --junit, --json and --html"]);

@@ -190,6 +190,8 @@ fn what_cannot_be_trained_is_said_before_anything_starts() {
     place.run(["train", "hint"]).expect(2, &["no exercise is running", "train list"]);
     place.run(["train", "hint", "--name", "late"]).expect(2, &["no exercise `late` is running"]);
     place.run(["train", "report", "no-such-file.json"]).expect(2, &["holds no scores"]);
+    let newer = place.write("newer.json", "[{\"schema\": 99}]");
+    place.run(["train", "report", &newer]).expect(2, &["newer.json can't be read: it has schema 99", "hint: "]);
     place.run(["train", "list", "--exercises", "no-such-dir"]).expect(2, &["failed to read no-such-dir"]);
     place.nothing_is_left();
 }

@@ -12,4 +12,4 @@ mod totals;
 
 pub use plan::{DrillPlan, PlannedScenario, plan_text};
 pub use text::text;
-pub use totals::{AccuracyReport, AccuracyRun, CodeScore, Confusion, ConfusionKind};
+pub use totals::{AccuracyReport, AccuracyRun, CodeScore, Confusion, ConfusionKind, SCHEMA};

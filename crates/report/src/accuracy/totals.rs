@@ -29,9 +29,15 @@ pub struct AccuracyRun {
     pub seconds: f64,
 }
 
-/// Result of `fleetdrill accuracy`.
+/// Number of the schema of the scores as JSON and YAML. It grows when a field goes away or changes its meaning; new fields leave it as
+/// it is.
+pub const SCHEMA: u32 = 1;
+
+/// Scores of the diagnosis, as `fleetdrill accuracy` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccuracyReport {
+    /// Number of the schema.
+    pub schema: u32,
     /// Number of drills.
     pub drills: usize,
     /// Number of causes that had to be named.
@@ -121,6 +127,7 @@ impl AccuracyReport {
         let found = causes().filter(|cause| cause.found).count();
         let faults = results.iter().flat_map(|drill| &drill.faults);
         Self {
+            schema: SCHEMA,
             drills: results.len(),
             causes: causes().count(),
             found,

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::difference::Difference;
+use super::json::SCHEMA;
+use crate::document::{self, DocumentError};
 
 /// Error about the file of a baseline.
 #[derive(Debug, Error)]
@@ -21,13 +23,13 @@ pub enum BaselineError {
         /// Cause.
         source: io::Error,
     },
-    /// The file isn't a report of an upgrade.
+    /// The file isn't a report of an upgrade, or a newer fleetdrill wrote it.
     #[error("the baseline `{}` can't be used: {source}", path.display())]
     NoReport {
         /// Path of the file.
         path: PathBuf,
         /// Cause.
-        source: serde_json::Error,
+        source: DocumentError,
     },
 }
 
@@ -47,19 +49,31 @@ struct KnownDifference {
     orders: BTreeSet<UpgradeOrder>,
 }
 
+impl BaselineError {
+    /// Returns a hint for a user.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let newer = match self {
+            Self::Unreadable { .. } => None,
+            Self::NoReport { source, .. } => source.hint(),
+        };
+        newer.unwrap_or_else(|| "a baseline is a report that `fleetdrill upgrade --json FILE` wrote".to_owned())
+    }
+}
+
 impl Baseline {
     /// Reads a report that `fleetdrill upgrade` wrote with `--json` or `--output json`.
     ///
     /// # Errors
-    /// Returns an error if the file can't be read or isn't such a report.
+    /// Returns an error if the file can't be read, isn't such a report, or has a schema that this fleetdrill doesn't know.
     pub fn read(path: &Path) -> Result<Self, BaselineError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| BaselineError::Unreadable { path: path.to_owned(), source })?;
         Self::parse(&text).map_err(|source| BaselineError::NoReport { path: path.to_owned(), source })
     }
 
-    pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        let report: BaselineReport = serde_json::from_str(text)?;
+    pub(super) fn parse(text: &str) -> Result<Self, DocumentError> {
+        let report: BaselineReport = document::parse(text, SCHEMA)?;
         Ok(Self(report.differences.into_iter().map(|known| (known.id, known.orders)).collect()))
     }
 

@@ -12,14 +12,16 @@ use crate::run::ReportError;
 /// failed without an upgrade as well; `counts.safe` counts only what was tried.
 ///
 /// 3: the entries of scenarios are those of schema 3 of `run --json`.
-const SCHEMA: u32 = 3;
+pub(super) const SCHEMA: u32 = 3;
 
+/// Differences that scenarios show before, across and after an upgrade, with all that they were made of.
 #[derive(Serialize)]
 struct JsonUpgradeReport<'a> {
-    schema: u32,
     #[serde(flatten)]
     report: &'a UpgradeReport,
-    record: &'a UpgradeRecord,
+    /// The runs and changes of version that the differences were made of; absent in the output of `--output json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<&'a UpgradeRecord>,
 }
 
 /// Returns the report with the whole record.
@@ -27,6 +29,6 @@ struct JsonUpgradeReport<'a> {
 /// # Errors
 /// Returns an error if the report can't be converted to JSON: a bug.
 pub fn render(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, ReportError> {
-    let text = serde_json::to_string_pretty(&JsonUpgradeReport { schema: SCHEMA, report, record });
+    let text = serde_json::to_string_pretty(&JsonUpgradeReport { report, record: Some(record) });
     text.map(|text| text + "\n").map_err(|source| ReportError::Format { format: "JSON", source: source.into() })
 }

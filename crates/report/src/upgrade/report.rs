@@ -11,6 +11,7 @@ use super::baseline::Baseline;
 use super::difference::{Difference, DifferencePeriod, merged};
 use super::false_alarms;
 use super::in_flight_differences::{self, ObservationsWithoutUpgrade};
+use super::json::SCHEMA;
 use crate::comparison::compare::{self, ScenarioKey, by_name};
 use crate::comparison::difference::{DifferenceDraft, DifferenceKind, DifferenceVerdict, OutcomeBefore};
 use crate::comparison::scenario_observations::ScenarioObservations;
@@ -18,6 +19,8 @@ use crate::comparison::scenario_observations::ScenarioObservations;
 /// Report about the differences after an upgrade.
 #[derive(Clone, Debug, Serialize)]
 pub struct UpgradeReport {
+    /// Number of the schema of the report as JSON and YAML.
+    pub schema: u32,
     /// Product that is upgraded.
     pub product: Product,
     /// Version before the upgrade.
@@ -169,6 +172,7 @@ impl UpgradeReport {
         let verdict = new.map(|d| d.verdict).max().unwrap_or(DifferenceVerdict::Safe);
         let matrix = matrix(record, &differences);
         Self {
+            schema: SCHEMA,
             product: record.product,
             from: record.from.clone(),
             to: record.to.clone(),
