@@ -105,10 +105,11 @@ bench: ## Measure how fast fleets start, how well scenarios share a fleet, and w
 	@scripts/setup argocd
 	$(CARGO) bench --locked -p fleetdrill --bench fleet -- $(ARGS)
 
-docs: ## Write docs/steps.md, docs/failure-modes.md and docs/guides.md from the code and the measurements
+docs: ## Write docs/steps.md, docs/failure-modes.md, docs/guides.md and docs/schemas from the code and the measurements
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p steps --test vocabulary
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p diagnosis --test failure_modes
 	UPDATE_EXPECT=1 $(CARGO) test --locked -p fleetdrill --test guides docs_guides_md
+	UPDATE_EXPECT=1 $(CARGO) test --locked -p report -p fleet -p fleetdrill --lib schema_is_published
 
 dist: ## Write what is installed from into dist/: archives, a Debian package, a krew manifest (TOOLCHAIN=no without components)
 	@scripts/setup

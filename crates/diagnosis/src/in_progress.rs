@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 use record::{Evidence, Finding, Subject};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Diagnosis of a snapshot. Everything that was read and that no finding and no entry of `in_progress` is about is well.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Diagnosis {
     /// Findings: data loss first, then failures, then notices.
     pub findings: Vec<Finding>,
@@ -14,7 +15,7 @@ pub struct Diagnosis {
 }
 
 /// Object, or part of one, that isn't well yet.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct InProgress {
     /// Object, with the member if only that part isn't well yet.
     pub subject: Subject,

@@ -1,13 +1,14 @@
 //! Objects of a fleet at one moment, as the API servers returned them.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kinds::{APP_PROJECT, DESTINATION_KINDS, HUB_KINDS, MEMBER_KINDS};
 use crate::{GroupKind, Object, ObjectList, ObjectQuery, ObjectSelection, ReadRecord};
 
 /// Role of a cluster in the fleet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SnapshotRole {
     /// The hub holds placements, update runs and the members' namespaces.
@@ -50,7 +51,7 @@ pub struct ClusterSnapshot {
 }
 
 /// Object that a cluster doesn't have, by the answer of its API server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct AbsentObject {
     /// API group; empty for the core group.
     pub group: String,
@@ -64,7 +65,7 @@ pub struct AbsentObject {
 }
 
 /// Kind whose objects couldn't be read from a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct UnreadKind {
     /// API group; empty for the core group.
     pub group: String,
@@ -78,7 +79,7 @@ pub struct UnreadKind {
 }
 
 /// Reason why the objects of a kind couldn't be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnreadReason {
     /// The credentials aren't allowed to list the objects.
@@ -106,7 +107,7 @@ impl UnreadKind {
 }
 
 /// Last lines of a container's log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PodLog {
     /// Namespace of the Pod.
     pub namespace: String,

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ObjectPath;
@@ -11,7 +12,7 @@ use crate::ObjectPath;
 ///
 /// Places are ordered as reports list them: the object, then each member with its failed placements, then each stage with its
 /// members.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "in", rename_all = "snake_case")]
 pub enum ConditionPlace {
     /// The object itself: `status.conditions`.
@@ -178,7 +179,7 @@ impl fmt::Display for ConditionPlace {
 pub const DELETION: &str = "(deletion)";
 
 /// Change of one condition of one object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Transition {
     /// The cluster that holds the object: `hub` or a member's name.
     pub cluster: String,
@@ -198,7 +199,7 @@ pub struct Transition {
 }
 
 /// State of a condition.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ConditionState {
     /// `True`, `False` or `Unknown`.
     pub status: String,

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Finding;
 
 /// Result of a run's continuous diagnosis; nothing by default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ContinuousDiagnosis {
     /// Number of snapshots that were diagnosed.
     pub snapshots: usize,
@@ -17,7 +18,7 @@ pub struct ContinuousDiagnosis {
 }
 
 /// Failure that the diagnosis named in at least two snapshots in a row though no fault of a running scenario accounted for it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FalseAlarm {
     /// The finding, as the kept snapshot has it.
     pub finding: Finding,
@@ -36,7 +37,7 @@ pub struct FalseAlarm {
 }
 
 /// Name and place of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ScenarioName {
     /// File of the feature.
     pub file: String,

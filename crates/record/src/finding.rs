@@ -3,15 +3,17 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ConditionPlace, ObjectPath};
 
-/// A failure code: stable across versions of fleetdrill, of `KubeFleet` and of Argo CD, e.g. `KF-WS-001`.
+/// A failure code: stable across versions of fleetdrill, of KubeFleet and of Argo CD, e.g. `KF-WS-001`.
 ///
-/// Every code has an entry in the catalogue of crate `diagnosis`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Every code has an entry in the catalogue, which `fleetdrill explain` prints.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
+#[schemars(extend("pattern" = "^[A-Z]{2}-[A-Z]{2}-[0-9]{3}$"))]
 pub struct FailureCode(pub String);
 
 impl FailureCode {
@@ -43,7 +45,7 @@ impl fmt::Display for FailureCode {
 }
 
 /// The object that has failed, and where in it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct Subject {
     /// The cluster that holds the object: `hub` or a member's name.
     pub cluster: String,
@@ -89,7 +91,7 @@ impl fmt::Display for Subject {
 }
 
 /// Value that was read, with the place where a person can look it up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Evidence {
     /// The cluster that it was read from.
     pub cluster: String,
@@ -111,7 +113,7 @@ pub struct Evidence {
 }
 
 /// A condition that is quoted as evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct QuotedCondition {
     /// The part of the object that has the condition.
     #[serde(skip_serializing_if = "ConditionPlace::is_object", default)]
@@ -152,7 +154,7 @@ impl QuotedCondition {
 }
 
 /// The guide that describes a failure, and where in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct GuideSection {
     /// The guide's short name, e.g. `kubefleet-work-synchronized`.
     pub name: String,
@@ -164,7 +166,7 @@ pub struct GuideSection {
 }
 
 /// Remedy: an action with its commands and what to expect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Remedy {
     /// Action in one sentence.
     pub action: String,
@@ -181,7 +183,7 @@ pub struct Remedy {
 }
 
 /// Severity of a finding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Something has failed, or is stuck and won't recover by itself.
@@ -200,7 +202,7 @@ impl Severity {
 }
 
 /// A named cause with what it rests on and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Finding {
     /// The failure code.
     pub code: FailureCode,

@@ -1,7 +1,9 @@
 //! The name of an object among all objects of a cluster.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// An object's kind, namespace and name.
@@ -70,6 +72,22 @@ impl From<String> for ObjectPath {
 impl From<ObjectPath> for String {
     fn from(path: ObjectPath) -> Self {
         path.to_string()
+    }
+}
+
+/// The form in JSON is the text.
+impl JsonSchema for ObjectPath {
+    fn schema_name() -> Cow<'static, str> {
+        "ObjectPath".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Object of a cluster: `Kind/name` if it is cluster-scoped, `Kind/namespace/name` if it is namespaced. `Kind` \
+                alone stands for all objects of a kind.",
+            "type": "string",
+            "examples": ["ClusterResourcePlacement/web", "Deployment/shop/app"],
+        })
     }
 }
 

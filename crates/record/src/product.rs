@@ -1,9 +1,10 @@
 //! Products whose versions and guides fleetdrill distinguishes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Product that a fleet runs, with guides and versions of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Product {
     /// `KubeFleet`.

@@ -1,8 +1,10 @@
 //! Runs: what each scenario did and saw, in the order in which it happened. Reporters read records and nothing else.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -10,14 +12,14 @@ use crate::{
 };
 
 /// End of a scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Every step passed.
     Passed,
     /// A step failed, was undefined, or the scenario's limit ran out.
     Failed,
-    /// The scenario was not started; [`ScenarioRecord::reason`] says why.
+    /// The scenario was not started; `reason` says why.
     NotRun,
     /// The run was interrupted or the fleet broke while it ran.
     Interrupted,
@@ -32,7 +34,7 @@ impl Outcome {
 }
 
 /// Scenario of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ScenarioRecord {
     /// Name of the feature.
     pub feature: String,
@@ -44,12 +46,12 @@ pub struct ScenarioRecord {
     pub scenario: String,
     /// Tags of the scenario and of the feature, without `@`.
     pub tags: Vec<String>,
-    /// Outcome of the exercise.
+    /// Outcome of the scenario.
     pub outcome: Outcome,
     /// Reason why the scenario was not run, or the failure: the step and its error.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
-    /// Start of the command.
+    /// Start of the scenario.
     pub started_at: Timestamp,
     /// Duration in seconds.
     pub seconds: f64,
@@ -61,7 +63,7 @@ pub struct ScenarioRecord {
 }
 
 /// A guide's statement as a scenario has shown it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ShownStatement {
     /// The statement's id, e.g. `work-synchronized/terminating-namespace/member-work-synchronized/cluster`.
     pub statement: String,
@@ -71,7 +73,7 @@ pub struct ShownStatement {
 }
 
 /// State of a guide's statement: it holds, or the controller does something else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ShownStatementState {
     /// The controller behaves as the guide says.
@@ -85,7 +87,7 @@ pub enum ShownStatementState {
 }
 
 /// A condition as it was seen, with holes for the names in it: `{placement}`, `{member}`, `{number}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ConditionTemplate {
     /// `True`, `False` or `Unknown`.
     pub status: String,
@@ -96,7 +98,7 @@ pub struct ConditionTemplate {
 }
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RecordEntry {
     /// Time of the answer.
     pub at: Timestamp,
@@ -144,7 +146,7 @@ impl RecordEntry {
 }
 
 /// Action on the fleet, with its objects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Action {
     /// Action in a sentence with the real names: "Namespace/fleet-member-member-4 deleted on the hub".
     pub action: String,
@@ -182,7 +184,7 @@ impl From<&str> for Action {
 }
 
 /// Event in a scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum RecordedEvent {
     /// A step began; what follows up to the next one belongs to it.
@@ -236,7 +238,7 @@ pub enum RecordedEvent {
 }
 
 /// A whole run, as the JSON report has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RunRecord {
     /// The run's id; everything that it makes is labelled with it.
     pub id: String,
@@ -244,6 +246,7 @@ pub struct RunRecord {
     pub fleetdrill: String,
     /// The versions of what ran, e.g. `kubefleet` to `v0.1.2`, `kubernetes` to `v1.36.3`.
     #[serde(with = "version_map")]
+    #[schemars(with = "BTreeMap<String, String>")]
     pub versions: Vec<(String, String)>,
     /// Features of the version of KubeFleet.
     pub capabilities: Capabilities,

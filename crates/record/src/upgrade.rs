@@ -1,13 +1,28 @@
 //! Upgrades of a fleet: their orders and phases, and the record that an upgrade's reports are made of.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumIter, EnumString};
 
 use crate::{ContinuousDiagnosis, Product, RunRecord, ScenarioRecord};
 
-/// In which order a fleet is upgraded. Argo CD, which runs on the hub only, is upgraded [`UpgradeOrder::AtOnce`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, EnumIter, EnumString)]
+/// In which order a fleet is upgraded. Argo CD, which runs on the hub only, is upgraded `at-once`.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    JsonSchema,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumIter,
+    EnumString,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum UpgradeOrder {
@@ -20,7 +35,7 @@ pub enum UpgradeOrder {
 }
 
 /// Progress of an upgrade.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum UpgradePhase {
@@ -72,7 +87,7 @@ pub enum FleetPart {
 }
 
 /// Record of `fleetdrill upgrade`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct UpgradeRecord {
     /// Version of fleetdrill.
     pub fleetdrill: String,
@@ -105,7 +120,7 @@ impl UpgradeRecord {
 }
 
 /// Record of one order of upgrade.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct UpgradeOrderRecord {
     /// The order.
     pub order: UpgradeOrder,
@@ -120,7 +135,7 @@ pub struct UpgradeOrderRecord {
 }
 
 /// Upgrade or downgrade of a fleet, with scenarios in flight.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct VersionChangeRecord {
     /// Id of the run of the scenarios. The names of objects that the scenarios create end with it.
     #[serde(default)]
@@ -143,7 +158,7 @@ pub struct VersionChangeRecord {
 }
 
 /// Record of a phase of an upgrade.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct UpgradePhaseRecord {
     /// The phase.
     pub phase: UpgradePhase,

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ConditionPlace, ConditionState, ObjectPath};
 
 /// A wait whose expectation didn't hold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FailedWait {
     /// Expectation of the wait, e.g. `WorkSynchronized False SyncWorkFailed`.
     pub expectation: String,
@@ -21,7 +22,7 @@ pub struct FailedWait {
 }
 
 /// End of a wait that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum WaitEnd {
     /// The limit ran out.
@@ -43,7 +44,7 @@ pub enum WaitEnd {
 }
 
 /// Last observation of a wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
 pub enum Observation {
     /// The wait was for something else than the state of objects.
@@ -55,7 +56,7 @@ pub enum Observation {
         /// The cluster that was asked.
         cluster: String,
     },
-    /// The objects, at most [`Observation::MOST_OBJECTS`] of them.
+    /// The objects, at most three of them.
     Objects {
         /// Each object with its conditions.
         objects: Vec<ObservedObject>,
@@ -63,7 +64,7 @@ pub enum Observation {
 }
 
 /// An object with its conditions, as a wait saw it last.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ObservedObject {
     /// The object.
     pub object: ObjectPath,
@@ -73,8 +74,8 @@ pub struct ObservedObject {
     pub conditions: Vec<ObservedCondition>,
 }
 
-/// Condition of an [`ObservedObject`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Condition of an object, as a wait saw it last.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ObservedCondition {
     /// The part of the object that has the condition.
     #[serde(skip_serializing_if = "ConditionPlace::is_object", default)]

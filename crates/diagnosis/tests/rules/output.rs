@@ -1,8 +1,19 @@
 //! Tests of findings as JSON.
 
+use diagnosis::Finding;
+use schemas::DocumentSchema;
 use serde_json::json;
 
 use crate::shapes::{condition, green, hub, resource_snapshot, run};
+
+/// Checks findings against the published schema of a diagnosis.
+pub fn assert_as_published(findings: &[Finding]) {
+    assert!(!findings.is_empty());
+    for finding in findings {
+        let finding = serde_json::to_value(finding).expect("JSON");
+        DocumentSchema { document: "diagnosis", number: 1 }.check_part("Finding", &finding);
+    }
+}
 
 #[test]
 fn a_finding_as_json() {
@@ -16,7 +27,9 @@ fn a_finding_as_json() {
         resource_snapshot("web", 2),
         run("r", "web", "7", json!([failed]), json!([])),
     ];
-    insta::assert_json_snapshot!(diagnosis::diagnose(&hub(objects)));
+    let findings = diagnosis::diagnose(&hub(objects));
+    insta::assert_json_snapshot!(findings);
+    assert_as_published(&findings);
 }
 
 #[test]

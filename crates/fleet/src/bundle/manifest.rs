@@ -2,6 +2,7 @@
 
 use diagnosis::{AbsentObject, SnapshotRole, UnreadKind};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Newest version of the format that this fleetdrill reads and writes. It changes when an older fleetdrill would misread the
@@ -15,9 +16,10 @@ pub(super) const PLAIN_SCHEMA: u32 = 1;
 pub(super) const KIND: &str = "fleetdrill";
 
 /// A bundle's table of contents.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BundleManifest {
     /// Always `fleetdrill`.
+    #[schemars(extend("const" = KIND))]
     pub bundle: String,
     /// Version of the format.
     pub schema: u32,
@@ -37,13 +39,12 @@ pub struct BundleManifest {
     pub clusters: Vec<BundleClusterEntry>,
     /// Logs of agents and control planes.
     pub logs: Vec<BundleLogEntry>,
-    /// Lists and logs that couldn't be read. For a cluster that couldn't be read at all, see
-    /// [`BundleClusterEntry::unreachable`].
+    /// Lists and logs that couldn't be read. A cluster that couldn't be read at all has `unreachable` instead.
     pub missing: Vec<MissingBundlePart>,
 }
 
 /// A cluster in a bundle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct BundleClusterEntry {
     /// `hub`, or the member's name.
     pub name: String,
@@ -73,7 +74,7 @@ pub struct BundleClusterEntry {
 }
 
 /// A log in a bundle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct BundleLogEntry {
     /// Name of the process, e.g. `hub-agent`.
     pub process: String,
@@ -84,7 +85,7 @@ pub struct BundleLogEntry {
 }
 
 /// A list or log that couldn't be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct MissingBundlePart {
     /// Name of the cluster; none for the logs of a local fleet.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -25,6 +25,8 @@ mod logs;
 mod manifest;
 mod objects;
 mod objects_parser;
+#[cfg(test)]
+mod published_schemas;
 mod read;
 mod stream;
 mod write;

@@ -23,6 +23,8 @@ fn bundle() -> Bundle {
         unreachable: unreachable.map(Into::into),
         ..ClusterSnapshot::new(name, role, objects)
     };
+    let event =
+        json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "message": format!("got {JWT}")});
     let text = format!("got {JWT}\nmigration 0042 failed\n");
     let log = PodLog { namespace: "web".into(), pod: "migrate-x7k2p".into(), container: "migrate".into(), text };
     let (server, logs) = (Some("https://10.0.0.7:6443".into()), vec![log]);
@@ -41,7 +43,7 @@ fn bundle() -> Bundle {
                 cluster("Hub", SnapshotRole::Member, vec![], Some(&format!("refused Bearer {JWT}"))),
             ],
         },
-        events: [("hub".to_owned(), vec![json!({"kind": "Event", "message": format!("got {JWT}")})])].into(),
+        events: [("hub".to_owned(), vec![event])].into(),
         logs: vec![
             LogTail { process: "hub-agent".into(), text: format!("token {JWT}\nlast line\n"), cut: true },
             LogTail { process: "hub/agent".into(), text: "other\n".into(), cut: false },
@@ -55,7 +57,7 @@ fn bundle() -> Bundle {
     }
 }
 
-fn written(name: &str) -> (TempDir, PathBuf) {
+pub(super) fn written(name: &str) -> (TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
     bundle().write(&path).unwrap();

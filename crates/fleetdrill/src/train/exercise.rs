@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use fleet::capability::Capabilities;
 use gherkin::{Feature, Step, StepType};
 use include_dir::{Dir, include_dir};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use steps::{AllowedDifferences, StepRole, needs};
 use thiserror::Error;
@@ -85,7 +86,7 @@ impl ExerciseError {
 }
 
 /// Knowledge that an exercise requires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum SkillLevel {

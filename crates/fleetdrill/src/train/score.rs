@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use report::document::DocumentHeader;
 use report::run::write_atomically;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,7 @@ use crate::error::CommandError;
 pub const SCHEMA: u32 = 1;
 
 /// Outcome of an exercise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum ExerciseOutcome {
@@ -31,7 +32,7 @@ pub enum ExerciseOutcome {
 }
 
 /// Score of one exercise of one trainee.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Score {
     /// Number of the schema; none in scores of fleetdrill 0.1.0.
     #[serde(default = "first")]
@@ -146,6 +147,8 @@ fn unreadable(path: &Path, why: impl std::fmt::Display) -> CommandError {
 
 #[cfg(test)]
 mod tests {
+    use schemas::DocumentSchema;
+
     use super::*;
 
     fn score() -> Score {
@@ -166,6 +169,13 @@ mod tests {
             failed_checks: 2,
             resets: 0,
         }
+    }
+
+    #[test]
+    fn schema_is_published() {
+        let published = DocumentSchema { document: "training-score", number: SCHEMA };
+        published.publish::<Score>("Score of an exercise (an element of `fleetdrill train report --output json`)");
+        published.check_that_changes_are_noticed(&serde_json::to_value(score()).unwrap());
     }
 
     #[test]

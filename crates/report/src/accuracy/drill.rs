@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Scenario of a built-in feature.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub struct ScenarioPlace {
     /// File of the feature.
     pub file: String,
@@ -16,7 +17,7 @@ pub struct ScenarioPlace {
 }
 
 /// Result of a drill.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct DrillResult {
     /// Number of the drill, counted from 1.
     pub number: u32,
@@ -44,7 +45,7 @@ pub struct DrillResult {
 }
 
 /// Result of a fault.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct FaultResult {
     /// Scenario that the fault was taken from.
     pub scenario: ScenarioPlace,
@@ -62,7 +63,7 @@ pub struct FaultResult {
 }
 
 /// Result of a cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct CauseResult {
     /// Failure code of the cause.
     pub code: String,
@@ -79,7 +80,7 @@ pub struct CauseResult {
 }
 
 /// Result of a healthy scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct TrafficResult {
     /// The scenario.
     pub scenario: ScenarioPlace,
@@ -93,7 +94,7 @@ pub struct TrafficResult {
 }
 
 /// Root that the diagnosis named.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct SaidFinding {
     /// Failure code.
     pub code: String,
@@ -105,7 +106,7 @@ pub struct SaidFinding {
 }
 
 /// Finding that was wrong.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct WrongFinding {
     /// Failure code.
     pub code: String,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use schemas::DocumentSchema;
 use serde_json::Value;
 
 use super::drill::{CauseResult, DrillResult, FaultResult, ScenarioPlace, TrafficResult, WrongFinding};
-use super::{AccuracyReport, AccuracyRun, ConfusionKind, DrillPlan, PlannedScenario, plan_text, text};
+use super::{AccuracyReport, AccuracyRun, ConfusionKind, DrillPlan, PlannedScenario, SCHEMA, plan_text, text};
 use crate::text::style::OutputLayout;
 
 fn place(name: &str, line: usize) -> ScenarioPlace {
@@ -101,6 +102,16 @@ fn all_is_right() {
     let good = AccuracyReport::new(full.run, vec![third], Vec::new());
     assert!(good.is_good());
     insta::assert_snapshot!(plain(&good));
+}
+
+#[test]
+fn schema_is_published() {
+    let published = DocumentSchema { document: "scores", number: SCHEMA };
+    published.publish::<AccuracyReport>("Scores of the diagnosis (`fleetdrill accuracy --output json`)");
+    let full = report();
+    published.check_that_changes_are_noticed(&serde_json::to_value(&full).expect("JSON"));
+    let nothing = AccuracyReport::new(full.run, Vec::new(), Vec::new());
+    published.check(&serde_json::to_value(nothing).expect("JSON"));
 }
 
 #[test]

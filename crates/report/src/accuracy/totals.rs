@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::drill::{CauseResult, DrillResult, FaultResult, WrongFinding};
 
 /// Facts of a run of drills that no drill has.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct AccuracyRun {
     /// Seed of the drills.
     pub seed: u64,
@@ -34,7 +35,7 @@ pub struct AccuracyRun {
 pub const SCHEMA: u32 = 1;
 
 /// Scores of the diagnosis, as `fleetdrill accuracy` prints them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct AccuracyReport {
     /// Number of the schema.
     pub schema: u32,
@@ -68,7 +69,7 @@ pub struct AccuracyReport {
 }
 
 /// Scores of a failure code.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct CodeScore {
     /// Failure code.
     pub code: String,
@@ -88,7 +89,7 @@ pub struct CodeScore {
 }
 
 /// Relation of what was said to what was expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfusionKind {
     /// The cause was missed, and this was said about its objects in the last snapshot.
@@ -100,7 +101,7 @@ pub enum ConfusionKind {
 }
 
 /// Something that was said in place of something else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Confusion {
     /// Codes that were expected; empty for healthy objects.
     pub expected: Vec<String>,

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use record::{FailureCode, Outcome};
+use schemars::JsonSchema;
 use serde::Serialize;
 use strum::Display;
 
 use super::scenario_observations::MaskedConditionKey;
 
 /// Severity of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum DifferenceVerdict {
@@ -23,7 +24,7 @@ pub enum DifferenceVerdict {
 
 /// Outcome of a scenario on the old version, without an upgrade. The outcome of the scenario in flight is compared with
 /// it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeBefore {
     /// The scenario passed.
@@ -57,7 +58,7 @@ impl OutcomeBefore {
 }
 
 /// Kind of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Display)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum DifferenceKind {

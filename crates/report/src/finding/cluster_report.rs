@@ -3,31 +3,43 @@
 use std::collections::BTreeMap;
 
 use diagnosis::{ClusterSnapshot, SnapshotRole, UnreadKind, UnreadReason};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Objects that were read from a cluster, and the kinds that weren't.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct ClusterReport<'a> {
+    /// `hub`, or the member's name.
     pub(super) name: &'a str,
+    /// Role of the cluster.
     pub(super) role: SnapshotRole,
+    /// Context of the kubeconfig, if one was given for the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<&'a str>,
+    /// Address of the API server, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<&'a str>,
+    /// True if something was read from the cluster.
     read: bool,
     /// False if the diagnosis needed nothing of the cluster.
     needed: bool,
+    /// Reason why nothing could be read from the cluster, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<&'a str>,
+    /// Number of objects that were read.
     objects: usize,
+    /// Kinds that couldn't be read although other kinds could.
     pub(super) unread: Vec<UnreadReport<'a>>,
 }
 
 /// Kind that couldn't be read from a cluster.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct UnreadReport<'a> {
+    /// Plural name of the kind with its group, e.g. `applications.argoproj.io`.
     pub(super) kind: String,
+    /// Reason why the objects couldn't be read.
     pub(super) reason: UnreadReason,
+    /// Error message of the API server or of the client.
     #[serde(skip_serializing_if = "str::is_empty")]
     message: &'a str,
 }

@@ -6,6 +6,7 @@ use diagnosis::kinds;
 use diagnosis::{ClusterSnapshot, Diagnosis, Finding, InProgress, Snapshot, SnapshotRole};
 use jiff::Timestamp;
 use record::{HOLLOW_LABEL, duration_text};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cluster_report::{ClusterReport, is_not_needed};
@@ -21,7 +22,7 @@ pub const SCHEMA: u32 = 1;
 const SHOWN_STATES: usize = 3;
 
 /// Source of the objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ObjectSource {
     /// Read from the clusters.
@@ -31,23 +32,33 @@ pub enum ObjectSource {
 }
 
 /// Diagnosis with everything that it is based on.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct DiagnosisReport<'a> {
+    /// Number of the schema.
     schema: u32,
+    /// Version of fleetdrill.
     fleetdrill: &'static str,
+    /// Name of the fleet, or the hub's context.
     fleet: &'a str,
+    /// Source of the objects.
     source: ObjectSource,
+    /// Time at which all objects had been read, on the reader's clock.
     taken_at: Timestamp,
     /// The requested object, if only one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<&'a str>,
+    /// True if every requested object could be read.
     complete: bool,
+    /// Number of objects that were diagnosed.
     counts: ObjectCounts,
     /// Number of requests and objects that the diagnosis has read; none for a bundle.
     #[serde(skip_serializing_if = "Option::is_none")]
     reads: Option<ReadCounts>,
+    /// The clusters, hub first.
     clusters: Vec<ClusterReport<'a>>,
+    /// Findings: data loss first, then failures, then notices.
     findings: &'a [Finding],
+    /// Objects that aren't well, but for no longer than is usual.
     in_progress: &'a [InProgress],
     /// Present time on the hub's clock; on the reader's clock if the hub didn't tell.
     #[serde(skip)]
@@ -55,7 +66,7 @@ pub struct DiagnosisReport<'a> {
 }
 
 /// Number of requests and objects that a live diagnosis has read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ReadCounts {
     /// Number of requests to API servers; each page of a list is one.
     pub requests: usize,
@@ -64,10 +75,13 @@ pub struct ReadCounts {
 }
 
 /// Number of objects that can be diagnosed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 struct ObjectCounts {
+    /// Number of placements.
     placements: usize,
+    /// Number of update runs.
     runs: usize,
+    /// Number of Argo CD's applications.
     applications: usize,
     /// Number of `MemberCluster` objects on the hub.
     members: usize,
@@ -296,6 +310,7 @@ fn in_progress_text(state: &InProgress) -> String {
 pub(crate) mod tests {
     use diagnosis::{UnreadKind, UnreadReason};
     use record::Subject;
+    use schemas::DocumentSchema;
     use serde_json::json;
 
     use super::*;
@@ -400,6 +415,29 @@ pub(crate) mod tests {
         let mut report = serde_json::to_value(report).expect("JSON");
         report["fleetdrill"] = "VERSION".into();
         insta::assert_json_snapshot!(report);
+    }
+
+    #[test]
+    fn schema_is_published() {
+        let published = DocumentSchema { document: "diagnosis", number: SCHEMA };
+        published.publish::<DiagnosisReport<'_>>("Diagnosis of a fleet (`fleetdrill diagnose --output json`)");
+        let (snapshot, contexts) = (snapshot(), contexts());
+        let finding = fixture::member_namespace_finding();
+        let waiting = InProgress {
+            subject: finding.subject.clone(),
+            waits_for: finding.evidence.first().cloned(),
+            since: Some(snapshot.taken_at),
+            seconds: Some(7),
+            usual_seconds: Some(300),
+        };
+        let diagnosis = Diagnosis { findings: vec![finding], in_progress: vec![waiting] };
+        let report =
+            DiagnosisReport::new(("prod-hub", ObjectSource::Live), &snapshot, &contexts, Some("crp/web"), &diagnosis)
+                .with_reads(Some(ReadCounts { requests: 7, objects: 90 }));
+        published.check_that_changes_are_noticed(&serde_json::to_value(report).expect("JSON"));
+        let nothing = Diagnosis::default();
+        let report = DiagnosisReport::new(("b7", ObjectSource::Bundle), &snapshot, &contexts, None, &nothing);
+        published.check(&serde_json::to_value(report).expect("JSON"));
     }
 
     #[test]

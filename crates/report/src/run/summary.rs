@@ -5,6 +5,7 @@ use std::fmt;
 
 use owo_colors::OwoColorize;
 use record::{Outcome, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement, ShownStatementState};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::false_alarms;
@@ -23,7 +24,7 @@ const REASON: usize = 4;
 ///
 /// The displayed text is the closing line: `2 passed, 1 failed, 3 skipped`, or
 /// `2 passed, 0 failed, 4 interrupted, 3 skipped` if scenarios were interrupted, as in the other reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct OutcomeCounts {
     /// Number of scenarios that passed.
     pub passed: usize,

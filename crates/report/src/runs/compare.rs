@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{FailureCode, RunRecord, ScenarioName, ScenarioRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::merge::{MergedRuns, ScenarioOutcomes};
@@ -12,7 +13,7 @@ use crate::comparison::scenario_observations::ScenarioObservations;
 use crate::run::OutcomeCounts;
 
 /// What has changed between runs and earlier runs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RunComparison {
     /// The earlier runs.
     pub before: ComparedRuns,
@@ -31,7 +32,7 @@ pub struct RunComparison {
 }
 
 /// Runs that are compared.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct ComparedRuns {
     /// Ids of the runs, separated by commas.
     pub id: String,
@@ -44,7 +45,7 @@ pub struct ComparedRuns {
 }
 
 /// Difference that scenarios show.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct RunDifference {
     /// Severity.
     pub verdict: DifferenceVerdict,

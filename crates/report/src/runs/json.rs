@@ -1,5 +1,6 @@
 //! Report about several runs as JSON.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::compare::RunComparison;
@@ -7,11 +8,12 @@ use super::merge::{FlakyScenario, MergedRuns};
 use crate::run::OutcomeCounts;
 
 /// Grows when a field goes away or changes its meaning; new fields leave it as it is.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
-/// Content of the JSON report.
-#[derive(Debug, Serialize)]
+/// Report about several runs, and what has changed since earlier ones.
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct RunsReport<'a> {
+    /// Number of the schema.
     schema: u32,
     /// Ids of the runs, separated by commas.
     id: &'a str,

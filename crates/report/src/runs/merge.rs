@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{Timestamp, ToSpan as _};
 use record::{ContinuousDiagnosis, Outcome, RunRecord, ScenarioRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -68,7 +69,7 @@ impl ScenarioOutcomes {
 }
 
 /// Scenario that passed in some of the runs and failed in others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct FlakyScenario {
     /// File of the feature.
     pub file: String,

@@ -2,9 +2,10 @@
 
 use jiff::ToSpan as _;
 use record::{Outcome, RunRecord};
+use schemas::DocumentSchema;
 
 use super::compare::RunComparison;
-use super::json::RunsReport;
+use super::json::{RunsReport, SCHEMA};
 use super::merge::{MergeError, MergedRuns};
 use super::text;
 use crate::run::fixture;
@@ -91,6 +92,17 @@ fn what_has_changed() {
     assert!(comparison.is_worse());
     insta::assert_snapshot!(plain(&text::comparison(&comparison, OutputLayout::default())));
     insta::assert_json_snapshot!(RunsReport::of(&after, Some(&comparison)));
+}
+
+#[test]
+fn schema_is_published() {
+    let published = DocumentSchema { document: "report", number: SCHEMA };
+    published.publish::<RunsReport<'_>>("Report about several runs (`fleetdrill report --output json`)");
+    let (before, after) = changed();
+    let comparison = RunComparison::of(&before, &after);
+    let document = |report: RunsReport<'_>| serde_json::to_value(report).unwrap();
+    published.check_that_changes_are_noticed(&document(RunsReport::of(&after, Some(&comparison))));
+    published.check(&document(RunsReport::of(&before, None)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use record::{Product, UpgradeOrder, UpgradeRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::difference::DifferencePeriod;
@@ -10,7 +11,7 @@ use super::report::DifferenceGroup;
 use crate::comparison::difference::{DifferenceKind, DifferenceVerdict};
 
 /// Advice to follow before an upgrade, with reasons.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct UpgradeAdvice {
     /// Text of the advice.
     pub what: String,

@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 
 use record::{FailureCode, UpgradeOrder};
+use schemars::JsonSchema;
 use serde::Serialize;
 use strum::Display;
 
 use crate::comparison::difference::{DifferenceDraft, DifferenceKind, DifferenceVerdict, OutcomeBefore};
 
 /// Time at which a difference was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Display)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Display)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferencePeriod {
     /// In scenarios that started on the upgraded fleet.
@@ -24,7 +25,7 @@ pub enum DifferencePeriod {
 }
 
 /// Difference that was seen in one scenario, or in the upgrade as a whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Difference {
     /// Id that stays the same from run to run, whatever the names, times, ids and versions.
     pub id: String,

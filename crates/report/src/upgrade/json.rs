@@ -1,6 +1,7 @@
 //! Report of an upgrade as JSON, for scripts and for a later `--baseline`.
 
 use record::UpgradeRecord;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::report::UpgradeReport;
@@ -15,8 +16,8 @@ use crate::run::ReportError;
 pub(super) const SCHEMA: u32 = 3;
 
 /// Differences that scenarios show before, across and after an upgrade, with all that they were made of.
-#[derive(Serialize)]
-struct JsonUpgradeReport<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(super) struct JsonUpgradeReport<'a> {
     #[serde(flatten)]
     report: &'a UpgradeReport,
     /// The runs and changes of version that the differences were made of; absent in the output of `--output json`.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::UpgradeOrder;
 use record::{FailureCode, Outcome, Product, ScenarioRecord, UpgradeOrderRecord, UpgradeRecord, VersionChangeRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advice::{UpgradeAdvice, actions};
@@ -17,7 +18,7 @@ use crate::comparison::difference::{DifferenceDraft, DifferenceKind, DifferenceV
 use crate::comparison::scenario_observations::ScenarioObservations;
 
 /// Report about the differences after an upgrade.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct UpgradeReport {
     /// Number of the schema of the report as JSON and YAML.
     pub schema: u32,
@@ -47,7 +48,7 @@ pub struct UpgradeReport {
 
 /// Number of scenarios per verdict. A scenario with several differences counts by the most severe one that isn't in the
 /// baseline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct VerdictCounts {
     /// Scenarios that don't work any more.
     pub breaks: usize,
@@ -64,7 +65,7 @@ pub struct VerdictCounts {
 }
 
 /// Group of differences with the same texts, in several scenarios.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct DifferenceGroup {
     /// Severity of the differences.
     pub verdict: DifferenceVerdict,
@@ -99,7 +100,7 @@ pub struct DifferenceGroup {
 }
 
 /// Section of a guide about a failure that looks or ends differently on the new version.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
 pub struct AffectedGuideSection {
     /// Name of the guide.
     pub guide: String,
@@ -114,7 +115,7 @@ pub struct AffectedGuideSection {
 }
 
 /// Row of the matrix: a scenario.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct OutcomeRow {
     /// Name of the feature.
     pub feature: String,
@@ -129,7 +130,7 @@ pub struct OutcomeRow {
 }
 
 /// Outcomes of a scenario in one order of upgrade.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub struct OrderOutcomes {
     /// The order.
     pub order: UpgradeOrder,
@@ -142,7 +143,7 @@ pub struct OrderOutcomes {
 }
 
 /// Outcome of a scenario and its most severe difference.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct OutcomeCell {
     /// Outcome; `None` if the scenario wasn't requested or the upgrade failed.
     pub outcome: Option<Outcome>,

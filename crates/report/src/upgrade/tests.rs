@@ -2,6 +2,7 @@
 
 use record::Outcome;
 use record::UpgradeRecord;
+use schemas::DocumentSchema;
 
 use super::baseline::Baseline;
 use super::difference::DifferencePeriod;
@@ -42,6 +43,20 @@ fn as_json() {
     let mut shape = whole;
     shape.as_object_mut().unwrap().remove("record");
     insta::assert_snapshot!(serde_json::to_string_pretty(&shape).unwrap());
+}
+
+#[test]
+fn schema_is_published() {
+    let published = DocumentSchema { document: "upgrade", number: json::SCHEMA };
+    published.publish::<json::JsonUpgradeReport<'_>>("Report about an upgrade (`fleetdrill upgrade --json`)");
+    let document = |record: &UpgradeRecord| {
+        let report = UpgradeReport::of(record, &Baseline::default());
+        serde_json::from_str(&json::render(record, &report).unwrap()).unwrap()
+    };
+    published.check_that_changes_are_noticed(&document(&record()));
+    published.check(&document(&only_in_flight()));
+    published.check(&serde_json::to_value(report()).unwrap());
+    published.check(&document(&super::fixture_argocd::record()));
 }
 
 #[test]

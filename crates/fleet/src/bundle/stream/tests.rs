@@ -13,6 +13,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tower::{BoxError, service_fn};
 
+use super::super::published_schemas::check_files;
 use super::super::{BundleError, BundleSource, LoadedBundle, SizeLimit};
 use super::{BundleStream, StreamLimits, StreamProgress};
 use crate::redact::REMOVED;
@@ -138,6 +139,9 @@ async fn a_streamed_bundle_is_read_as_it_was_collected() {
         stream.finish(&path).unwrap();
         assert_eq!((progress.objects.into_inner(), progress.events.into_inner()), (11, 3));
 
+        if path.is_dir() {
+            assert_eq!(check_files(&path), 1 + 2 + 2, "bundle.json, objects and events");
+        }
         let bundle = read(&path);
         bundle.check().unwrap();
         assert_eq!(names(&bundle, 0, "Work"), ["work-0", "work-1", "work-2", "work-3", "work-4"]);
