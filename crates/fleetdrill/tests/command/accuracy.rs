@@ -1,6 +1,7 @@
 //! `accuracy`: drills from a seed, and their scores.
 
 use rustix::process::Signal;
+use schemas::DocumentSchema;
 use serde_json::Value;
 
 use crate::place::{Place, turn};
@@ -48,6 +49,7 @@ fn a_drill_is_scored_and_leaves_nothing() {
     let place = Place::new();
     let said = place.run(["accuracy", "--seed", "1", "--drill", "3", "-o", "json"]);
     let report: Value = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+    DocumentSchema { document: "scores", number: 1 }.check(&report);
     let number = |name: &str| report[name].as_u64().unwrap_or_else(|| panic!("{name} in {report}"));
     assert_eq!(number("drills"), 1);
     assert!(number("causes") > 0 && number("not_induced") == 0, "{report}");

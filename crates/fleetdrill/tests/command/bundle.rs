@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use diagnosis::{ClusterSnapshot, PodLog, Snapshot, SnapshotRole};
 use fleet::bundle::{Bundle, MissingBundlePart};
 use rustix::process::Signal;
+use schemas::DocumentSchema;
 use serde_json::{Value, json};
 
 use crate::api::{FakeApi, member};
@@ -72,6 +73,7 @@ fn a_bundle_is_diagnosed_like_the_fleet_it_was_taken_from() {
         let said = from(&place, &path, &["-o", "json"]);
         said.expect(1, &["reading a bundle of fleet prod, taken at 2026-11-21T02:11:00Z", "it was taken for: a look"]);
         let report: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        DocumentSchema { document: "diagnosis", number: 1 }.check(&report);
         assert_eq!((&report["source"], &report["fleet"]), (&json!("bundle"), &json!("prod")));
         assert_eq!(report["findings"], expected);
         let said = from(&place, &path, &["crp/web"]);

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use schemas::DocumentSchema;
 use serde_json::{Value, json};
 
 use crate::api::{FakeApi, member, system};
@@ -149,6 +150,7 @@ fn what_could_not_be_read_has_an_exit_code_of_its_own() {
 
     let said = diagnose(&place, &file, &[&both[..], &["-o", "json"]].concat());
     let report: Value = serde_json::from_str(&said.expect(4, &[]).stdout).expect("JSON");
+    DocumentSchema { document: "diagnosis", number: 1 }.check(&report);
     assert_eq!(
         (&report["schema"], &report["fleet"], &report["source"]),
         (&json!(1), &json!("prod-hub"), &json!("live"))

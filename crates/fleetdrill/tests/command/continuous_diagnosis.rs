@@ -1,5 +1,6 @@
 //! `run` with its continuous diagnosis: a failure that no scenario accounts for fails the run.
 
+use schemas::DocumentSchema;
 use serde_json::Value;
 
 use crate::place::{Place, turn};
@@ -28,7 +29,9 @@ fn run(place: &Place, tags: &str, more: &[&str], code: i32, last_line: &str) -> 
     said.expect(code, &[]);
     assert_eq!(said.stdout.lines().last(), Some(last_line), "{}", said.stdout);
     place.soon_nothing_is_left();
-    serde_json::from_slice(&std::fs::read(json).expect("the JSON file is there")).expect("JSON")
+    let record = serde_json::from_slice(&std::fs::read(json).expect("the JSON file is there")).expect("JSON");
+    DocumentSchema { document: "run", number: 3 }.check(&record);
+    record
 }
 
 #[test]

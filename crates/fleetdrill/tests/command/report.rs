@@ -2,6 +2,7 @@
 
 use ::report::run::{ReportFile, ReportFormat, fixture};
 use record::{Outcome, RunRecord};
+use schemas::DocumentSchema;
 use serde_json::Value;
 
 use crate::place::Place;
@@ -32,6 +33,8 @@ fn shards_are_merged_and_written_in_all_formats() {
     assert!(said.stdout.contains("1 passed, 1 failed, 1 interrupted, 2 skipped"), "{}", said.stdout);
     let read = |path: &str| std::fs::read_to_string(path).expect("written");
     assert!(read(&junit).starts_with("<?xml") && read(&html).starts_with("<!doctype html>"));
+    let merged = serde_json::from_str(&read(&json)).expect("JSON");
+    DocumentSchema { document: "run", number: 3 }.check(&merged);
     // What was merged can be read again.
     place.run(["report", &json]).expect(1, &[]);
     place.run(["report", &good]).expect(0, &[]);
@@ -59,6 +62,7 @@ fn only_what_is_worse_fails_a_comparison() {
     place.run(["report", &new, "--against", &new]).expect(0, &[]);
     let said = place.run(["report", &new, "--against", &old, "-o", "json"]);
     let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    DocumentSchema { document: "report", number: 1 }.check(&json);
     assert_eq!(json["comparison"]["differences"][0]["verdict"], "breaks");
     // Another version is compared, and not merged.
     let mut other = passed("other");

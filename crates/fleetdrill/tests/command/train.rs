@@ -5,6 +5,7 @@ use fleet::kinds::CLUSTER_RESOURCE_PLACEMENT;
 use kube::api::{Patch, PatchParams};
 use kube::config::Kubeconfig;
 use rustix::process::Signal;
+use schemas::DocumentSchema;
 use serde_json::{Value, json};
 
 use crate::place::{Place, Said, turn, until};
@@ -83,6 +84,9 @@ fn an_exercise_from_its_page_to_its_score() {
     says(&report, 0, &["who", "friday-release", "waiting-room"]);
     let scores: Value =
         serde_json::from_str(&place.run(["train", "report", "-o", "json"]).expect(0, &[]).stdout).expect("JSON");
+    for score in scores.as_array().expect("a list") {
+        DocumentSchema { document: "training-score", number: 1 }.check(score);
+    }
     let score = |n: usize, key: &str| scores[n][key].clone();
     assert_eq!([score(0, "exercise"), score(0, "trainee"), score(0, "outcome")], ["friday-release", "ann", "solution"]);
     assert_eq!([score(0, "hints"), score(0, "wrong_answers"), score(0, "failed_checks")], [1, 1, 1]);

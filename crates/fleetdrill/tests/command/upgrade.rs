@@ -3,6 +3,7 @@
 use std::fs;
 
 use rustix::process::Signal;
+use schemas::DocumentSchema;
 use serde_json::{Value, json};
 
 use crate::cache::{heartless, with_cache};
@@ -30,10 +31,12 @@ fn upgrade<'a>(file: &'a str, to: &'a str) -> Vec<&'a str> {
     ]
 }
 
-/// Content of the JSON file.
+/// Content of the JSON file, which is as its schema says.
 fn written(place: &Place) -> Value {
     let text = fs::read(place.path("upgrade.json")).expect("the JSON file");
-    serde_json::from_slice(&text).expect("JSON")
+    let report = serde_json::from_slice(&text).expect("JSON");
+    DocumentSchema { document: "upgrade", number: 3 }.check(&report);
+    report
 }
 
 /// Content of the JSON file for the only order of the upgrade.
