@@ -22,6 +22,7 @@ mod read_record;
 mod rules;
 mod snapshot;
 mod template;
+mod waiver;
 
 use access::HUB;
 pub use access::{KubectlAccess, quoted};
@@ -39,9 +40,10 @@ pub use object_list::ObjectList;
 pub use object_list_reader::{ObjectListReader, RECORD_SEPARATOR, ReadObjectsError};
 pub use object_query::{ObjectQuery, ObjectSelection};
 pub use read_record::ReadRecord;
-pub use record::{Evidence, FailureCode, Finding, GuideSection, Remedy, Severity, Subject};
+pub use record::{Evidence, FailureCode, Finding, FindingWaiver, GuideSection, Remedy, Severity, Subject};
 pub use rules::{
     ClusterQueries, PATIENCE, WantedLog, WantedObjects, WantedPart, WantedResource, diagnose, diagnose_with, examine,
-    examine_by_cause, hub_is_destination, unanswered_queries, wanted_logs, wanted_objects,
+    examine_by_cause, examine_with_waivers, hub_is_destination, unanswered_queries, wanted_logs, wanted_objects,
 };
 pub use snapshot::{AbsentObject, ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
+pub use waiver::{ObjectPattern, Waiver};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -201,6 +202,15 @@ impl Severity {
     }
 }
 
+/// Waiver of a finding: the failure is accepted until a day.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
+pub struct FindingWaiver {
+    /// Why the failure is accepted.
+    pub reason: String,
+    /// Last day, in UTC, on which it is accepted.
+    pub until: Date,
+}
+
 /// A named cause with what it rests on and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Finding {
@@ -226,6 +236,9 @@ pub struct Finding {
     /// eviction.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub superseded_by: Option<ObjectPath>,
+    /// Waiver of the finding; one of a finding also covers the findings that it explains.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub waived: Option<FindingWaiver>,
     /// Data that is or may be lost; reports show it before everything else.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub data_loss: Option<String>,
@@ -244,10 +257,19 @@ pub struct Finding {
 impl Finding {
     /// This finding and everything that hangs under it, roots first.
     pub fn flatten(&self) -> impl Iterator<Item = &Finding> {
-        let mut open = vec![self];
+        self.flatten_where(|_| true)
+    }
+
+    /// This finding and everything that hangs under it, roots first, without waived findings and what hangs under these.
+    pub fn unwaived(&self) -> impl Iterator<Item = &Finding> {
+        self.flatten_where(|finding| finding.waived.is_none())
+    }
+
+    fn flatten_where(&self, is_wanted: fn(&Finding) -> bool) -> impl Iterator<Item = &Finding> {
+        let mut open: Vec<&Finding> = Some(self).into_iter().filter(|finding| is_wanted(finding)).collect();
         std::iter::from_fn(move || {
             let next = open.pop()?;
-            open.extend(next.consequences.iter().rev());
+            open.extend(next.consequences.iter().rev().filter(|finding| is_wanted(finding)));
             Some(next)
         })
     }
@@ -257,10 +279,10 @@ impl Finding {
         std::iter::once(&self.subject).chain(&self.other_subjects)
     }
 
-    /// True if this finding, or a consequence of it, is a failure rather than a notice.
+    /// True if this finding, or a consequence of it, is a failure rather than a notice, and isn't waived.
     #[must_use]
     pub fn is_failure(&self) -> bool {
-        self.flatten().any(|f| f.severity.is_failure())
+        self.unwaived().any(|f| f.severity.is_failure())
     }
 
     /// True if this finding, or a consequence of it, reports a loss of data.
@@ -272,7 +294,31 @@ impl Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::FailureCode;
+    use serde_json::json;
+
+    use super::{FailureCode, Finding, FindingWaiver};
+
+    fn finding(code: &str, consequences: Vec<Finding>) -> Finding {
+        let subject = json!({"cluster": "hub", "kind": "Namespace", "name": "web"});
+        let mut finding: Finding = serde_json::from_value(json!({"code": code, "title": "", "subject": subject,
+            "cause": "", "evidence": [], "remedies": []}))
+        .unwrap();
+        finding.consequences = consequences;
+        finding
+    }
+
+    #[test]
+    fn a_waiver_covers_what_a_finding_explains() {
+        let waiver = FindingWaiver { reason: "accepted".into(), until: "2027-01-31".parse().unwrap() };
+        let codes = |finding: &Finding| finding.unwaived().map(|f| f.code.0.clone()).collect::<Vec<_>>();
+        let mut root = finding("A", vec![finding("B", vec![finding("C", Vec::new())]), finding("D", Vec::new())]);
+        assert_eq!(codes(&root), ["A", "B", "C", "D"]);
+        root.consequences[0].waived = Some(waiver.clone());
+        assert_eq!(codes(&root), ["A", "D"]);
+        assert!(root.is_failure());
+        root.waived = Some(waiver);
+        assert!(codes(&root).is_empty() && !root.is_failure());
+    }
 
     #[test]
     fn a_code_has_a_product_a_family_and_a_number() {

@@ -22,7 +22,9 @@ pub use capability::{Capabilities, Capability};
 pub use condition::{ConditionPlace, ConditionState, DELETION, Transition};
 pub use continuous_diagnosis::{ContinuousDiagnosis, FalseAlarm, ScenarioName};
 pub use duration::duration_text;
-pub use finding::{Evidence, FailureCode, Finding, GuideSection, QuotedCondition, Remedy, Severity, Subject};
+pub use finding::{
+    Evidence, FailureCode, Finding, FindingWaiver, GuideSection, QuotedCondition, Remedy, Severity, Subject,
+};
 pub use hollow::{HOLLOW_LABEL, SCALE_TAG};
 pub use loss::{Loss, LossKind};
 pub use object_path::ObjectPath;

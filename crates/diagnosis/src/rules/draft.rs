@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use record::ObjectPath;
+use record::{FindingWaiver, ObjectPath};
 use serde_json::Value;
 
 use super::code::RuleCode;
@@ -75,6 +75,7 @@ impl FindingDraft {
             cause,
             since,
             superseded_by: None,
+            waived: None,
             data_loss,
             evidence,
             remedies: Vec::new(),
@@ -284,6 +285,7 @@ struct CauseKey<'a> {
     code: &'a str,
     is_failure: bool,
     is_superseded: bool,
+    waived: Option<&'a FindingWaiver>,
     cause: CommonCause<'a>,
 }
 
@@ -314,6 +316,7 @@ impl<'a> CauseKey<'a> {
             code: &finding.code.0,
             is_failure: finding.severity.is_failure(),
             is_superseded: finding.superseded_by.is_some(),
+            waived: finding.waived.as_ref(),
             cause,
         }
     }
@@ -399,13 +402,13 @@ fn tree(findings: &mut [Option<Finding>], children: &[Vec<usize>], at: usize) ->
     Some(finding)
 }
 
-type SortKey = (bool, bool, String, [String; 6]);
+type SortKey = (bool, bool, bool, String, [String; 6]);
 
 fn sort_key(finding: &Finding) -> SortKey {
     let Subject { cluster, kind, namespace, name, stage, member } = finding.subject.clone();
     let subject =
         [cluster, kind, namespace.unwrap_or_default(), name, stage.unwrap_or_default(), member.unwrap_or_default()];
-    (!finding.loses_data(), !finding.is_failure(), finding.code.0.clone(), subject)
+    (finding.waived.is_some(), !finding.loses_data(), !finding.is_failure(), finding.code.0.clone(), subject)
 }
 
 #[cfg(test)]
@@ -430,6 +433,7 @@ mod tests {
             cause: String::new(),
             since: None,
             superseded_by: None,
+            waived: None,
             data_loss: None,
             evidence: Vec::new(),
             remedies: Vec::new(),
@@ -516,6 +520,24 @@ mod tests {
         let numbers: Vec<_> = findings.iter().map(|finding| finding.subjects().count()).collect();
         assert_eq!(numbers, [1, 2, 2]);
         assert_eq!(findings[2].consequences[0].subjects().count(), 2);
+    }
+
+    #[test]
+    fn a_waived_finding_stands_alone_and_last() {
+        let on = |code: &str, at: &str| {
+            let mut draft = draft(code, "web");
+            draft.finding.subject.member = Some(at.to_owned());
+            draft
+        };
+        let mut waived = on("A", "m-2");
+        let until = "2027-01-31".parse().unwrap();
+        waived.finding.waived = Some(FindingWaiver { reason: "accepted".to_owned(), until });
+        let drafts = vec![on("A", "m-1"), waived, on("A", "m-3"), on("B", "m-1")];
+        let findings = arrange_by_cause(drafts, &KubectlAccess::same_names());
+        assert_eq!(shape(&findings), "A/web B/web A/web");
+        let numbers: Vec<_> =
+            findings.iter().map(|finding| (finding.subjects().count(), finding.is_failure())).collect();
+        assert_eq!(numbers, [(2, true), (1, true), (1, false)]);
     }
 
     #[test]

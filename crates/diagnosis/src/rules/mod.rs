@@ -62,7 +62,7 @@ pub use wanted_objects::{WantedObjects, WantedPart, WantedResource, wanted_objec
 use draft::{FindingDraft, arrange, arrange_by_cause};
 use fleet::FleetView;
 
-use crate::{Diagnosis, Finding, InProgress, KubectlAccess, ObjectQuery, Snapshot};
+use crate::{Diagnosis, Finding, InProgress, KubectlAccess, ObjectQuery, Snapshot, Waiver};
 
 /// Diagnoses a snapshot: names each failure and its cause.
 ///
@@ -88,13 +88,30 @@ pub fn diagnose_with(snapshot: &Snapshot, access: &KubectlAccess) -> Vec<Finding
 /// Diagnoses a snapshot like [`diagnose_with`], and returns the objects that aren't well yet besides the findings.
 #[must_use]
 pub fn examine(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosis {
-    FleetView::with(snapshot, |fleet| examine_fleet(fleet, access, arrange))
+    FleetView::with(snapshot, |fleet| {
+        let (drafts, in_progress) = drafts(fleet);
+        Diagnosis { findings: arrange(drafts, access), in_progress }
+    })
 }
 
 /// Diagnoses a snapshot like [`examine`], and puts findings with one cause together: one finding with several subjects.
 #[must_use]
 pub fn examine_by_cause(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosis {
-    FleetView::with(snapshot, |fleet| examine_fleet(fleet, access, arrange_by_cause))
+    examine_with_waivers(snapshot, access, &[])
+}
+
+/// Diagnoses a snapshot like [`examine_by_cause`], and marks the findings that waivers cover. Waived findings come last; a waived finding
+/// and one that isn't waived are never put together.
+#[must_use]
+pub fn examine_with_waivers(snapshot: &Snapshot, access: &KubectlAccess, waivers: &[Waiver]) -> Diagnosis {
+    FleetView::with(snapshot, |fleet| {
+        let (mut drafts, in_progress) = drafts(fleet);
+        for draft in &mut drafts {
+            let waiver = waivers.iter().find(|waiver| waiver.covers(&draft.finding));
+            draft.finding.waived = waiver.map(Waiver::mark);
+        }
+        Diagnosis { findings: arrange_by_cause(drafts, access), in_progress }
+    })
 }
 
 /// Queries of one cluster: its name, and what the rules need to know of it.
@@ -108,15 +125,6 @@ pub fn unanswered_queries(snapshot: &Snapshot) -> Vec<ClusterQueries> {
     take().for_each(drop);
     FleetView::with(snapshot, |fleet| drop(drafts(fleet)));
     take().filter(|(_, queries)| !queries.is_empty()).collect()
-}
-
-fn examine_fleet(
-    fleet: FleetView<'_>,
-    access: &KubectlAccess,
-    arrange: fn(Vec<FindingDraft>, &KubectlAccess) -> Vec<Finding>,
-) -> Diagnosis {
-    let (drafts, in_progress) = drafts(fleet);
-    Diagnosis { findings: arrange(drafts, access), in_progress }
 }
 
 /// True if a finding rests on the absence of an object that may exist, because objects of its kind couldn't be read.

@@ -1,6 +1,6 @@
 //! Tests of findings as JSON.
 
-use diagnosis::Finding;
+use diagnosis::{Finding, KubectlAccess, ObjectPattern, Waiver};
 use schemas::DocumentSchema;
 use serde_json::json;
 
@@ -30,6 +30,25 @@ fn a_finding_as_json() {
     let findings = diagnosis::diagnose(&hub(objects));
     insta::assert_json_snapshot!(findings);
     assert_as_published(&findings);
+}
+
+#[test]
+fn a_waiver_marks_the_findings_that_it_covers() {
+    let failed = |name| {
+        run(name, "web", "7", json!([condition("Initialized", "False", "UpdateRunInitializedFailed", "")]), json!([]))
+    };
+    let snapshot = hub(vec![green("web", &["member-1"]), failed("a"), failed("b")]);
+    let code = diagnosis::diagnose(&snapshot)[0].code.clone();
+    let waiver = Waiver {
+        code,
+        object: Some(ObjectPattern::new("ClusterStagedUpdateRun/a").unwrap()),
+        member: None,
+        reason: "accepted".to_owned(),
+        until: "2027-01-31".parse().unwrap(),
+    };
+    let found = diagnosis::examine_with_waivers(&snapshot, &KubectlAccess::unknown(), &[waiver]).findings;
+    let told: Vec<_> = found.iter().map(|f| (f.subject.name.as_str(), f.waived.clone().map(|w| w.reason))).collect();
+    assert_eq!(told, [("b", None), ("a", Some("accepted".to_owned()))]);
 }
 
 #[test]
