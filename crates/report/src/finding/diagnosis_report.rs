@@ -243,13 +243,22 @@ impl<'a> DiagnosisReport<'a> {
         let text = match self.findings.len() {
             0 if self.in_progress.is_empty() => format!("nothing found{about} in {}: all well", self.counts),
             0 => format!("nothing found{about} in {}: all others well", self.counts),
-            n => format!("{}{about} in {}", counted(n, "finding"), self.counts),
+            n => format!("{}{}{about} in {}", counted(n, "finding"), self.waived(), self.counts),
         };
         let longest = self.in_progress.iter().filter_map(|state| state.seconds).max();
         let longest = longest.map(|seconds| format!(" ({})", duration_text(seconds))).unwrap_or_default();
         match self.in_progress.len() {
             0 => text,
             n => format!("{text}; {n} in progress{longest}"),
+        }
+    }
+
+    /// Returns `, 2 of them waived`; empty if none is.
+    fn waived(&self) -> String {
+        match self.findings.iter().filter(|finding| finding.waived.is_some()).count() {
+            0 => String::new(),
+            n if n == self.findings.len() => ", waived,".to_owned(),
+            n => format!(", {n} of them waived,"),
         }
     }
 
@@ -403,6 +412,19 @@ pub(crate) mod tests {
         let report = DiagnosisReport::new(("prod-hub", ObjectSource::Live), &snapshot, &contexts, None, &diagnosis);
         let text = report.text(WIDTH, Detail::Short);
         insta::assert_snapshot!(anstream::adapter::strip_str(&text));
+    }
+
+    #[test]
+    fn waived_findings_are_counted() {
+        let (snapshot, contexts) = (snapshot(), contexts());
+        let summary = |findings: Vec<Finding>| {
+            let diagnosis = Diagnosis { findings, in_progress: Vec::new() };
+            DiagnosisReport::new(("prod-hub", ObjectSource::Live), &snapshot, &contexts, None, &diagnosis).summary()
+        };
+        let (found, waived) = (fixture::stale_approval_finding(), fixture::waived_finding());
+        let fleet = "2 members (1 read), 1 placement, 0 runs";
+        assert_eq!(summary(vec![found, waived.clone()]), format!("2 findings, 1 of them waived, in {fleet}"));
+        assert_eq!(summary(vec![waived]), format!("1 finding, waived, in {fleet}"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use diagnosis::{Finding, Severity};
 use jiff::Timestamp;
 
 use super::subjects::subjects_text;
-use super::text::{short_since, write_short, write_title};
+use super::text::{needs_remedy, short_since, write_finding_title, write_short};
 use crate::text::TextPage;
 
 /// Rows of a terminal that the findings take at most. A screen has 40, with the summary below them.
@@ -72,7 +72,8 @@ fn by_weight(findings: &[Finding]) -> Vec<&Finding> {
     let mut ordered: Vec<(bool, &Finding)> = firsts.into_iter().zip(ordered).collect();
     // The sort is stable: of equal findings, those about more objects come first.
     ordered.sort_by_key(|(is_first, finding)| {
-        (finding.data_loss.is_none(), finding.severity == Severity::Notice, !is_first)
+        let (is_waived, is_notice) = (finding.waived.is_some(), finding.severity == Severity::Notice);
+        (is_waived, finding.data_loss.is_none(), is_notice, !is_first)
     });
     ordered.into_iter().map(|(_, finding)| finding).collect()
 }
@@ -100,8 +101,8 @@ fn write_outline(page: &mut TextPage, finding: &Finding, now: Option<Timestamp>)
         more => format!(" It explains {more} others."),
     };
     let title = format!("{}: {}.{}{explained}", finding.title, subjects_text(finding), short_since(finding, now));
-    write_title(page, &finding.code, finding.severity, &title);
-    if let Some(remedy) = finding.remedies.first().filter(|_| finding.superseded_by.is_none()) {
+    write_finding_title(page, finding, &title);
+    if let Some(remedy) = finding.remedies.first().filter(|_| needs_remedy(finding)) {
         page.indented(2, |page| page.at_most(LINES, "remedy: ", 2, &remedy.action));
     }
 }

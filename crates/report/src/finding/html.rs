@@ -16,7 +16,7 @@ struct DiagnosisPage<'a> {
     fleet: &'a str,
     origin: String,
     summary: String,
-    /// CSS class: `failed` if there is a failure, `notice` if there are notices only, `passed` if nothing was found.
+    /// CSS class: `failed` if there is a failure, `notice` if there are notices and waived findings only, `passed` if nothing was found.
     verdict: &'static str,
     findings: Vec<FindingView>,
     in_progress: Vec<String>,
@@ -71,6 +71,13 @@ mod tests {
         finding.consequences.push(fixture::stale_approval_finding());
         let page = page(vec![finding]);
         insta::assert_snapshot!(page[page.find("<body>").unwrap()..]);
+    }
+
+    #[test]
+    fn a_waived_finding_is_no_failure() {
+        let page = page(vec![fixture::waived_finding()]);
+        assert!(page.contains("<p>Waived until 2027-01-31: the team repairs it with the next release</p>"), "{page}");
+        assert!(page.contains("class=\"badge notice\"") && !page.contains("class=\"badge failed\""), "{page}");
     }
 
     #[test]

@@ -29,8 +29,15 @@ pub fn render(report: &DiagnosisReport<'_>) -> String {
 
 fn write_finding(text: &mut String, finding: &Finding, level: usize) {
     let marks = "#".repeat(level.min(6));
-    let notice = if finding.severity == Severity::Notice { " (notice)" } else { "" };
-    let _ = writeln!(text, "\n{marks} {}{notice}: {}\n", plain(&finding.code.0), plain(&finding.title));
+    let note = match (&finding.waived, finding.severity) {
+        (Some(waiver), _) => format!(" (waived until {})", waiver.until),
+        (None, Severity::Notice) => " (notice)".to_owned(),
+        (None, Severity::Failure) => String::new(),
+    };
+    let _ = writeln!(text, "\n{marks} {}{note}: {}\n", plain(&finding.code.0), plain(&finding.title));
+    if let Some(waiver) = &finding.waived {
+        let _ = writeln!(text, "**Waived:** {}\n", plain(&waiver.reason));
+    }
     if let Some(loss) = &finding.data_loss {
         let _ = writeln!(text, "**Warning:** {}\n", plain(loss));
     }
@@ -129,6 +136,18 @@ mod tests {
         let diagnosis = Diagnosis { findings: vec![finding], in_progress: Vec::new() };
         let report = DiagnosisReport::new(("prod_hub", ObjectSource::Live), &snapshot, &contexts, None, &diagnosis);
         insta::assert_snapshot!(render(&report).replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+    }
+
+    #[test]
+    fn a_waived_finding_begins_with_the_waiver() {
+        let mut text = String::new();
+        write_finding(&mut text, &fixture::waived_finding(), 3);
+        let head: Vec<&str> = text.lines().take(4).collect();
+        insta::assert_snapshot!(head.join("\n"), @"
+        ### KF-WS-001 (waived until 2027-01-31): the member's namespace on the hub is being deleted
+
+        **Waived:** the team repairs it with the next release
+        ");
     }
 
     #[test]

@@ -21,11 +21,12 @@ struct FindingLabels {
     severity: SeverityLabel,
 }
 
-/// Severity of a finding.
+/// Severity of a finding, or that it is waived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum SeverityLabel {
     Failure,
     Notice,
+    Waived,
 }
 
 impl EncodeLabelValue for SeverityLabel {
@@ -33,6 +34,7 @@ impl EncodeLabelValue for SeverityLabel {
         let name = match self {
             Self::Failure => "failure",
             Self::Notice => "notice",
+            Self::Waived => "waived",
         };
         EncodeLabelValue::encode(&name, encoder)
     }
@@ -101,16 +103,18 @@ pub fn render(report: &DiagnosisReport<'_>) -> String {
     #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 fit")]
     taken_at.set(report.taken_at().as_millisecond() as f64 / 1000.0);
 
-    let count = |severity| report.findings().iter().filter(|finding| finding.severity == severity).count();
-    let [failures, notices] = [Severity::Failure, Severity::Notice].map(|severity| {
-        let gauge = Gauge::<i64>::default();
-        gauge.set(i64::try_from(count(severity)).unwrap_or(i64::MAX));
-        gauge
-    });
+    let count = |label| report.findings().iter().filter(|finding| SeverityLabel::of(finding) == label).count();
+    let [failures, notices, waived] =
+        [SeverityLabel::Failure, SeverityLabel::Notice, SeverityLabel::Waived].map(|label| {
+            let gauge = Gauge::<i64>::default();
+            gauge.set(i64::try_from(count(label)).unwrap_or(i64::MAX));
+            gauge
+        });
 
     let mut registry = Registry::with_prefix("fleetdrill");
     registry.register("failures", "Findings that are failures", failures);
     registry.register("notices", "Findings that are notices", notices);
+    registry.register("waived", "Findings that a waiver covers; they are neither failures nor notices", waived);
     registry.register("findings", "Findings by failure code and severity", findings);
     let help = "Age of the oldest finding by failure code and severity";
     registry.register_with_unit("oldest_finding_age", help, Unit::Seconds, ages);
@@ -124,11 +128,17 @@ pub fn render(report: &DiagnosisReport<'_>) -> String {
 
 impl FindingLabels {
     fn of(finding: &Finding) -> Self {
-        let severity = match finding.severity {
-            Severity::Failure => SeverityLabel::Failure,
-            Severity::Notice => SeverityLabel::Notice,
-        };
-        Self { code: finding.code.to_string(), severity }
+        Self { code: finding.code.to_string(), severity: SeverityLabel::of(finding) }
+    }
+}
+
+impl SeverityLabel {
+    fn of(finding: &Finding) -> Self {
+        match finding.severity {
+            _ if finding.waived.is_some() => Self::Waived,
+            Severity::Failure => Self::Failure,
+            Severity::Notice => Self::Notice,
+        }
     }
 }
 
@@ -152,7 +162,7 @@ mod tests {
         second.since = Some("2026-11-21T02:10:00Z".parse().unwrap());
         let mut third = second.clone();
         third.since = None;
-        let text = metrics(vec![fixture::stale_approval_finding(), second, third]);
+        let text = metrics(vec![fixture::stale_approval_finding(), second, third, fixture::waived_finding()]);
         // The families have no order of their own.
         let mut lines: Vec<&str> = text.lines().collect();
         lines.sort_unstable();

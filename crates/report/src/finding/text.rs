@@ -51,11 +51,12 @@ fn write_with(page: &mut TextPage, finding: &Finding, detail: Detail, now: Optio
         page.item("warning: ", WARNING, 2, loss);
         page.blank();
     }
-    write_title(page, &finding.code, finding.severity, &finding.title);
+    write_finding_title(page, finding, &finding.title);
     page.text(&format!("{} on {}{}", subjects_text(finding), finding.subject.cluster, since(finding, now)));
     page.blank();
     page.text(&cause(finding));
     write_successor(page, finding);
+    write_waiver(page, finding);
     write_remedies_in(page, finding, detail);
     if !finding.evidence.is_empty() {
         page.blank();
@@ -81,11 +82,12 @@ pub(super) fn write_short(page: &mut TextPage, finding: &Finding, now: Option<Ti
     if let Some(loss) = &finding.data_loss {
         page.item("warning: ", WARNING, 2, loss);
     }
-    write_title(page, &finding.code, finding.severity, &format!("{}: {}", finding.title, subjects_text(finding)));
+    write_finding_title(page, finding, &format!("{}: {}", finding.title, subjects_text(finding)));
     page.indented(2, |page| {
         page.text(&format!("{}{}", cause(finding), short_since(finding, now)));
         write_successor(page, finding);
-        if let Some(remedy) = finding.remedies.first().filter(|_| finding.superseded_by.is_none()) {
+        write_waiver(page, finding);
+        if let Some(remedy) = finding.remedies.first().filter(|_| needs_remedy(finding)) {
             page.item("remedy: ", HINT, 2, &remedy.action);
             if let Some(loss) = &remedy.data_loss {
                 page.item("warning: ", WARNING, 2, loss);
@@ -145,6 +147,18 @@ fn write_successor(page: &mut TextPage, finding: &Finding) {
     }
 }
 
+/// Writes why the finding is accepted.
+fn write_waiver(page: &mut TextPage, finding: &Finding) {
+    if let Some(waiver) = &finding.waived {
+        page.item("waived: ", HINT, 2, &waiver.reason);
+    }
+}
+
+/// True if somebody has to do something about the finding.
+pub(super) fn needs_remedy(finding: &Finding) -> bool {
+    finding.superseded_by.is_none() && finding.waived.is_none()
+}
+
 /// Returns `, since 2026-11-23T23:15:06Z (7 min)`; empty if the beginning isn't known.
 fn since(finding: &Finding, now: Option<Timestamp>) -> String {
     let Some(since) = finding.since else { return String::new() };
@@ -158,6 +172,14 @@ pub(super) fn short_since(finding: &Finding, now: Option<Timestamp>) -> String {
         (Some(since), Some(now)) => format!(" For {} now.", duration_text(now.duration_since(since).as_secs())),
         (Some(since), None) => format!(" Since {since}."),
         (None, _) => String::new(),
+    }
+}
+
+/// Writes code and title of a finding, with the last day of its waiver if it has one.
+pub(super) fn write_finding_title(page: &mut TextPage, finding: &Finding, title: &str) {
+    match &finding.waived {
+        Some(waiver) => page.item(&format!("{} (waived until {}): ", finding.code, waiver.until), HINT, 2, title),
+        None => write_title(page, &finding.code, finding.severity, title),
     }
 }
 
@@ -281,6 +303,13 @@ mod tests {
         superseded.severity = Severity::Notice;
         superseded.superseded_by = Some(record::ObjectPath::new("ClusterStagedUpdateRun", None, "release-8"));
         insta::assert_snapshot!(plain_with(&[root, superseded], Detail::Short));
+    }
+
+    #[test]
+    fn a_waived_finding_in_short_and_in_full() {
+        let finding = fixture::waived_finding();
+        let texts = [Detail::Short, Detail::Full].map(|detail| plain_with(std::slice::from_ref(&finding), detail));
+        insta::assert_snapshot!(texts.join("---\n"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::finding::subjects::subjects_text;
 pub(crate) struct FindingView {
     code: String,
     title: String,
-    /// CSS class: `failed` or `notice`.
+    /// CSS class: `failed` or `notice`; the latter also for a waived finding.
     severity: &'static str,
     subjects: String,
     cluster: String,
@@ -19,10 +19,17 @@ pub(crate) struct FindingView {
     since: Option<String>,
     data_loss: Option<String>,
     superseded_by: Option<String>,
+    waived: Option<WaiverView>,
     evidence: Vec<EvidenceView>,
     remedies: Vec<RemedyView>,
     guide: Option<GuideView>,
     consequences: Vec<FindingView>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct WaiverView {
+    until: String,
+    reason: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -56,13 +63,21 @@ impl FindingView {
         Self {
             code: finding.code.to_string(),
             title: finding.title.clone(),
-            severity: if finding.severity == Severity::Notice { "notice" } else { "failed" },
+            severity: if finding.severity == Severity::Notice || finding.waived.is_some() {
+                "notice"
+            } else {
+                "failed"
+            },
             subjects: subjects_text(finding),
             cluster: finding.subject.cluster.clone(),
             cause: finding.cause.clone(),
             since: finding.since.map(time),
             data_loss: finding.data_loss.clone(),
             superseded_by: finding.superseded_by.as_ref().map(ToString::to_string),
+            waived: finding
+                .waived
+                .as_ref()
+                .map(|waiver| WaiverView { until: waiver.until.to_string(), reason: waiver.reason.clone() }),
             evidence: finding.evidence.iter().map(EvidenceView::of).collect(),
             remedies: finding.remedies.iter().map(RemedyView::of).collect(),
             guide: finding.guide.as_ref().map(|guide| GuideView {

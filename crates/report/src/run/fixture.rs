@@ -4,7 +4,7 @@
 
 use diagnosis::Finding;
 use jiff::{SignedDuration, Timestamp};
-use record::{Capabilities, Capability};
+use record::{Capabilities, Capability, FindingWaiver};
 use record::{
     ConditionPlace, ConditionState, ConditionTemplate, ContinuousDiagnosis, FailedWait, FalseAlarm, Observation,
     ObservedCondition, ObservedObject, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioName, ScenarioRecord,
@@ -84,6 +84,14 @@ pub fn member_namespace_finding() -> Finding {
         },
     }))
     .expect("the fixture is a finding")
+}
+
+/// [`member_namespace_finding`] with a waiver.
+pub fn waived_finding() -> Finding {
+    let mut finding = member_namespace_finding();
+    let until = "2027-01-31".parse().expect("a date");
+    finding.waived = Some(FindingWaiver { reason: "the team repairs it with the next release".to_owned(), until });
+    finding
 }
 
 /// Reads a scenario of a real run on `KubeFleet` v0.1.2 from `fixtures/`.
