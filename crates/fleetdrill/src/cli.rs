@@ -1,6 +1,7 @@
 //! Commands and options of the command line, with their help texts.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -35,6 +36,9 @@ pub struct Cli {
     /// Use only ASCII characters
     #[arg(long, global = true, env = "FLEETDRILL_ASCII", hide_env = true, value_parser = FalseyValueParser::new())]
     pub ascii: bool,
+    /// Configuration file; fleetdrill.toml in this directory or above it by default
+    #[arg(long, global = true, value_name = "FILE", env = "FLEETDRILL_CONFIG", hide_env = true)]
+    pub config: Option<PathBuf>,
     /// Command to run.
     #[command(subcommand)]
     pub command: CliCommand,
@@ -75,6 +79,8 @@ pub enum CliCommand {
     /// List, build, add, export, import and remove the components of fleets
     #[command(subcommand)]
     Toolchain(ToolchainCommand),
+    /// Show the settings of fleetdrill.toml, the environment and the command line, and the waivers
+    Config(ConfigArgs),
     /// Print the completions of a shell
     Completions {
         /// The shell
@@ -598,6 +604,17 @@ impl WhoArgs {
             ContextOptions { kubeconfig: self.kubeconfig.clone(), hub: self.hub.clone(), ..ContextOptions::default() };
         ReadableFleetOptions { fleet: self.fleet.clone(), contexts }
     }
+}
+
+/// `fleetdrill config`.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// The output's format
+    #[arg(long, short, value_name = "FORMAT", default_value = "text")]
+    pub output: OutputFormat,
+    /// Command line whose settings are shown, without `fleetdrill`, e.g. `run --members 5`; nothing is run. All settings by default
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command_line: Vec<OsString>,
 }
 
 /// `fleetdrill explain`.

@@ -8,6 +8,7 @@ use report::upgrade::baseline::BaselineError;
 use thiserror::Error;
 use toolchain::ToolchainError;
 
+use crate::config::ConfigError;
 use crate::exit::CommandExitCode;
 use crate::hints;
 use crate::suite::SuiteError;
@@ -40,6 +41,9 @@ pub enum CommandError {
     /// A baseline that can't be used.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
+    /// Configuration that can't be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// Output that couldn't be written to stdout.
     #[error("failed to write to standard output: {0}")]
     Stdout(std::io::Error),
@@ -85,6 +89,7 @@ impl CommandError {
             | Self::Usage { .. }
             | Self::Report(_)
             | Self::Baseline(_)
+            | Self::Config(_)
             | Self::Fleet(FleetError::NoSuchMember(_))
             | Self::Toolchain(
                 ToolchainError::UnknownComponent { .. }
@@ -118,6 +123,7 @@ impl CommandError {
             Self::Fleet(error) => hints::for_fleet(error),
             Self::Cluster(error) => hints::for_cluster(error),
             Self::Bundle(error) => hints::for_bundle(error),
+            Self::Config(error) => error.hint(),
             Self::Usage { hint, .. } | Self::Environment { hint, .. } => hint.clone(),
             Self::Baseline(error) => Some(error.hint()),
             Self::Report(_) | Self::Stdout(_) => None,

@@ -9,7 +9,7 @@ const NEAR: usize = 3;
 
 /// A failure code that the catalogue doesn't have.
 #[derive(Clone, Debug)]
-pub(crate) struct UnknownCode {
+pub struct UnknownCode {
     code: String,
     nearest: Option<&'static CatalogueEntry>,
 }

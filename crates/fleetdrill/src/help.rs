@@ -215,6 +215,13 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
     ),
     ("toolchain remove", &[("fleetdrill toolchain remove kubefleet v0.3.1", "remove one version from the cache")]),
     (
+        "config",
+        &[
+            ("fleetdrill config", "each setting with its value and what gives it, and the waivers"),
+            ("fleetdrill config run --members 5", "the settings of a command line, which isn't run"),
+        ],
+    ),
+    (
         "completions",
         &[
             ("fleetdrill completions bash", "to be written to ~/.local/share/bash-completion/completions/fleetdrill"),
@@ -238,6 +245,11 @@ const VARIABLES: &[EnvironmentVariable] = &[
         "FLEETDRILL_CACHE_DIR",
         "where built components are kept; fleetdrill in the XDG cache directory by default",
         &["run", "upgrade", "up", "accuracy", "train", "toolchain"],
+    ),
+    (
+        "FLEETDRILL_CONFIG",
+        "the configuration file to use without --config; `fleetdrill config` shows the variables of its settings",
+        &["run", "upgrade", "list", "up", "diagnose", "who", "collect", "accuracy", "train", "config"],
     ),
     ("FLEETDRILL_LOG", "which logs are shown, e.g. `info,kube=debug`", &["run"]),
     (

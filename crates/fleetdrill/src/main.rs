@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
-use fleetdrill::cli::Cli;
-use fleetdrill::{commands, help};
+use fleetdrill::commands;
+use fleetdrill::config::Invocation;
+use fleetdrill::config::configuration::ConfigSources;
 
 fn main() -> ExitCode {
     // This program is also the supervisor, the admission webhook, the git server and the hollow members' agents that a supervisor runs, and a
@@ -22,9 +22,10 @@ fn main() -> ExitCode {
         ["hollow", "serve", ..] => return fleet::hollow::serve(&args[2..]),
         _ => {}
     }
-    let cli = match help::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        Err(error) => return commands::print_usage(&error).into(),
+    let line: Vec<_> = std::env::args_os().collect();
+    let invocation = match Invocation::parse(&line, &ConfigSources::of_process()) {
+        Ok(invocation) => invocation,
+        Err(error) => return commands::print_refusal(error).into(),
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
             return ExitCode::from(3);
         }
     };
-    let exit = runtime.block_on(commands::execute(cli));
+    let exit = runtime.block_on(commands::execute(invocation));
     // A thread that still reads must not keep the command from ending.
     runtime.shutdown_background();
     exit.into()

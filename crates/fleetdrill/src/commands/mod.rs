@@ -3,6 +3,7 @@
 mod accuracy;
 mod collect;
 mod completions;
+mod config;
 mod diagnose;
 mod down;
 mod explain;
@@ -22,15 +23,19 @@ use std::io::Write as _;
 use ::report::text::stdout::{self, StderrStream};
 use ::report::text::style::use_ascii_only;
 use clusters::stderr_line;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::cli::{Cli, CliCommand};
+use crate::cli::CliCommand;
+use crate::config::{Invocation, InvocationError};
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::output::print_error;
 
 /// Runs the command and returns its exit code. Prints errors.
-pub async fn execute(cli: Cli) -> CommandExitCode {
+pub async fn execute(Invocation { cli, configuration }: Invocation) -> CommandExitCode {
     if cli.ascii {
         use_ascii_only();
     }
@@ -50,6 +55,7 @@ pub async fn execute(cli: Cli) -> CommandExitCode {
         CliCommand::Accuracy(args) => accuracy::accuracy(args).await,
         CliCommand::Train(args) => train::train(args).await,
         CliCommand::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,
+        CliCommand::Config(args) => config::config(&args, configuration, today()),
         CliCommand::Completions { shell } => Ok(completions::completions(shell)),
         CliCommand::Man { directory } => completions::man(&directory),
     };
@@ -70,6 +76,24 @@ fn after_stdout(exit: CommandExitCode) -> CommandExitCode {
     let error = CommandError::Stdout(error);
     print_error(&error, None);
     if matches!(exit, CommandExitCode::Fine | CommandExitCode::Found) { error.exit() } else { exit }
+}
+
+/// Returns the day in UTC.
+fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
+/// Prints why a command line or its configuration was refused, or the help text that was asked for.
+#[must_use]
+pub fn print_refusal(error: InvocationError) -> CommandExitCode {
+    match error {
+        InvocationError::Usage(error) => print_usage(&error),
+        InvocationError::Config(error) => {
+            let error = CommandError::from(error);
+            print_error(&error, error.hint().as_deref());
+            error.exit()
+        }
+    }
 }
 
 /// Prints clap's message: a help text or the version to stdout, an error to stderr.

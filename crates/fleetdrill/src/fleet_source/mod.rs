@@ -38,6 +38,7 @@ pub use acquire::{AcquiredFleet, PreparedFleet, ProbedFleet};
 pub use cluster_source::ClusterSource;
 pub(crate) use contexts::contexts;
 pub use external_fleet::{ExternalFleet, ProbedExternalFleet};
+pub(crate) use members_from::MembersFrom;
 pub use needs::{FleetNeeds, members_of};
 pub use new_fleet::{BuiltFleet, FleetPlan, NewFleet, ProbedNewFleet};
 pub use profile::FleetProfile;

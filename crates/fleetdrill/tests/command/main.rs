@@ -1,6 +1,6 @@
 //! Tests of the command as a person or a CI system uses it: the real program, with a real fleet where a test needs one.
 //!
-//! Tests without a fleet are in [`help`], [`input`], [`versions`], [`contexts`], [`cache`], [`bundle`], [`guides`], [`report`]
+//! Tests without a fleet are in [`help`], [`input`], [`versions`], [`contexts`], [`cache`], [`bundle`], [`config`], [`guides`], [`report`]
 //! and [`supervisor`]. [`fleet`], [`existing`], [`pods`], [`argocd`], [`run`], [`upgrade`], [`argocd_upgrade`],
 //! [`accuracy`] and [`continuous_diagnosis`] start fleets, one at a
 //! time. Each test has a state directory of its own, so that it neither sees nor harms other fleets, and leaves no process behind
@@ -14,6 +14,7 @@ mod argocd;
 mod argocd_upgrade;
 mod bundle;
 mod cache;
+mod config;
 mod contexts;
 mod continuous_diagnosis;
 mod existing;
