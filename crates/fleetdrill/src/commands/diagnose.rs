@@ -8,11 +8,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use clusters::stderr_line;
-use diagnosis::{Diagnosis, Finding, KubectlAccess, Severity, Snapshot};
+use diagnosis::{Diagnosis, Finding, KubectlAccess, Severity, Snapshot, Waiver};
 use fleet::bundle::{LoadedBundle, SizeLimit};
 use fleet::kinds::{self, ResourceKind};
 use fleet::redact::Redactor;
 use fleet::snapshot::{Focus, ReadCounter, ReadOptions, take_as_needed};
+use jiff::civil::Date;
 use record::{ObjectPath, Subject};
 use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource, ReadCounts};
 use report::finding::text::Detail;
@@ -21,8 +22,11 @@ use report::run::{prepare, write_atomically};
 use report::text::style::OutputLayout;
 use report::text::{clean_line, some_names};
 
+use super::today;
 use crate::cli::{DiagnoseArgs, DiagnoseFormat, FailOn, OutputFormat};
 use crate::command_progress::CommandProgress;
+use crate::config::ConfiguredWaiver;
+use crate::config::waivers::counting_on;
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::fleet_source::{ReadableFleet, RequiredState};
@@ -45,12 +49,15 @@ struct DiagnosisInput {
     reads: Option<ReadCounts>,
 }
 
-pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, CommandError> {
+pub(super) async fn diagnose(
+    args: &DiagnoseArgs,
+    waivers: &[ConfiguredWaiver],
+) -> Result<CommandExitCode, CommandError> {
     let redactor = redactor(args, std::io::stdout().is_terminal())?;
     let wanted =
         args.object.as_deref().map(|object| RequestedObject::parse(object, args.namespace.as_deref())).transpose()?;
     if args.watch {
-        return watch::watch(args, wanted.as_ref(), &redactor).await;
+        return watch::watch(args, wanted.as_ref(), &redactor, waivers).await;
     }
     // A path that can't be written to is named before the fleet is read.
     args.html.as_deref().map(prepare).transpose()?;
@@ -59,7 +66,9 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
         None => live(args, wanted.as_ref(), &redactor).await?,
     };
     warn_of_unreachable(&snapshot);
-    let found = examine(args, wanted.as_ref(), &snapshot, &access)?;
+    let today = today();
+    warn_of_expired(waivers, today);
+    let found = examine(args, wanted.as_ref(), (&snapshot, &access), &counting_on(waivers, today))?;
     let report = DiagnosisReport::new((&fleet, source), &snapshot, &contexts, args.object.as_deref(), &found);
     let report = report.with_reads(reads);
     if let Some(path) = &args.html {
@@ -79,16 +88,24 @@ pub(super) async fn diagnose(args: &DiagnoseArgs) -> Result<CommandExitCode, Com
 fn examine(
     args: &DiagnoseArgs,
     wanted: Option<&RequestedObject>,
-    snapshot: &Snapshot,
-    access: &KubectlAccess,
+    (snapshot, access): (&Snapshot, &KubectlAccess),
+    waivers: &[Waiver],
 ) -> Result<Diagnosis, CommandError> {
-    let mut found = diagnosis::examine_by_cause(snapshot, access);
+    let mut found = diagnosis::examine_with_waivers(snapshot, access, waivers);
     if let Some(wanted) = wanted {
         wanted.check(args, snapshot)?;
         found.findings.retain(|f| wanted.concerns(f));
         found.in_progress.retain(|state| wanted.is_subject(&state.subject));
     }
     Ok(found)
+}
+
+/// Prints to stderr which waivers have expired.
+fn warn_of_expired(waivers: &[ConfiguredWaiver], today: Date) {
+    for ConfiguredWaiver { waiver, place } in waivers.iter().filter(|configured| !configured.waiver.counts_on(today)) {
+        let object = waiver.object.as_ref().map(|object| format!(" of {}", object.as_str())).unwrap_or_default();
+        stderr_line!("warning: {place}: the waiver of {}{object} expired on {}", waiver.code, waiver.until);
+    }
 }
 
 /// Prints to stderr which clusters couldn't be read. The report has them, too; but not everybody looks at all of it.
@@ -130,7 +147,7 @@ fn redactor(args: &DiagnoseArgs, is_terminal: bool) -> Result<Redactor, CommandE
 
 /// Returns the exit code. A finding counts more than objects that couldn't be read.
 fn exit(fail_on: &[FailOn], found: &[Finding], is_complete: bool) -> CommandExitCode {
-    if found.iter().flat_map(Finding::flatten).any(|finding| is_failure(finding.severity, fail_on)) {
+    if found.iter().flat_map(Finding::unwaived).any(|finding| is_failure(finding.severity, fail_on)) {
         CommandExitCode::Found
     } else if !is_complete && fail_on.contains(&FailOn::Incomplete) {
         CommandExitCode::Incomplete
@@ -480,6 +497,7 @@ mod tests {
         let mut notice = failure.clone();
         notice[0].severity = diagnosis::Severity::Notice;
         notice[0].consequences.clear();
+        let waived = [fixture::waived_finding()];
         let default = [FailOn::Failure, FailOn::Incomplete];
         for (fail_on, found, is_complete, expected) in [
             (&default[..], &[][..], true, CommandExitCode::Fine),
@@ -493,6 +511,8 @@ mod tests {
             (&[FailOn::Failure], &[], false, CommandExitCode::Fine),
             (&[FailOn::Incomplete], &failure, false, CommandExitCode::Incomplete),
             (&[FailOn::Incomplete], &failure, true, CommandExitCode::Fine),
+            (&[FailOn::Notice], &waived, true, CommandExitCode::Fine),
+            (&default, &waived, false, CommandExitCode::Incomplete),
         ] {
             assert_eq!(exit(fail_on, found, is_complete), expected, "{fail_on:?} {is_complete}");
         }

@@ -47,7 +47,7 @@ pub async fn execute(Invocation { cli, configuration }: Invocation) -> CommandEx
         CliCommand::Up(args) => up::up(args).await,
         CliCommand::Status(args) => interruptible(status::status(&args)).await,
         CliCommand::Down(args) => interruptible(down::down(&args)).await,
-        CliCommand::Diagnose(args) => interruptible(diagnose::diagnose(&args)).await,
+        CliCommand::Diagnose(args) => interruptible(diagnose::diagnose(&args, &configuration.waivers)).await,
         CliCommand::Who(args) => interruptible(who::who(args)).await,
         CliCommand::Explain(args) => explain::explain(&args),
         CliCommand::Guides(args) => guides::guides(&args),

@@ -32,7 +32,8 @@ fn broken_hub() -> Vec<Value> {
     ]
 }
 
-fn bundle() -> Bundle {
+/// Bundle of a hub on which KF-WS-001 is found.
+pub fn bundle() -> Bundle {
     let cluster = |name: &str, role, objects: Vec<Value>| ClusterSnapshot::new(name, role, objects);
     Bundle {
         fleet: "prod".into(),
@@ -51,7 +52,8 @@ fn bundle() -> Bundle {
     }
 }
 
-fn written(place: &Place, name: &str, bundle: &Bundle) -> String {
+/// Writes a bundle to the test's directory, and returns its path.
+pub fn written(place: &Place, name: &str, bundle: &Bundle) -> String {
     let path = place.path(name);
     bundle.write(&path).expect("written");
     path.display().to_string()

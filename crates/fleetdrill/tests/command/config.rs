@@ -1,10 +1,23 @@
-//! Configuration: `fleetdrill.toml`, environment variables, `fleetdrill config`.
+//! Configuration: `fleetdrill.toml`, environment variables, `fleetdrill config`, and waivers of a diagnosis.
 
 use serde_json::{Value, json};
 
+use crate::bundle::{bundle, written};
 use crate::place::{Place, Said};
 
 const FILE: &str = "fleetdrill.toml";
+
+/// Waiver of what [`bundle`] has, until a day.
+fn waiver(until: &str, more: &str) -> String {
+    format!("[[waivers]]\ncode = 'KF-WS-001'\nreason = 'repaired with the next release'\nuntil = {until}\n{more}\n")
+}
+
+/// Diagnoses the bundle with a configuration file.
+fn diagnosed(place: &Place, file: &str, more: &[&str]) -> Said {
+    place.write(FILE, file);
+    let path = place.path("b").display().to_string();
+    place.run(["diagnose", "--from", &path].iter().chain(more))
+}
 
 #[test]
 fn a_typo_is_named_with_its_place_and_the_nearest_name() {
@@ -50,4 +63,47 @@ fn the_settings_are_shown_with_what_gives_them() {
     let text = place.run(["config"]).expect(0, &[]).stdout.clone();
     assert!(text.starts_with("file: none; looked for fleetdrill.toml\n"), "{text}");
     place.nothing_is_left();
+}
+
+#[test]
+fn a_waiver_keeps_a_finding_from_failing_the_diagnosis() {
+    let place = Place::new();
+    written(&place, "b", &bundle());
+    let waived = waiver("9999-12-31", "object = 'ClusterResourcePlacement/*'");
+    let text = diagnosed(&place, &waived, &[]).expect(0, &[]).stdout.clone();
+    let parts = ["\nwaived: repaired with the next release\n", "\n1 finding, waived, in 0 members (1 read)"];
+    assert!(text.starts_with("KF-WS-001 (waived until 9999-12-31): "), "{text}");
+    assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    diagnosed(&place, &waived, &["--fail-on", "notice"]).expect(0, &[]);
+    let report: Value = serde_json::from_str(&diagnosed(&place, &waived, &["-o", "json"]).stdout).expect("JSON");
+    let expected = json!({"reason": "repaired with the next release", "until": "9999-12-31"});
+    assert_eq!(report["findings"][0]["waived"], expected);
+    for (format, expected) in [
+        ("markdown", "KF-WS-001 (waived until 9999-12-31): "),
+        ("prometheus", "fleetdrill_failures 0\n"),
+        ("prometheus", "fleetdrill_waived 1\n"),
+        ("prometheus", "fleetdrill_findings{code=\"KF-WS-001\",severity=\"waived\"} 1\n"),
+    ] {
+        let text = diagnosed(&place, &waived, &["-o", format]).expect(0, &[]).stdout.clone();
+        assert!(text.contains(expected), "{text}");
+    }
+    // It isn't for other objects or members.
+    for more in ["object = 'ClusterResourcePlacement/shop'", "member = 'member-2'"] {
+        let said = diagnosed(&place, &waiver("9999-12-31", more), &[]);
+        assert!(!said.expect(1, &[]).stdout.contains("waived"), "{more}");
+    }
+}
+
+#[test]
+fn a_waiver_that_has_expired_counts_no_more() {
+    let place = Place::new();
+    written(&place, "b", &bundle());
+    let said = diagnosed(&place, &waiver("2026-01-31", "object = 'ClusterResourcePlacement/web'"), &[]);
+    said.expect(
+        1,
+        &["warning: fleetdrill.toml:1:1: the waiver of KF-WS-001 of ClusterResourcePlacement/web expired on 2026-01-31"],
+    );
+    assert!(!said.stdout.contains("waived"), "{}", said.stdout);
+    let text = place.run(["config"]).expect(0, &[]).stdout.clone();
+    assert!(text.contains("KF-WS-001 ClusterResourcePlacement/web, expired on 2026-01-31"), "{text}");
 }

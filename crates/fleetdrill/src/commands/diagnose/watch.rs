@@ -19,16 +19,17 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{DiagnosisInput, RequestedObject, examine, live};
+use super::{DiagnosisInput, RequestedObject, counting_on, examine, live, today, warn_of_expired};
 use crate::cli::{DiagnoseArgs, DiagnoseFormat};
+use crate::config::ConfiguredWaiver;
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 
 /// Path of the metrics.
 const METRICS: &str = "/metrics";
 
-/// Identity of a finding from one diagnosis to the next.
-type FindingKey = (FailureCode, Subject);
+/// Identity of a finding from one diagnosis to the next, with whether it is waived: a finding whose waiver expires is a new one.
+type FindingKey = (FailureCode, Subject, bool);
 
 /// Change from one diagnosis to the next, as a program gets it.
 #[derive(Serialize)]
@@ -64,6 +65,7 @@ pub(super) async fn watch(
     args: &DiagnoseArgs,
     wanted: Option<&RequestedObject>,
     redactor: &Redactor,
+    waivers: &[ConfiguredWaiver],
 ) -> Result<CommandExitCode, CommandError> {
     if ![DiagnoseFormat::Text, DiagnoseFormat::Json].contains(&args.output) {
         let hint = "leave out --watch, or --output; --metrics serves metrics";
@@ -72,7 +74,7 @@ pub(super) async fn watch(
     let metrics = LastMetrics::default();
     let served = listen(args.metrics).await?;
     tokio::select! {
-        ended = rounds(args, wanted, redactor, &metrics) => ended,
+        ended = rounds(args, wanted, (redactor, waivers), &metrics) => ended,
         error = serve(served, metrics.clone()) => Err(error),
     }
 }
@@ -102,17 +104,23 @@ async fn serve(listener: Option<TcpListener>, metrics: LastMetrics) -> CommandEr
 async fn rounds(
     args: &DiagnoseArgs,
     wanted: Option<&RequestedObject>,
-    redactor: &Redactor,
+    (redactor, waivers): (&Redactor, &[ConfiguredWaiver]),
     metrics: &LastMetrics,
 ) -> Result<CommandExitCode, CommandError> {
     let mut turns = interval(Duration::from_secs(args.interval));
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut known: Option<BTreeMap<FindingKey, Finding>> = None;
-    let mut last_error = None;
+    let (mut last_error, mut last_day) = (None, None);
     loop {
         turns.tick().await;
+        let day = today();
+        if last_day.replace(day) != Some(day) {
+            warn_of_expired(waivers, day);
+        }
+        let waivers = counting_on(waivers, day);
         let read = live(args, wanted, redactor).await;
-        let diagnosed = read.and_then(|input| Ok((examine(args, wanted, &input.snapshot, &input.access)?, input)));
+        let diagnosed =
+            read.and_then(|input| Ok((examine(args, wanted, (&input.snapshot, &input.access), &waivers)?, input)));
         let (found, input) = match diagnosed {
             Ok(diagnosed) => diagnosed,
             // Nothing has been read so far: the options are wrong, and the next turn won't be better.
@@ -148,7 +156,7 @@ fn metrics_of(args: &DiagnoseArgs, input: &DiagnosisInput, found: &Diagnosis) ->
 }
 
 fn key(finding: &Finding) -> FindingKey {
-    (finding.code.clone(), finding.subject.clone())
+    (finding.code.clone(), finding.subject.clone(), finding.waived.is_some())
 }
 
 fn print_changes(format: DiagnoseFormat, before: &BTreeMap<FindingKey, Finding>, now: &BTreeMap<FindingKey, Finding>) {
@@ -180,7 +188,9 @@ fn change_line(change: ChangeKind, finding: &Finding) -> String {
         ChangeKind::New => '+',
         ChangeKind::Gone => '-',
     };
-    format!("{sign} {} {}: {}", finding.code, clean_line(&finding.subject.to_string()), clean_line(&finding.title))
+    let waived = finding.waived.as_ref().map(|waiver| format!(" (waived until {})", waiver.until)).unwrap_or_default();
+    let (subject, title) = (clean_line(&finding.subject.to_string()), clean_line(&finding.title));
+    format!("{sign} {}{waived} {subject}: {title}", finding.code)
 }
 
 #[cfg(test)]
@@ -205,6 +215,10 @@ mod tests {
         assert_eq!(told(&[], &[&one]), [format!("+ {namespace}")]);
         assert_eq!(told(&[&one], &[&other]), [format!("- {namespace}"), format!("+ {approval}")]);
         assert_eq!(told(&[&one], &[&one]), [""; 0]);
+        // A waiver that expires makes a finding new.
+        let waived = fixture::waived_finding();
+        let of_waived = namespace.replacen("KF-WS-001", "KF-WS-001 (waived until 2027-01-31)", 1);
+        assert_eq!(told(&[&waived], &[&one]), [format!("- {of_waived}"), format!("+ {namespace}")]);
         // The texts of a finding change while it lasts: it is the same finding.
         let mut older = one.clone();
         older.cause = "it has lasted for longer".to_owned();
