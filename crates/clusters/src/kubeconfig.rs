@@ -24,45 +24,67 @@ pub struct AdminAccess {
     pub key: String,
 }
 
+/// Access to a cluster with a token.
+#[derive(Clone, Debug)]
+pub struct TokenAccess {
+    /// Name of the context, the cluster and the user.
+    pub name: String,
+    /// Address of the API server.
+    pub server: String,
+    /// Certificate of the cluster's CA, PEM.
+    pub ca: String,
+    /// The token.
+    pub token: String,
+}
+
 /// Creates a kubeconfig with a context for each cluster; the first is the current context.
 #[must_use]
 pub fn kubeconfig(clusters: &[&AdminAccess]) -> Kubeconfig {
-    let mut config = Kubeconfig {
-        kind: Some("Config".into()),
-        api_version: Some("v1".into()),
-        current_context: clusters.first().map(|c| c.name.clone()),
-        ..Kubeconfig::default()
-    };
+    let mut config = empty();
     for access in clusters {
-        config.clusters.push(NamedCluster {
-            name: access.name.clone(),
-            cluster: Some(Cluster {
-                server: Some(access.server.clone()),
-                certificate_authority_data: Some(base64(&access.ca)),
-                ..Cluster::default()
-            }),
-            ..NamedCluster::default()
-        });
-        config.auth_infos.push(NamedAuthInfo {
-            name: access.name.clone(),
-            auth_info: Some(AuthInfo {
-                client_certificate_data: Some(base64(&access.certificate)),
-                client_key_data: Some(base64(&access.key).into()),
-                ..AuthInfo::default()
-            }),
-            ..NamedAuthInfo::default()
-        });
-        config.contexts.push(NamedContext {
-            name: access.name.clone(),
-            context: Some(Context {
-                cluster: access.name.clone(),
-                user: Some(access.name.clone()),
-                ..Context::default()
-            }),
-            ..NamedContext::default()
-        });
+        let user = AuthInfo {
+            client_certificate_data: Some(base64(&access.certificate)),
+            client_key_data: Some(base64(&access.key).into()),
+            ..AuthInfo::default()
+        };
+        add_context(&mut config, &access.name, &access.server, &access.ca, user);
     }
     config
+}
+
+/// Creates a kubeconfig like [`kubeconfig`], with tokens in place of client certificates.
+#[must_use]
+pub fn with_tokens(clusters: &[TokenAccess]) -> Kubeconfig {
+    let mut config = empty();
+    for access in clusters {
+        let user = AuthInfo { token: Some(access.token.clone().into()), ..AuthInfo::default() };
+        add_context(&mut config, &access.name, &access.server, &access.ca, user);
+    }
+    config
+}
+
+fn empty() -> Kubeconfig {
+    Kubeconfig { kind: Some("Config".into()), api_version: Some("v1".into()), ..Kubeconfig::default() }
+}
+
+/// Adds a context, a cluster and a user of the same name. The first one becomes the current context.
+fn add_context(config: &mut Kubeconfig, name: &str, server: &str, ca: &str, user: AuthInfo) {
+    config.current_context.get_or_insert_with(|| name.to_owned());
+    config.clusters.push(NamedCluster {
+        name: name.to_owned(),
+        cluster: Some(Cluster {
+            server: Some(server.to_owned()),
+            certificate_authority_data: Some(base64(ca)),
+            ..Cluster::default()
+        }),
+        ..NamedCluster::default()
+    });
+    config.auth_infos.push(NamedAuthInfo { name: name.to_owned(), auth_info: Some(user), ..NamedAuthInfo::default() });
+    config.contexts.push(NamedContext {
+        name: name.to_owned(),
+        context: Some(Context { cluster: name.to_owned(), user: Some(name.to_owned()), ..Context::default() }),
+        ..NamedContext::default()
+    });
 }
 
 /// Returns the text of a kubeconfig file as JSON, which is YAML too: kubectl and every client library read JSON, and

@@ -8,7 +8,7 @@
 //! the other product that can run on a fleet, [`webhook`] is an admission webhook for the fleet's API servers, and [`hollow`]
 //! plays the agents of members that have no clusters. [`pages`] lists a kind page by page.
 //! [`snapshot`] takes the objects that the diagnosis reads, and [`bundle`] saves them together with events and logs for
-//! people; both remove secrets with [`redact`]. [`existing`] finds and checks fleets that exist already.
+//! people; both remove secrets with [`redact`]. [`bundle_server`] serves a bundle to kubectl. [`existing`] finds and checks fleets that exist already.
 //! [`faults`] has the faults that scenarios induce, and [`kubefleet_webhooks`] starts KubeFleet's own webhooks.
 //!
 //! The modules import each other without circles. [`error`] and [`kinds`] are at the bottom. [`observe`] is above them,
@@ -20,6 +20,7 @@ pub mod agents;
 mod application_conditions;
 pub mod argocd;
 pub mod bundle;
+pub mod bundle_server;
 pub mod capability;
 pub mod error;
 pub mod existing;

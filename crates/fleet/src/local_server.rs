@@ -13,7 +13,7 @@ use clusters::supervisor::protocol::ProcessSpec;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -81,7 +81,7 @@ pub(crate) async fn serve_http<A>(
 where
     A: Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send + 'static,
 {
-    Ok(serve_listener(listen(port)?, tls, answer).await?)
+    Ok(serve_listener(listen(port)?, tls, ConnectionErrors::Print, answer).await?)
 }
 
 /// Answers GET requests on a listener with texts, as long as the future is polled; other paths than those that have a text get 404.
@@ -107,36 +107,53 @@ pub async fn serve_text(
         }
         std::future::ready(Ok(response))
     };
-    serve_listener(listener, None, answer).await
+    serve_listener(listener, None, ConnectionErrors::Print, answer).await
 }
 
-pub(crate) async fn serve_listener<A>(
+/// What to do with the error of a connection that breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionErrors {
+    /// Print it to stderr.
+    Print,
+    /// Ignore it: clients end their watches in this way.
+    Ignore,
+}
+
+/// Answers HTTP requests on a listener as long as the future is polled, over TLS if there is an acceptor.
+pub(crate) async fn serve_listener<A, B>(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
+    errors: ConnectionErrors,
     answer: impl Fn(Request<Incoming>) -> A + Clone + Send + 'static,
 ) -> std::io::Result<Infallible>
 where
-    A: Future<Output = Result<Response<Full<Bytes>>, Infallible>> + Send + 'static,
+    A: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
+    B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
 {
     loop {
         let (stream, _) = listener.accept().await?;
         let (tls, answer) = (tls.clone(), answer.clone());
         tokio::spawn(async move {
-            let Some(tls) = tls else { return serve_connection(stream, answer).await };
+            let Some(tls) = tls else { return serve_connection(stream, errors, answer).await };
             // A client that only checks whether the port is open connects and sends nothing. One that doesn't trust the certificate
             // says so itself.
             if let Ok(stream) = tls.accept(stream).await {
-                serve_connection(stream, answer).await;
+                serve_connection(stream, errors, answer).await;
             }
         });
     }
 }
 
-async fn serve_connection<A>(stream: impl AsyncRead + AsyncWrite + Unpin, answer: impl Fn(Request<Incoming>) -> A)
-where
-    A: Future<Output = Result<Response<Full<Bytes>>, Infallible>>,
+async fn serve_connection<A, B>(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    errors: ConnectionErrors,
+    answer: impl Fn(Request<Incoming>) -> A,
+) where
+    A: Future<Output = Result<Response<B>, Infallible>>,
+    B: Body<Data = Bytes, Error = Infallible> + 'static,
 {
-    if let Err(error) = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await {
+    let served = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+    if let (Err(error), ConnectionErrors::Print) = (served, errors) {
         stderr_line!("a connection failed: {error}");
     }
 }

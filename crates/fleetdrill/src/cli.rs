@@ -71,6 +71,9 @@ pub enum CliCommand {
     Guides(GuidesArgs),
     /// Save a fleet's objects, events and logs for a later diagnosis, without secrets
     Collect(CollectArgs),
+    /// Look into what `fleetdrill collect` saved
+    #[command(subcommand)]
+    Bundle(BundleCommand),
     /// Score the diagnosis: break a new fleet in random ways, and compare what is found with what was done
     Accuracy(AccuracyArgs),
     /// Learn the failure modes by repairing them: a broken fleet, hints, and a check that says whether the repair holds
@@ -563,6 +566,36 @@ pub struct CollectArgs {
     /// Time for the objects of all clusters, in seconds, and once more for events and logs; a member has at most 60 of it
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     pub time_limit: u64,
+}
+
+/// `fleetdrill bundle`.
+#[derive(Debug, Subcommand)]
+pub enum BundleCommand {
+    /// Serve a bundle's objects, events and logs to kubectl, k9s and other clients, read-only, until Ctrl-C
+    Serve(BundleServeArgs),
+}
+
+/// `fleetdrill bundle serve`.
+#[derive(Debug, Args)]
+pub struct BundleServeArgs {
+    /// Bundle of `fleetdrill collect` or of a failed scenario
+    #[arg(value_name = "BUNDLE")]
+    pub bundle: PathBuf,
+    /// File for the kubeconfig, which has a context for each cluster and is removed at the end; in a temporary directory by default
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Address to listen on, which must be 127.0.0.1; port 0 is a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
+    /// Maximum size of all files of a bundle together, in MiB; reading takes up to five times as much memory
+    #[arg(
+        long,
+        value_name = "MIB",
+        env = "FLEETDRILL_FROM_LIMIT",
+        hide_env_values = true,
+        default_value_t = SizeLimit::DEFAULT_MEBIBYTES
+    )]
+    pub from_limit: u64,
 }
 
 /// Parses the path of `collect --bundle`.

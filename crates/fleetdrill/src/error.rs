@@ -3,6 +3,7 @@
 use clusters::error::ClusterError;
 use fleet::FleetError;
 use fleet::bundle::BundleError;
+use fleet::bundle_server::BundleServerError;
 use report::run::ReportError;
 use report::upgrade::baseline::BaselineError;
 use thiserror::Error;
@@ -35,6 +36,9 @@ pub enum CommandError {
     /// A bundle that can't be read or written.
     #[error(transparent)]
     Bundle(#[from] BundleError),
+    /// A bundle that can't be served.
+    #[error(transparent)]
+    BundleServer(#[from] BundleServerError),
     /// A report that can't be written.
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -83,10 +87,14 @@ impl CommandError {
                     CommandExitCode::Usage
                 }
             }
+            Self::BundleServer(BundleServerError::Certificates(_) | BundleServerError::Tls(_)) => {
+                CommandExitCode::Environment
+            }
             Self::Cluster(error) | Self::Fleet(FleetError::Cluster(error)) => of_cluster(error),
             Self::Suite(_)
             | Self::Exercise(_)
             | Self::Usage { .. }
+            | Self::BundleServer(_)
             | Self::Report(_)
             | Self::Baseline(_)
             | Self::Config(_)
@@ -124,6 +132,7 @@ impl CommandError {
             Self::Cluster(error) => hints::for_cluster(error),
             Self::Bundle(error) => hints::for_bundle(error),
             Self::Config(error) => error.hint(),
+            Self::BundleServer(error) => hints::for_bundle_server(error),
             Self::Usage { hint, .. } | Self::Environment { hint, .. } => hint.clone(),
             Self::Baseline(error) => Some(error.hint()),
             Self::Report(_) | Self::Stdout(_) => None,

@@ -116,6 +116,17 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
             ("fleetdrill collect --hub prod-hub --bundle prod.tar.gz", "a file with a fleet of your own"),
         ],
     ),
+    ("bundle", &[("fleetdrill bundle serve prod.tar.gz", "an API server for kubectl with what is in a bundle")]),
+    (
+        "bundle serve",
+        &[
+            ("fleetdrill bundle serve prod.tar.gz", "on a free port; it prints the KUBECONFIG to export"),
+            (
+                "fleetdrill bundle serve prod.tar.gz --kubeconfig prod.kubeconfig --listen 127.0.0.1:6443",
+                "at a fixed place; in another terminal: k9s --kubeconfig prod.kubeconfig",
+            ),
+        ],
+    ),
     (
         "accuracy",
         &[

@@ -15,10 +15,11 @@
 //! `.gz`; an older fleetdrill refuses it by its schema.
 //!
 //! [`LoadedBundle::read`] reads the part that a diagnosis
-//! needs. Secrets stay out: no Secret and no `ConfigMap` is read, and a [`Redactor`](crate::redact::Redactor) goes
+//! needs, [`BundleContents::read`] everything. Secrets stay out: no Secret and no `ConfigMap` is read, and a [`Redactor`](crate::redact::Redactor) goes
 //! through everything twice, when it is read and when it is written.
 
 mod collect;
+mod contents;
 mod error;
 mod limit;
 mod logs;
@@ -32,6 +33,7 @@ mod stream;
 mod write;
 
 pub use self::collect::{Bundle, BundleSource};
+pub use self::contents::BundleContents;
 pub use self::error::BundleError;
 pub use self::limit::SizeLimit;
 pub use self::logs::LogTail;

@@ -1,4 +1,4 @@
-//! Reads from a bundle what a diagnosis needs.
+//! Reads bundles: what a diagnosis needs of them, or also what is in them for people.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -26,6 +26,15 @@ const PIECES_AHEAD: usize = 4;
 /// Ending of a compressed file's name.
 const COMPRESSED: &str = ".gz";
 
+/// Files of a bundle that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BundleScope {
+    /// Objects, and logs that the diagnosis quotes.
+    Diagnosis,
+    /// Events and logs of processes as well.
+    Everything,
+}
+
 /// The part of a bundle that a diagnosis reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedBundle {
@@ -52,8 +61,16 @@ impl LoadedBundle {
     /// Returns an error if the file is no bundle, a newer fleetdrill wrote the bundle, a part of it is missing, or it
     /// is larger than the limit.
     pub fn read(path: &Path, limit: SizeLimit) -> Result<Self, BundleError> {
-        let budget = &mut Budget::new(path, limit);
-        let mut files = BundleStorage::open(path, budget)?;
+        Self::open(path, &mut Budget::new(path, limit), BundleScope::Diagnosis).map(|(bundle, _)| bundle)
+    }
+
+    /// Reads what a diagnosis needs, and returns the other files of the scope as well.
+    pub(super) fn open(
+        path: &Path,
+        budget: &mut Budget,
+        scope: BundleScope,
+    ) -> Result<(Self, BundleStorage), BundleError> {
+        let mut files = BundleStorage::open(path, budget, scope)?;
         let text = files.take(file::MANIFEST, budget)?.ok_or_else(|| not_a_bundle(path, "it has no bundle.json"))?;
         let header: Header = parsed(path, file::MANIFEST, &text)?;
         if header.bundle != KIND {
@@ -70,7 +87,7 @@ impl LoadedBundle {
             clusters.push(cluster(path, &mut files, entry, &manifest.missing, budget)?);
         }
         let snapshot = Snapshot { taken_at: manifest.taken_at, clusters };
-        Ok(Self { manifest, snapshot, path: path.to_owned() })
+        Ok((Self { manifest, snapshot, path: path.to_owned() }, files))
     }
 
     /// Checks that something of the hub is there, without which there is no diagnosis. The lists that are missing are in the
@@ -112,9 +129,7 @@ fn cluster(
     missing: &[MissingBundlePart],
     budget: &mut Budget,
 ) -> Result<ClusterSnapshot, BundleError> {
-    // A bundle comes from elsewhere; its paths must not lead outside of it.
-    let mut parts = Path::new(&entry.directory).components();
-    if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+    if !is_one_part(&entry.directory) {
         return Err(not_a_bundle(path, &format!("`{}` is no cluster's directory", entry.directory)));
     }
     let file = file::of_cluster(&entry.directory, file::OBJECTS);
@@ -132,6 +147,12 @@ fn cluster(
         unread = missing.iter().filter_map(|missing| unread_of_old(missing, &name)).collect();
     }
     Ok(ClusterSnapshot { server, time, logs, unreachable, unread, absent, ..ClusterSnapshot::new(name, role, objects) })
+}
+
+/// True if a name is one part of a path. A bundle comes from elsewhere; its paths must not lead outside of it.
+pub(super) fn is_one_part(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
 /// Converts a list that fleetdrill 0.1.0 named as missing in the bundle instead of in the cluster. That version stored
@@ -160,7 +181,7 @@ fn parsed<T: DeserializeOwned>(path: &Path, file: &str, text: &[u8]) -> Result<T
     })
 }
 
-fn not_a_bundle(path: &Path, why: &str) -> BundleError {
+pub(super) fn not_a_bundle(path: &Path, why: &str) -> BundleError {
     BundleError::NotABundle { path: path.to_owned(), why: why.to_owned() }
 }
 
@@ -168,20 +189,20 @@ fn unread(path: &Path, source: io::Error) -> BundleError {
     BundleError::Read { path: path.to_owned(), source }
 }
 
-fn truncated(path: &Path, why: String) -> BundleError {
+pub(super) fn truncated(path: &Path, why: String) -> BundleError {
     BundleError::Truncated { path: path.to_owned(), why }
 }
 
 /// Files of a bundle, by their paths in the bundle.
-enum BundleStorage {
+pub(super) enum BundleStorage {
     Directory(PathBuf),
-    /// Files that a diagnosis needs, with paths below the archive's root directory.
+    /// Files of the scope, with paths below the archive's root directory.
     Archive(ArchiveFiles),
 }
 
-/// Files that were read from an archive.
+/// Files that were read from an archive. Their paths have no ending of a compressed file.
 #[derive(Default)]
-struct ArchiveFiles {
+pub(super) struct ArchiveFiles {
     texts: BTreeMap<String, Vec<u8>>,
     /// Files of objects. One that can't be read may belong to another bundle in the same archive.
     objects: BTreeMap<String, Result<ObjectList, BundleError>>,
@@ -198,7 +219,7 @@ enum ArchivePart {
 }
 
 impl BundleStorage {
-    fn open(path: &Path, budget: &mut Budget) -> Result<Self, BundleError> {
+    fn open(path: &Path, budget: &mut Budget, scope: BundleScope) -> Result<Self, BundleError> {
         if fs::metadata(path).map_err(|e| unread(path, e))?.is_dir() {
             return Ok(Self::Directory(path.to_owned()));
         }
@@ -209,21 +230,26 @@ impl BundleStorage {
         let mut magic = Vec::new();
         file.by_ref().take(2).read_to_end(&mut magic).map_err(|e| unread(path, e))?;
         match magic[..] {
-            [0x1f, 0x8b] => Self::unpacked(path, io::Cursor::new(magic).chain(file), budget),
+            [0x1f, 0x8b] => Self::unpacked(path, io::Cursor::new(magic).chain(file), budget, scope),
             [] => Err(truncated(path, "it is empty".into())),
             _ => Err(not_a_bundle(path, "it is neither a directory nor a .tar.gz file")),
         }
     }
 
     /// Unpacks an archive on another thread while this one parses the objects.
-    fn unpacked(path: &Path, file: impl Read + Send, budget: &mut Budget) -> Result<Self, BundleError> {
+    fn unpacked(
+        path: &Path,
+        file: impl Read + Send,
+        budget: &mut Budget,
+        scope: BundleScope,
+    ) -> Result<Self, BundleError> {
         let archive = CappedReader::new(GzDecoder::new(file), budget.of_archive());
         let mut sizes = budget.sizes();
         let (sender, parts) = sync_channel(PIECES_AHEAD);
-        let (mut files, unpacked) = std::thread::scope(|scope| {
+        let (mut files, unpacked) = std::thread::scope(|threads| {
             let sizes = &mut sizes;
             // The parts end when the thread drops the sender.
-            let unpacking = scope.spawn(move || unpack(archive, sizes, |part| sender.send(part).is_ok()));
+            let unpacking = threads.spawn(move || unpack(archive, sizes, scope, |part| sender.send(part).is_ok()));
             let files = ArchiveFiles::read(path, parts, budget);
             (files, unpacking.join().unwrap_or_else(|panic| resume_unwind(panic)))
         });
@@ -241,21 +267,32 @@ impl BundleStorage {
         Ok(Self::Archive(files))
     }
 
-    /// Takes a file out of the bundle.
-    fn take(&mut self, name: &str, budget: &mut Budget) -> Result<Option<Vec<u8>>, BundleError> {
+    /// Takes a file out of the bundle. `name` has no ending of a compressed file.
+    pub(super) fn take(&mut self, name: &str, budget: &mut Budget) -> Result<Option<Vec<u8>>, BundleError> {
         match self {
             Self::Directory(dir) => {
-                let Some(mut file) = open_within(dir, name, budget)? else { return Ok(None) };
                 let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes).map_err(|e| unread(&dir.join(name), e))?;
-                Ok(Some(bytes))
+                if let Some(mut file) = open_within(dir, name, budget)? {
+                    file.read_to_end(&mut bytes).map_err(|e| unread(&dir.join(name), e))?;
+                    return Ok(Some(bytes));
+                }
+                let Some(file) = open_compressed(dir, name)? else { return Ok(None) };
+                let mut sizes = budget.sizes();
+                let mut content = sizes.cap(MultiGzDecoder::new(file));
+                let read = content.read_to_end(&mut bytes);
+                sizes.take_read(&content);
+                budget.set_sizes(sizes);
+                match read {
+                    Ok(_) => Ok(Some(bytes)),
+                    Err(error) => Err(content_error(dir, &format!("{name}{COMPRESSED}"), error, budget)),
+                }
             }
             Self::Archive(files) => Ok(files.texts.remove(name)),
         }
     }
 
     /// Takes a file of objects out of the bundle. A directory's file is read on another thread while this one parses the objects.
-    fn take_objects(
+    pub(super) fn take_objects(
         &mut self,
         path: &Path,
         name: &str,
@@ -266,12 +303,7 @@ impl BundleStorage {
                 if let Some(file) = open_within(dir, name, budget)? {
                     return objects_of(path, name, file, budget).map(Some);
                 }
-                let compressed = dir.join(format!("{name}{COMPRESSED}"));
-                let file = match File::open(&compressed) {
-                    Ok(file) => BufReader::new(file),
-                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                    Err(error) => return Err(unread(&compressed, error)),
-                };
+                let Some(file) = open_compressed(dir, name)? else { return Ok(None) };
                 let mut sizes = budget.sizes();
                 let mut content = sizes.cap(MultiGzDecoder::new(file));
                 let objects = objects_of(path, &format!("{name}{COMPRESSED}"), &mut content, budget);
@@ -310,46 +342,88 @@ fn open_within(dir: &Path, name: &str, budget: &mut Budget) -> Result<Option<io:
     Ok(Some(file.take(size)))
 }
 
-/// Unpacks the files that a diagnosis needs, until `send` returns false.
-fn unpack(file: impl Read, sizes: &mut SizeBudget, send: impl Fn(ArchivePart) -> bool) -> io::Result<()> {
+/// Opens a compressed file of a bundle that is a directory; `None` if there is no such file.
+fn open_compressed(dir: &Path, name: &str) -> Result<Option<BufReader<File>>, BundleError> {
+    let path = dir.join(format!("{name}{COMPRESSED}"));
+    match File::open(&path) {
+        Ok(file) => Ok(Some(BufReader::new(file))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unread(&path, error)),
+    }
+}
+
+/// Format of a file in an archive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileFormat {
+    Objects,
+    Text,
+}
+
+/// Returns the format of an archive's file; `None` if the file isn't read. `name` has no ending of a compressed file.
+fn format_of(name: &str, scope: BundleScope) -> Option<FileFormat> {
+    let is_log = || Path::new(name).extension().is_some_and(|ending| ending == "log");
+    if name.ends_with(file::OBJECTS) || scope == BundleScope::Everything && name.ends_with(file::EVENTS) {
+        Some(FileFormat::Objects)
+    } else if [file::MANIFEST, file::LOGS].iter().any(|needed| name.ends_with(needed))
+        || scope == BundleScope::Everything && is_log()
+    {
+        Some(FileFormat::Text)
+    } else {
+        None
+    }
+}
+
+/// Unpacks the files of the scope, until `send` returns false.
+fn unpack(
+    file: impl Read,
+    sizes: &mut SizeBudget,
+    scope: BundleScope,
+    send: impl Fn(ArchivePart) -> bool,
+) -> io::Result<()> {
     let mut archive = tar::Archive::new(file);
     for entry in archive.entries()? {
         let mut entry = entry?;
         let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
-        let is_compressed = name.ends_with(file::OBJECTS_GZ);
-        let is_objects = is_compressed || name.ends_with(file::OBJECTS);
-        if !is_objects && ![file::MANIFEST, file::LOGS].iter().any(|needed| name.ends_with(needed)) {
-            continue;
-        }
+        let (name, is_compressed) = match name.strip_suffix(COMPRESSED) {
+            Some(name) => (name.to_owned(), true),
+            None => (name, false),
+        };
+        let Some(format) = format_of(&name, scope) else { continue };
         if !is_compressed {
             // Check the size that the entry's header claims before reading the content.
             sizes.take(entry.size())?;
-        }
-        let part = if is_objects {
-            let mut send = |piece| send(ArchivePart::Objects(piece));
-            let split = if is_compressed {
-                let mut content = sizes.cap(MultiGzDecoder::new(&mut entry));
-                let split = objects::split(&mut content, &mut send);
-                sizes.take_read(&content);
-                split
-            } else {
-                objects::split(&mut entry, &mut send)
-            };
-            let name = name.strip_suffix(COMPRESSED).map(str::to_owned).unwrap_or(name);
-            match split {
-                Err(SplitError::Read(error)) => return Err(error),
-                split => ArchivePart::ObjectsEnd(name, split),
+            let part = unpacked_part(name, format, &mut entry, &send)?;
+            if !send(part) {
+                break;
             }
-        } else {
-            let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes)?;
-            ArchivePart::Text(name, bytes)
-        };
-        if !send(part) {
+            continue;
+        }
+        let mut content = sizes.cap(MultiGzDecoder::new(&mut entry));
+        let part = unpacked_part(name, format, &mut content, &send);
+        sizes.take_read(&content);
+        if !send(part?) {
             break;
         }
     }
     Ok(())
+}
+
+/// Reads a file of an archive. Sends the objects in it, and returns the part that follows them.
+fn unpacked_part(
+    name: String,
+    format: FileFormat,
+    mut content: impl Read,
+    send: impl Fn(ArchivePart) -> bool,
+) -> io::Result<ArchivePart> {
+    if format == FileFormat::Text {
+        let mut bytes = Vec::new();
+        content.read_to_end(&mut bytes)?;
+        return Ok(ArchivePart::Text(name, bytes));
+    }
+    match objects::split(content, |piece| send(ArchivePart::Objects(piece))) {
+        Err(SplitError::Read(error)) => Err(error),
+        split => Ok(ArchivePart::ObjectsEnd(name, split)),
+    }
 }
 
 impl ArchiveFiles {
@@ -402,13 +476,18 @@ fn parsed_objects(
     })?;
     match end {
         Ok(()) => Ok(objects),
-        Err(SplitError::Read(error)) => Err(match error.kind() {
-            ErrorKind::FileTooLarge => budget.exceeded(),
-            ErrorKind::UnexpectedEof => truncated(path, format!("{file} ends too early")),
-            ErrorKind::InvalidInput | ErrorKind::InvalidData => truncated(path, format!("{file} is damaged: {error}")),
-            _ => unread(&path.join(file), error),
-        }),
+        Err(SplitError::Read(error)) => Err(content_error(path, file, error, budget)),
         Err(SplitError::EndsTooEarly) => Err(truncated(path, format!("{file} ends too early"))),
         Err(SplitError::NoList) => Err(not_a_bundle(path, &format!("{file} is no list of objects"))),
+    }
+}
+
+/// Builds the error for a file of the bundle whose content can't be read.
+fn content_error(path: &Path, file: &str, error: io::Error, budget: &Budget) -> BundleError {
+    match error.kind() {
+        ErrorKind::FileTooLarge => budget.exceeded(),
+        ErrorKind::UnexpectedEof => truncated(path, format!("{file} ends too early")),
+        ErrorKind::InvalidInput | ErrorKind::InvalidData => truncated(path, format!("{file} is damaged: {error}")),
+        _ => unread(&path.join(file), error),
     }
 }

@@ -113,6 +113,30 @@ fn an_archive_is_read_as_it_was_written() {
 }
 
 #[test]
+fn events_and_logs_are_read_for_people() {
+    for name in ["b", "b.tar.gz"] {
+        let (_dir, path) = written(name);
+        let contents = BundleContents::read(&path, SizeLimit::default()).unwrap();
+        assert_eq!(contents.bundle.snapshot, expected(), "{name}");
+        let events: Vec<_> = contents.events["hub"].iter().map(|event| event.str("/message")).collect();
+        assert_eq!(events, [Some("got (removed)")], "{name}");
+        let logs: Vec<_> = contents.logs.iter().map(|log| (&*log.process, &*log.text, log.cut)).collect();
+        let expected = [("hub-agent", "token (removed)\nlast line\n", true), ("hub/agent", "other\n", false)];
+        assert_eq!(logs, expected, "{name}");
+    }
+    let (_dir, path) = written("b");
+    fs::remove_dir_all(path.join("logs")).unwrap();
+    fs::remove_file(path.join("clusters/hub/events.json")).unwrap();
+    let contents = BundleContents::read(&path, SizeLimit::default()).unwrap();
+    assert!(contents.events.is_empty() && contents.logs.is_empty());
+
+    let (_dir, path) = written("b");
+    edit(&path.join("bundle.json"), |manifest| manifest["logs"][0]["file"] = "../bundle.json".into());
+    let error = BundleContents::read(&path, SizeLimit::default()).unwrap_err();
+    assert!(matches!(error, BundleError::NotABundle { .. }), "{error:?}");
+}
+
+#[test]
 fn nothing_secret_is_written_and_only_the_owner_may_read_it() {
     let (_dir, path) = written("b");
     let files = all_files(&path);

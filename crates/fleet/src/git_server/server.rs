@@ -19,7 +19,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use crate::argocd::{GIT_USER, password_file};
-use crate::local_server::{self, ServerError, listen_at, serve_http, serve_listener, tls_acceptor};
+use crate::local_server::{self, ConnectionErrors, ServerError, listen_at, serve_http, serve_listener, tls_acceptor};
 
 /// Limit for the size of a request, in bytes. A fetch asks for commits by their hashes.
 const REQUEST: usize = 1 << 20;
@@ -78,7 +78,8 @@ pub fn serve_pods(args: &[String]) -> ExitCode {
         let (port, address) = (port.parse()?, address.parse()?);
         // Loopback is where the fleet looks whether the server runs.
         let on_loopback = serve_http(port, None, answer.clone());
-        let on_address = serve_listener(listen_at(SocketAddr::new(address, port))?, None, answer);
+        let on_address =
+            serve_listener(listen_at(SocketAddr::new(address, port))?, None, ConnectionErrors::Print, answer);
         tokio::select! {
             ended = on_loopback => ended,
             ended = on_address => Ok(ended?),

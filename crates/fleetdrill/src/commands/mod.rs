@@ -1,6 +1,7 @@
 //! Commands, one file per command.
 
 mod accuracy;
+mod bundle;
 mod collect;
 mod completions;
 mod config;
@@ -52,6 +53,7 @@ pub async fn execute(Invocation { cli, configuration }: Invocation) -> CommandEx
         CliCommand::Explain(args) => explain::explain(&args),
         CliCommand::Guides(args) => guides::guides(&args),
         CliCommand::Collect(args) => interruptible(collect::collect(&args)).await,
+        CliCommand::Bundle(command) => bundle::bundle(command).await,
         CliCommand::Accuracy(args) => accuracy::accuracy(args).await,
         CliCommand::Train(args) => train::train(args).await,
         CliCommand::Toolchain(args) => interruptible(toolchain::toolchain(args)).await,

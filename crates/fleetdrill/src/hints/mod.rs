@@ -4,12 +4,14 @@
 //! variables, and stands here.
 
 mod bundle;
+mod bundle_server;
 mod clusters;
 mod credentials;
 mod fleet;
 mod toolchain;
 
 pub use bundle::for_bundle;
+pub use bundle_server::for_bundle_server;
 pub use clusters::for_cluster;
 pub use credentials::for_credentials;
 pub use fleet::{READER_HINT, for_fleet};

@@ -5,7 +5,7 @@ use crate::place::Place;
 #[test]
 fn every_command_says_what_it_does() {
     let place = Place::new();
-    let commands: [&[&str]; 17] = [
+    let commands: [&[&str]; 19] = [
         &[],
         &["run"],
         &["upgrade"],
@@ -17,6 +17,8 @@ fn every_command_says_what_it_does() {
         &["explain"],
         &["who"],
         &["collect"],
+        &["bundle"],
+        &["bundle", "serve"],
         &["accuracy"],
         &["toolchain"],
         &["toolchain", "list"],

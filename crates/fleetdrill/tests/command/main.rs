@@ -1,7 +1,7 @@
 //! Tests of the command as a person or a CI system uses it: the real program, with a real fleet where a test needs one.
 //!
-//! Tests without a fleet are in [`help`], [`input`], [`versions`], [`contexts`], [`cache`], [`bundle`], [`config`], [`guides`], [`report`]
-//! and [`supervisor`]. [`fleet`], [`existing`], [`pods`], [`argocd`], [`run`], [`upgrade`], [`argocd_upgrade`],
+//! Tests without a fleet are in [`help`], [`input`], [`versions`], [`contexts`], [`cache`], [`bundle`], [`bundle_serve`], [`config`],
+//! [`guides`], [`report`] and [`supervisor`]. [`fleet`], [`existing`], [`pods`], [`argocd`], [`run`], [`upgrade`], [`argocd_upgrade`],
 //! [`accuracy`] and [`continuous_diagnosis`] start fleets, one at a
 //! time. Each test has a state directory of its own, so that it neither sees nor harms other fleets, and leaves no process behind
 //! even if it fails.
@@ -13,6 +13,7 @@ mod api;
 mod argocd;
 mod argocd_upgrade;
 mod bundle;
+mod bundle_serve;
 mod cache;
 mod config;
 mod contexts;

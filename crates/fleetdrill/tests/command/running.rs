@@ -25,6 +25,11 @@ impl Running {
         Self { child, stdout, stderr }
     }
 
+    /// Standard output as far as it has come.
+    pub fn stdout(&self) -> String {
+        self.stdout.text()
+    }
+
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -19,6 +19,7 @@ fn cheap_arguments(command: &str) -> &'static [&'static [&'static str]] {
         "status" | "toolchain list" | "train list" => &[&[], &["-o", "yaml"]],
         "down" => &[&["nobody"], &["--all"]],
         "diagnose" | "collect" => &[&["--fleet", "nobody"]],
+        "bundle serve" => &[&["nothing"]],
         "who" => &[&["--fleet", "nobody", "--member", "member-1", "configmap/settings"]],
         "explain" => &[&[], &["KF-WS-001"], &["KF-XX-999"]],
         "guides" => &[&[], &["-o", "markdown"]],
