@@ -766,9 +766,10 @@ pub enum ToolchainCommand {
     },
     /// Put the components of an exported file into the cache
     Import {
-        /// The file; `-` is standard input
+        /// The file, or the address from which its owner gives it away, with --sha256; `-` is standard input
+        #[arg(value_name = "FILE|URL")]
         file: PathBuf,
-        /// SHA-256 that the file must have, in hexadecimal digits
+        /// SHA-256 that the file must have, in hexadecimal digits; required for an address
         #[arg(long, value_name = "HEX")]
         sha256: Option<String>,
     },

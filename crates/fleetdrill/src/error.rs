@@ -7,7 +7,7 @@ use fleet::bundle_server::BundleServerError;
 use report::run::ReportError;
 use report::upgrade::baseline::BaselineError;
 use thiserror::Error;
-use toolchain::ToolchainError;
+use toolchain::{DownloadFailure, ToolchainError};
 
 use crate::config::ConfigError;
 use crate::exit::CommandExitCode;
@@ -109,6 +109,11 @@ impl CommandError {
                 | ToolchainError::NotInCache { .. }
                 | ToolchainError::BadArchive { .. }
                 | ToolchainError::WrongChecksum { .. }
+                | ToolchainError::NotDownloaded {
+                    failure:
+                        DownloadFailure::BadUrl | DownloadFailure::Status(400..=499) | DownloadFailure::InsecureRedirect,
+                    ..
+                }
                 | ToolchainError::DoesNotStart { .. }
                 | ToolchainError::BadCrds { .. },
             ) => CommandExitCode::Usage,

@@ -221,6 +221,10 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
         "toolchain import",
         &[
             ("fleetdrill toolchain import toolchain.tar.gz", "on another machine, without Go"),
+            (
+                "fleetdrill toolchain import https://example.com/toolchain.tar.gz --sha256 9f86d081",
+                "from where its owner has put it, with the checksum that the owner has published",
+            ),
             ("fleetdrill toolchain import - --sha256 9f86d081", "from a pipe, with its checksum"),
         ],
     ),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::archive::DownloadFailure;
 use crate::disk::human_size;
 
 /// An error that occurs while getting a component. The output of Go or of a program is part of the message, on lines of
@@ -148,6 +149,14 @@ pub enum ToolchainError {
         path: PathBuf,
         /// Reason why it can't be imported.
         why: String,
+    },
+    /// An archive can't be downloaded.
+    #[error("failed to download {url}: {failure}")]
+    NotDownloaded {
+        /// Address of the archive, without secrets.
+        url: String,
+        /// Reason.
+        failure: DownloadFailure,
     },
     /// An archive has another checksum than its owner gave.
     #[error("failed to import {}: its SHA-256 is {actual}, not {expected}", path.display())]

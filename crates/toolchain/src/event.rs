@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::disk::human_size;
+
 /// Callback that receives [`BuildEvent`]s. The task that builds calls it, so it must not block.
 pub type OnBuildEvent<'a> = &'a (dyn Fn(BuildEvent) + Send + Sync);
 
@@ -89,9 +91,18 @@ pub enum BuildEvent {
         /// The component's version.
         version: String,
     },
+    /// An archive is being downloaded.
+    Fetching {
+        /// Address of the archive, without secrets.
+        url: String,
+        /// Bytes that have been downloaded.
+        read: u64,
+        /// Bytes of the whole archive, if the server has announced them.
+        size: Option<u64>,
+    },
     /// An archive is being unpacked and checked.
     Unpacking {
-        /// The archive; `-` is stdin.
+        /// The archive: a file or an address; `-` is stdin.
         file: PathBuf,
     },
     /// Everything that was requested is there and undamaged.
@@ -132,6 +143,10 @@ impl fmt::Display for BuildEvent {
             Self::Compiling { step, done, total, .. } => write!(f, "building {step}: {done}/{total} packages"),
             Self::Linking { step } => write!(f, "building {step}: linking"),
             Self::Exporting { component, version } => write!(f, "writing {component} {version}"),
+            Self::Fetching { url, read, size: Some(size) } => {
+                write!(f, "downloading {url}: {} of {}", human_size(*read), human_size(*size))
+            }
+            Self::Fetching { url, read, size: None } => write!(f, "downloading {url}: {}", human_size(*read)),
             Self::Unpacking { file } => write!(f, "unpacking {}", file.display()),
             Self::Done { component, version, built: 0, seconds } => {
                 write!(f, "{component} {version} is whole, checked in {seconds:.1} s")
@@ -159,5 +174,14 @@ mod tests {
         };
         let event = BuildEvent::Compiling { step, done: 412, total: 1603, package: None };
         assert_eq!(event.to_string(), "building kube-apiserver v1.36.3 (2 of 7 programs): 412/1603 packages");
+        let fetching = |size| BuildEvent::Fetching { url: "https://example.com/t.tar.gz".into(), read: 12 << 20, size };
+        let lines = [Some(219 << 20), None].map(|size| fetching(size).to_string());
+        assert_eq!(
+            lines,
+            [
+                "downloading https://example.com/t.tar.gz: 12 MiB of 219 MiB",
+                "downloading https://example.com/t.tar.gz: 12 MiB"
+            ]
+        );
     }
 }

@@ -28,7 +28,7 @@ mod system_program;
 mod toolchain;
 
 pub use add::VersionRegistration;
-pub use archive::{ArchivedVersion, ImportedVersions};
+pub use archive::{ArchivedVersion, DownloadFailure, ImportedVersions, is_url};
 pub use cache_slot::VersionOrigin;
 pub use definition::{Asset, Component, ComponentDefinitions, PinnedVersion, Program};
 pub use disk::human_size;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clusters::stderr_line;
 use report::stdout_line;
-use toolchain::{ArchivedVersion, ImportedVersions, ListedVersion, VersionOrigin, VersionRegistration};
+use toolchain::{ArchivedVersion, ImportedVersions, ListedVersion, VersionOrigin, VersionRegistration, is_url};
 
 use crate::cli::{OutputFormat, ToolchainCommand};
 use crate::command_progress::CommandProgress;
@@ -64,7 +64,10 @@ pub(super) async fn toolchain(command: ToolchainCommand) -> Result<CommandExitCo
             stderr_line!("{} is written: fleetdrill toolchain import {}", file.display(), file.display());
         }
         ToolchainCommand::Import { file, sha256 } => {
-            let ImportedVersions { imported, left_out } = cache.import(&file, sha256.as_deref(), build).await?;
+            let ImportedVersions { imported, left_out } = match file.to_str().filter(|text| is_url(text)) {
+                Some(url) => cache.import_url(url, checksum(sha256.as_deref())?, build).await?,
+                None => cache.import(&file, sha256.as_deref(), build).await?,
+            };
             progress.finish();
             for version in &imported {
                 stdout_line!("{}", archived(version));
@@ -97,6 +100,14 @@ async fn install_all(components: &FleetToolchain, sink: BuildSink<'_>) -> Result
     // Without redis-server and git, which only fleets need.
     components.build_argocd(None, sink).await?;
     Ok(())
+}
+
+/// Returns the checksum of an archive that is downloaded.
+fn checksum(sha256: Option<&str>) -> Result<&str, CommandError> {
+    sha256.ok_or_else(|| {
+        let hint = "give the checksum that the archive's owner has published: --sha256 HEX";
+        CommandError::usage("an archive is downloaded only with its SHA-256", Some(hint))
+    })
 }
 
 /// Returns the default versions of all components that are in the cache.

@@ -1,6 +1,6 @@
 //! Hints for errors of the toolchain.
 
-use toolchain::{CACHE_DIR_VARIABLE, ToolchainError, human_size};
+use toolchain::{CACHE_DIR_VARIABLE, DownloadFailure, ToolchainError, human_size};
 
 /// Returns a hint of one line or a few, where one can be given.
 #[must_use]
@@ -46,6 +46,7 @@ pub fn for_toolchain(error: &ToolchainError) -> Option<String> {
             Some("`fleetdrill toolchain export FILE` writes one, on a machine of the same kind".into())
         }
         ToolchainError::WrongChecksum { .. } => Some("don't use it: get it again, or ask its owner".into()),
+        ToolchainError::NotDownloaded { failure, .. } => for_download(failure),
         ToolchainError::IsPinned { .. } => {
             Some("give your build another version name, or force it with `--force`".into())
         }
@@ -60,6 +61,24 @@ pub fn for_toolchain(error: &ToolchainError) -> Option<String> {
         }
         _ => None,
     }
+}
+
+fn for_download(failure: &DownloadFailure) -> Option<String> {
+    let hint = match failure {
+        DownloadFailure::BadUrl => "write it as https://HOST/PATH",
+        DownloadFailure::Status(401 | 403) => "it needs a login: download it yourself, and import the file",
+        DownloadFailure::Status(_) => "check the address, or ask the archive's owner",
+        DownloadFailure::InsecureRedirect => "give the address to which it redirects",
+        DownloadFailure::Tls(_) => {
+            "check the address; the certificates of this system are trusted, and those in the file that SSL_CERT_FILE names"
+        }
+        DownloadFailure::Cut { .. } => "try it again",
+        DownloadFailure::Connection(_) => "check the network, and HTTPS_PROXY if there is a proxy",
+        DownloadFailure::TooLarge { .. } => "`fleetdrill toolchain export FILE` writes smaller ones: check the address",
+        DownloadFailure::Write { .. } => "free some space, or set FLEETDRILL_CACHE_DIR to a folder on another disk",
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 /// The command that registers a user's own build.

@@ -136,3 +136,24 @@ fn a_damaged_build_of_ones_own_is_told() {
     with_cache(&place, &cache, &["run", "--kubefleet", "v9.9.9"]).expect(3, &["member-agent", "v9.9.9", "hint: "]);
     place.nothing_is_left();
 }
+
+#[test]
+fn an_archive_is_downloaded_only_with_a_checksum() {
+    let place = Place::new();
+    let import = |args: &[&str]| {
+        let mut command = place.command(["toolchain", "import"].iter().chain(args));
+        Said::from(command.env("FLEETDRILL_CACHE_DIR", place.path("cache")).output().expect("the command starts"))
+    };
+    // Nothing listens there.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://me:secret@{}/t.tar.gz", listener.local_addr().expect("an address"));
+    let host = url.rsplit('@').next().expect("a host").to_owned();
+    drop(listener);
+    import(&[&url]).expect(2, &["an archive is downloaded only with its SHA-256", "hint: give the checksum"]);
+    let said = import(&[&url, "--sha256", "00"]);
+    said.expect(3, &[&format!("error: failed to download http://{host}: "), "hint: check the network"]);
+    assert!(!said.stderr.contains("secret"), "{}", said.stderr);
+    let left = std::fs::read_dir(place.path("cache/toolchain")).expect("a directory").flatten();
+    let left: Vec<_> = left.map(|entry| entry.file_name()).filter(|name| name != ".import.lock").collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -5,11 +5,16 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use flate2::read::GzDecoder;
 use ring::digest::{Context, SHA256};
 use tar::{Archive, Entry, EntryType};
+use tempfile::TempDir;
 
+use super::download::{DownloadProgress, download, without_secrets};
 use super::{ArchiveIndex, ArchivedVersion, INDEX, SCHEMA};
 use crate::add::swap;
 use crate::blocking::blocking;
@@ -23,6 +28,9 @@ use crate::toolchain::Toolchain;
 
 /// Path that stands for stdin.
 const STDIN: &str = "-";
+
+/// Time between two reports of a download.
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Maximum size of the index and of a manifest in bytes.
 const LARGEST_LIST: u64 = 1 << 20;
@@ -50,26 +58,64 @@ impl Toolchain {
         sha256: Option<&str>,
         progress: OnBuildEvent<'_>,
     ) -> Result<ImportedVersions, ToolchainError> {
-        let root = self.root();
-        fs::create_dir_all(&root).map_err(|error| ToolchainError::io("create", &root, error))?;
-        let _lock = Lock::acquire(&root.join(".import.lock"), |_| {}).await?;
-        let prefix = format!("{TEMPORARY}import-");
-        remove_leftovers(&root, &prefix);
-        let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(&root);
-        let work = work.map_err(|error| ToolchainError::io("write", &root, error))?;
+        let work = ImportDirectory::create(self.root()).await?;
         progress(BuildEvent::Unpacking { file: path.to_owned() });
-        let (from, to) = (path.to_owned(), work.path().to_owned());
-        let (versions, actual) = blocking(move || unpack(&from, &to)).await?;
-        if let Some(expected) = sha256.filter(|expected| !expected.eq_ignore_ascii_case(&actual)) {
-            return Err(ToolchainError::WrongChecksum { path: path.to_owned(), expected: expected.to_owned(), actual });
-        }
+        let (from, to) = (path.to_owned(), work.unpacked());
+        let (versions, actual) = blocking(move || unpack(&from, &from, &to)).await?;
+        check_sum(path, sha256, actual)?;
+        self.adopt(&work, versions, progress).await
+    }
+
+    /// Downloads an archive and puts its versions into the cache, as [`Toolchain::import`] does. Redirects are followed from https to https
+    /// only. The archive is unpacked only if it has the checksum `sha256`.
+    ///
+    /// # Errors
+    /// Returns [`ToolchainError::NotDownloaded`], or an error of [`Toolchain::import`], with the address in place of the path.
+    pub async fn import_url(
+        &self,
+        url: &str,
+        sha256: &str,
+        progress: OnBuildEvent<'_>,
+    ) -> Result<ImportedVersions, ToolchainError> {
+        let work = ImportDirectory::create(self.root()).await?;
+        let shown = without_secrets(url);
+        let downloaded = Arc::new(DownloadProgress::default());
+        let (from, to, written) = (url.to_owned(), work.archive(), Arc::clone(&downloaded));
+        let mut download = pin!(blocking(move || download(&from, &to, &written)));
+        let downloading = || {
+            let (read, size) = downloaded.get();
+            progress(BuildEvent::Fetching { url: shown.clone(), read, size });
+        };
+        downloading();
+        let result = loop {
+            match tokio::time::timeout(REPORT_INTERVAL, &mut download).await {
+                Ok(result) => break result,
+                Err(_) => downloading(),
+            }
+        };
+        let actual = result.map_err(|failure| ToolchainError::NotDownloaded { url: shown.clone(), failure })?;
+        let name = PathBuf::from(&shown);
+        check_sum(&name, Some(sha256), actual)?;
+        progress(BuildEvent::Unpacking { file: name.clone() });
+        let (from, to) = (work.archive(), work.unpacked());
+        let (versions, _) = blocking(move || unpack(&from, &name, &to)).await?;
+        self.adopt(&work, versions, progress).await
+    }
+
+    /// Moves unpacked versions to their places in the cache.
+    async fn adopt(
+        &self,
+        work: &ImportDirectory,
+        versions: Vec<ArchivedVersion>,
+        progress: OnBuildEvent<'_>,
+    ) -> Result<ImportedVersions, ToolchainError> {
         let mut result = ImportedVersions::default();
         for version in versions {
             match self.slot_of(&version) {
                 Some(slot) => {
                     let _lock = lock(&slot, progress).await?;
-                    let unpacked = work.path().join(&version.component).join(&version.folder);
-                    swap(&unpacked, &slot.dir, &work.path().join(format!("old-{}", result.imported.len())))?;
+                    let unpacked = work.unpacked().join(&version.component).join(&version.folder);
+                    swap(&unpacked, &slot.dir, &work.replaced(result.imported.len()))?;
                     result.imported.push(version);
                 }
                 None => result.left_out.push(version),
@@ -90,6 +136,50 @@ impl Toolchain {
             }
         };
         (slot.folder() == *folder).then_some(slot)
+    }
+}
+
+/// Temporary directory of an import, in the cache. Dropping it removes it.
+struct ImportDirectory {
+    directory: TempDir,
+    _lock: Lock,
+}
+
+impl ImportDirectory {
+    /// Creates the directory, after other imports into the cache have ended.
+    async fn create(root: PathBuf) -> Result<Self, ToolchainError> {
+        fs::create_dir_all(&root).map_err(|error| ToolchainError::io("create", &root, error))?;
+        let lock = Lock::acquire(&root.join(".import.lock"), |_| {}).await?;
+        let prefix = format!("{TEMPORARY}import-");
+        remove_leftovers(&root, &prefix);
+        let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(&root);
+        let directory = directory.map_err(|error| ToolchainError::io("write", &root, error))?;
+        Ok(Self { directory, _lock: lock })
+    }
+
+    /// Path of the downloaded archive.
+    fn archive(&self) -> PathBuf {
+        self.directory.path().join("archive.tar.gz")
+    }
+
+    /// Directory of the unpacked versions.
+    fn unpacked(&self) -> PathBuf {
+        self.directory.path().join("unpacked")
+    }
+
+    /// Directory of the n-th version that the import replaces.
+    fn replaced(&self, n: usize) -> PathBuf {
+        self.directory.path().join(format!("old-{n}"))
+    }
+}
+
+/// Compares the checksum of an archive with the expected one.
+fn check_sum(archive: &Path, expected: Option<&str>, actual: String) -> Result<(), ToolchainError> {
+    match expected.filter(|expected| !expected.eq_ignore_ascii_case(&actual)) {
+        Some(expected) => {
+            Err(ToolchainError::WrongChecksum { path: archive.to_owned(), expected: expected.to_owned(), actual })
+        }
+        None => Ok(()),
     }
 }
 
@@ -117,12 +207,13 @@ struct Unpacker<'a> {
     versions: BTreeMap<PathBuf, ArchivedVersion>,
 }
 
-/// Unpacks an archive into an empty folder, and checks everything. Returns the versions and the archive's SHA-256.
-fn unpack(archive: &Path, to: &Path) -> Result<(Vec<ArchivedVersion>, String), ToolchainError> {
-    let source: Box<dyn Read> = if archive.as_os_str() == STDIN {
+/// Unpacks an archive into an empty folder, and checks everything. Returns the versions and the archive's SHA-256. `archive` is its name in
+/// errors.
+fn unpack(file: &Path, archive: &Path, to: &Path) -> Result<(Vec<ArchivedVersion>, String), ToolchainError> {
+    let source: Box<dyn Read> = if file.as_os_str() == STDIN {
         Box::new(io::stdin())
     } else {
-        Box::new(File::open(archive).map_err(|error| ToolchainError::io("read", archive, error))?)
+        Box::new(File::open(file).map_err(|error| ToolchainError::io("read", file, error))?)
     };
     let mut reader = HashingReader { inner: source, context: Context::new(&SHA256) };
     let versions = {

@@ -3,6 +3,7 @@
 //! An archive is a gzip-compressed tar file. Its first entry is [`INDEX`], which says for which machines it is and what it has. Each
 //! version follows in a folder `<component>/<version>-<suffix>/`, as in the cache: first the manifest, then the files that it lists.
 
+mod download;
 mod export;
 mod import;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use download::{DownloadFailure, is_url};
 pub use import::ImportedVersions;
 
 /// Name of the first entry.

@@ -1,7 +1,7 @@
 //! Tests with a component that was added, whose program is a shell script.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -70,6 +70,46 @@ async fn a_checksum_is_compared_before_anything_is_changed() {
     };
     assert!(!other.list().iter().any(|listed| listed.version == "mine"));
     other.import(&archive, Some(&actual.to_uppercase()), QUIET).await.unwrap();
+}
+
+/// Address of a server with one file.
+fn serving(file: &Path) -> String {
+    let content = fs::read(file).unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let lines = std::io::BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+            lines.take_while(|line| !line.is_empty()).for_each(drop);
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", content.len());
+            stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&content)).unwrap();
+        }
+    });
+    format!("http://{address}/toolchain.tar.gz")
+}
+
+#[tokio::test]
+async fn an_archive_is_downloaded_and_unpacked_only_if_it_has_its_checksum() {
+    let dir = tempfile::tempdir().unwrap();
+    let archive = exported(dir.path()).await;
+    let url = serving(&archive);
+    let other = Toolchain::open(Some(dir.path().join("other"))).unwrap();
+    let events = std::sync::Mutex::new(Vec::new());
+    let record = |event: BuildEvent| events.lock().unwrap().push(event.to_string());
+    let error = other.import_url(&format!("{url}?sig=secret"), "00", &record).await.unwrap_err();
+    let ToolchainError::WrongChecksum { path, actual, .. } = error else { panic!("{error}") };
+    assert_eq!(path, Path::new(&url));
+    assert!(!events.lock().unwrap().iter().any(|event| event.starts_with("unpacking")));
+    let left = || fs::read_dir(dir.path().join("other/toolchain")).unwrap().flatten().map(|entry| entry.file_name());
+    assert_eq!(left().collect::<Vec<_>>(), [".import.lock"]);
+
+    let imported = other.import_url(&url, &actual, &record).await.unwrap().imported;
+    assert_eq!(imported.iter().map(|version| version.version.as_str()).collect::<Vec<_>>(), ["mine"]);
+    other.ensure("kubefleet", "mine", &["hub-agent"], QUIET).await.unwrap();
+    assert_eq!(left().count(), 2);
+    let events = events.into_inner().unwrap();
+    assert!(events[0].starts_with(&format!("downloading {url}: ")), "{events:?}");
 }
 
 #[tokio::test]
