@@ -1,7 +1,8 @@
 //! Library behind the `fleetdrill` command; `main.rs` is a thin wrapper.
 //!
 //! [`cli`] defines the command line, [`help`] adds examples and environment variables, and [`commands`] has one file
-//! per command. [`config`] gives options their defaults from a file and the environment. [`suite`] reads features and selects scenarios; [`capability_needs`] has the capabilities of KubeFleet that a
+//! per command; [`kubectl_completion`] completes commands for kubectl. [`config`] gives options their defaults from a file and the
+//! environment. [`suite`] reads features and selects scenarios; [`capability_needs`] has the capabilities of KubeFleet that a
 //! scenario needs, `abilities` the needs that only some providers satisfy. [`run`] runs scenarios on a fleet,
 //! [`upgrade`] runs them across an upgrade, [`train`] has people repair what scenarios break, and [`accuracy`] combines
 //! scenarios at random and scores the diagnosis. [`guides`] compares the guides' statements with real controllers. The
@@ -26,6 +27,7 @@ pub mod fleet_source;
 pub mod guides;
 pub mod help;
 pub mod hints;
+pub mod kubectl_completion;
 pub mod output;
 mod report_files;
 pub mod run;

@@ -2,11 +2,18 @@
 
 use std::process::ExitCode;
 
-use fleetdrill::commands;
 use fleetdrill::config::Invocation;
 use fleetdrill::config::configuration::ConfigSources;
+use fleetdrill::{commands, kubectl_completion};
+use report::text::stdout;
 
 fn main() -> ExitCode {
+    // By another name, this program completes commands for kubectl.
+    let mut words = std::env::args_os();
+    if kubectl_completion::is_requested(words.next().as_deref()) {
+        stdout::print_text(&kubectl_completion::completions(&words.collect::<Vec<_>>()));
+        return ExitCode::SUCCESS;
+    }
     // This program is also the supervisor, the admission webhook, the git server and the hollow members' agents that a supervisor runs, and a
     // container's init process. They have runtimes of their own, and no command line for people.
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -376,3 +376,21 @@ fn a_state_directory_that_can_not_be_used() {
     let said = command.env("FLEETDRILL_STATE_DIR", format!("{file}/state")).output().expect("starts");
     crate::place::Said::from(said).expect(3, &["failed to make", "/file/state", "set FLEETDRILL_STATE_DIR"]);
 }
+
+#[test]
+fn kubectl_completes_the_words_of_the_plugin() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("bin")).expect("a directory");
+    for name in ["kubectl-fleetdrill", "kubectl_complete-fleetdrill"] {
+        std::os::unix::fs::symlink(crate::place::PROGRAM, place.path("bin").join(name)).expect("a link");
+    }
+    let mut command = std::process::Command::new("kubectl");
+    place.environment(&mut command);
+    let path = std::env::var("PATH").expect("a PATH");
+    command.env("PATH", format!("{}:{path}", place.path("bin").display()));
+    let said = crate::place::Said::from(
+        command.args(["__complete", "fleetdrill", "toolchain", "imp"]).output().expect("kubectl starts"),
+    );
+    let expected = "import\tPut the components of an exported file into the cache\n:4\n";
+    assert_eq!(said.expect(0, &[]).stdout, expected);
+}
