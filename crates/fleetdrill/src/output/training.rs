@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::guides;
 use crate::train::answer::AnswerJudgement;
 use crate::train::exercise::{Exercise, ExerciseNeeds, SkillLevel};
-use crate::train::score::{ExerciseOutcome, SCHEMA, Score};
+use crate::train::score::{ExerciseOutcome, Score};
 use crate::train::session::TrainingSession;
 use crate::train::solution::ShellSetup;
 use crate::train::trials::TrialResult;
@@ -453,6 +453,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::train::exercise;
+    use crate::train::score::SCHEMA;
 
     fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()

@@ -149,6 +149,7 @@ fn unreadable(path: &Path, why: impl std::fmt::Display) -> CommandError {
 mod tests {
     use schemas::DocumentSchema;
 
+    use super::super::session_event::SessionAction;
     use super::*;
 
     fn score() -> Score {
@@ -168,6 +169,13 @@ mod tests {
             wrong_answers: 0,
             failed_checks: 2,
             resets: 0,
+            events: vec![
+                SessionEvent { at: Timestamp::UNIX_EPOCH, action: SessionAction::Reset },
+                SessionEvent {
+                    at: Timestamp::UNIX_EPOCH,
+                    action: SessionAction::Checked { missing: vec!["web was changed".into()] },
+                },
+            ],
         }
     }
 

@@ -1,10 +1,11 @@
 //! What a trainee saw and did in a session, for the debrief.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Something that a trainee saw or did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SessionEvent {
     /// Time at which it was shown or done.
     pub at: Timestamp,
@@ -14,7 +15,7 @@ pub struct SessionEvent {
 }
 
 /// Kind of a [`SessionEvent`], with its facts. Texts are as the trainee saw them, with the names of the session's objects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum SessionAction {
     /// The page was shown, which tells of the broken fleet.
