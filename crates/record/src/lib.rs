@@ -15,6 +15,7 @@ mod object_path;
 mod origin;
 mod product;
 mod run;
+mod shard;
 mod upgrade;
 mod wait;
 
@@ -34,6 +35,7 @@ pub use run::{
     Action, ConditionTemplate, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement,
     ShownStatementState,
 };
+pub use shard::{PodEnd, RepeatedShard};
 pub use upgrade::{
     FleetPart, UpgradeOrder, UpgradeOrderRecord, UpgradePhase, UpgradePhaseRecord, UpgradeRecord, VersionChangeRecord,
 };

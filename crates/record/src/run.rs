@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, ContinuousDiagnosis, FailedWait, FalseAlarm, Finding, Loss, ObjectPath, Transition, UpgradePhase,
+    Capabilities, ContinuousDiagnosis, FailedWait, FalseAlarm, Finding, Loss, ObjectPath, RepeatedShard, Transition, UpgradePhase,
 };
 
 /// End of a scenario.
@@ -263,6 +263,9 @@ pub struct RunRecord {
     /// Continuous diagnosis beside the scenarios; none if it was off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub continuous_diagnosis: Option<ContinuousDiagnosis>,
+    /// Shards that a Kubernetes Job repeated; none if the run wasn't one of a Job.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub repeated_shards: Vec<RepeatedShard>,
 }
 
 impl RunRecord {

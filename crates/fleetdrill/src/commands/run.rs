@@ -151,6 +151,7 @@ fn new_record(id: &str, fleet: &ResolvedFleet, started_at: Timestamp) -> RunReco
         fleet_seconds: 0.0,
         scenarios: Vec::new(),
         continuous_diagnosis: None,
+        repeated_shards: Vec::new(),
     }
 }
 
@@ -462,6 +463,7 @@ mod tests {
             fleet_seconds: 0.0,
             scenarios: Vec::new(),
             continuous_diagnosis,
+            repeated_shards: Vec::new(),
         }
     }
 

@@ -394,6 +394,7 @@ impl<'a> UpgradeRun<'a> {
             fleet_seconds: 0.0,
             scenarios: Vec::new(),
             continuous_diagnosis: None,
+            repeated_shards: Vec::new(),
         }
     }
 }

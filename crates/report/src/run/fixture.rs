@@ -185,6 +185,7 @@ pub fn run() -> RunRecord {
             not_run(21, "A quota leaves no room"),
         ],
         continuous_diagnosis: None,
+        repeated_shards: Vec::new(),
     }
 }
 

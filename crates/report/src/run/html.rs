@@ -38,6 +38,8 @@ struct RunPage<'a> {
     false_alarms: Vec<FalseAlarmView>,
     files: Vec<FileView<'a>>,
     not_run: Vec<NotRunView<'a>>,
+    /// Shards that a Job repeated, each as a sentence.
+    repeated_shards: Vec<String>,
     /// Codes, kinds and members that the filters offer.
     codes: BTreeSet<&'a str>,
     kinds: BTreeSet<&'a str>,
@@ -171,6 +173,7 @@ impl<'a> RunPage<'a> {
             false_alarms: alarms.iter().map(FalseAlarmView::of).collect(),
             files: files(run),
             not_run: not_run(run),
+            repeated_shards: run.repeated_shards.iter().map(ToString::to_string).collect(),
             codes: was_run().flat_map(codes).collect(),
             kinds: was_run().flat_map(objects).map(|object| object.kind.as_str()).collect(),
             members: was_run().flat_map(members).collect(),
@@ -418,6 +421,15 @@ mod tests {
     #[test]
     fn a_run_as_html() {
         insta::assert_snapshot!(to_html(&fixture::run()).unwrap());
+    }
+
+    #[test]
+    fn repeated_shards_are_named() {
+        let mut run = fixture::run();
+        let end = record::PodEnd::Killed { signal: 9 };
+        run.repeated_shards = vec![record::RepeatedShard { shard: 2, pod: "drill-1-x".to_owned(), end }];
+        let page = to_html(&run).unwrap();
+        assert!(page.contains("<p>Repeated: shard 2, because Pod drill-1-x was killed by signal 9.</p>"), "{page}");
     }
 
     #[test]

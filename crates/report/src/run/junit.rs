@@ -98,7 +98,9 @@ fn write_suite(writer: &mut XmlWriter, run: &RunRecord, file: &str, scenarios: &
         writer.create_element("properties").write_inner_content(|writer| {
             let own = [("run", &run.id), ("provider", &run.provider), ("fleetdrill", &run.fleetdrill)];
             let versions = run.versions.iter().map(|(component, version)| (component.as_str(), version));
-            for (name, value) in own.into_iter().chain(versions) {
+            let repeated: Vec<String> = run.repeated_shards.iter().map(ToString::to_string).collect();
+            let repeated = repeated.iter().map(|text| ("repeated-shard", text));
+            for (name, value) in own.into_iter().chain(versions).chain(repeated) {
                 let attributes = [("name", one_line(name)), ("value", one_line(value))];
                 writer.create_element("property").with_attributes(borrowed(&attributes)).write_empty()?;
             }
@@ -378,5 +380,17 @@ mod tests {
         assert!(xml.contains("colour red nul"), "{xml}");
         let case = document.descendants().find(|node| node.has_tag_name("testcase")).unwrap();
         assert!(case.attribute("name").unwrap().contains("]]> <a b='\"&amp;'>"), "{case:?}");
+    }
+
+    #[test]
+    fn repeated_shards_are_properties() {
+        let mut run = fixture::run();
+        let end = record::PodEnd::Evicted { message: "low on memory".to_owned() };
+        run.repeated_shards = vec![record::RepeatedShard { shard: 2, pod: "drill-1-x".to_owned(), end }];
+        let xml = to_xml(&run).unwrap();
+        let document = Document::parse(&xml).unwrap();
+        let properties = document.descendants().filter(|node| node.attribute("name") == Some("repeated-shard"));
+        let values: BTreeSet<_> = properties.filter_map(|node| node.attribute("value")).collect();
+        assert_eq!(values, BTreeSet::from(["shard 2, because Pod drill-1-x was evicted: low on memory"]));
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: OutputLayout)
         write_counts(page, run, counts);
         write_not_run(page, run);
         write_notes(page, run);
+        write_repeated_shards(page, run);
         write_statements(page, run);
         false_alarms::write_count(page, run);
         let versions: Vec<_> = run.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
@@ -184,6 +185,13 @@ fn write_notes(page: &mut TextPage, run: &RunRecord) {
     }
 }
 
+/// Writes which shards a Job repeated, and why.
+fn write_repeated_shards(page: &mut TextPage, run: &RunRecord) {
+    for shard in &run.repeated_shards {
+        page.item("repeated: ", WARNING, 2, &shard.to_string());
+    }
+}
+
 /// Writes how many of the guides' statements the run has shown. A statement counts once, however many scenarios show
 /// it.
 fn write_statements(page: &mut TextPage, run: &RunRecord) {
@@ -206,6 +214,8 @@ fn scenarios(count: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use record::{PodEnd, RepeatedShard};
+
     use super::*;
     use crate::run::{ReportFormat, fixture};
 
@@ -236,6 +246,25 @@ mod tests {
         let text = plain(&fixture::run_with_false_alarms(), &[]);
         assert_eq!(text.lines().last(), Some("1 passed, 0 failed, 0 skipped, 2 false alarms"));
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn repeated_shards_are_named_with_the_reason() {
+        let mut run = fixture::run();
+        let ends = [
+            PodEnd::Evicted { message: "The node was low on resource: memory.".to_owned() },
+            PodEnd::Disrupted { reason: "EvictionByEvictionAPI".to_owned() },
+            PodEnd::OutOfMemory,
+            PodEnd::Killed { signal: 9 },
+            PodEnd::Exited { code: 3 },
+            PodEnd::Deleted,
+        ];
+        let repeated =
+            (1..).zip(ends).map(|(shard, end)| RepeatedShard { shard, pod: format!("drill-{shard}-x"), end });
+        run.repeated_shards = repeated.collect();
+        let text = plain(&run, &[]);
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("repeated: ")).collect();
+        insta::assert_snapshot!(lines.join("\n"));
     }
 
     #[test]

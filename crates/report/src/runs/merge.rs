@@ -118,6 +118,7 @@ impl MergedRuns {
             fleet_seconds: runs.iter().map(|run| run.fleet_seconds).fold(0.0, f64::max),
             scenarios,
             continuous_diagnosis: merged_diagnosis(runs),
+            repeated_shards: runs.iter().flat_map(|run| run.repeated_shards.iter().cloned()).collect(),
             ..first.clone()
         };
         Ok(Self { record, outcomes })

@@ -1,7 +1,7 @@
 //! Tests on the runs of the fixture.
 
 use jiff::ToSpan as _;
-use record::{Outcome, RunRecord};
+use record::{Outcome, PodEnd, RepeatedShard, RunRecord};
 use schemas::DocumentSchema;
 
 use super::compare::RunComparison;
@@ -17,6 +17,14 @@ fn named(id: &str) -> RunRecord {
 
 fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
+}
+
+#[test]
+fn repeated_shards_of_all_runs_are_kept() {
+    let repeated = |shard| RepeatedShard { shard, pod: format!("drill-{shard}-x"), end: PodEnd::OutOfMemory };
+    let with = |id, shard| RunRecord { repeated_shards: vec![repeated(shard)], ..named(id) };
+    let merged = MergedRuns::of(&[with("abcd", 1), with("efgh", 3)]).unwrap().record;
+    assert_eq!(merged.repeated_shards, [repeated(1), repeated(3)]);
 }
 
 #[test]

@@ -224,6 +224,7 @@ pub(super) fn run(id: &str, scenarios: Vec<ScenarioRecord>) -> RunRecord {
         fleet_seconds: 0.0,
         scenarios,
         continuous_diagnosis: None,
+        repeated_shards: Vec::new(),
     }
 }
 
