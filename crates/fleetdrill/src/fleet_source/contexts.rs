@@ -9,16 +9,18 @@ use kube::config::Kubeconfig;
 use report::text::some_names;
 
 use super::hub_members::asks_hub;
-use super::member_contexts;
 use super::options::ContextOptions;
+use super::{in_cluster, member_contexts};
 use crate::error::CommandError;
 
-/// Reads the kubeconfig that options name, or KUBECONFIG's or the usual one. `local` names the fleets that are up here.
+/// Reads the kubeconfig that options name, or KUBECONFIG's or the usual one, or in a Pod that of its ServiceAccount. `local` names the fleets
+/// that are up here.
 pub(super) fn kubeconfig(given: &ContextOptions, local: &str) -> Result<Kubeconfig, CommandError> {
     if let Some(path) = &given.kubeconfig {
         return read(path);
     }
-    Kubeconfig::read().map_err(|error| {
+    let usual = Kubeconfig::read();
+    usual.or_else(|error| in_cluster::kubeconfig().ok_or(error)).map_err(|error| {
         if local.is_empty() {
             let hint = "start a fleet (fleetdrill up), or name a kubeconfig: --kubeconfig FILE --hub CONTEXT";
             CommandError::usage(format!("no fleet is up, and there is no usable kubeconfig: {error}"), Some(hint))

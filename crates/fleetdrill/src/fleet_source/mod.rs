@@ -21,6 +21,7 @@ mod contexts;
 mod external_fleet;
 mod fleet_choice;
 mod hub_members;
+mod in_cluster;
 mod member_contexts;
 mod members_from;
 mod needs;
