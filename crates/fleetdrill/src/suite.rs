@@ -496,7 +496,10 @@ fn read_dir(dir: &Path) -> Result<Vec<Feature>, SuiteError> {
         for entry in std::fs::read_dir(&dir).map_err(|source| unread(&dir, source))? {
             let path = entry.map_err(|source| unread(&dir, source))?.path();
             if path.is_dir() {
-                dirs.push(path);
+                // A mounted ConfigMap has its files once more in `..data`.
+                if !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"..")) {
+                    dirs.push(path);
+                }
             } else if path.extension().is_some_and(|e| e == "feature") {
                 files.push(path);
             }
@@ -812,6 +815,17 @@ mod tests {
             ),
             "{error}"
         );
+    }
+
+    #[test]
+    fn features_of_a_mounted_config_map_are_read_once() {
+        let mount = tempfile::tempdir().unwrap();
+        let version = mount.path().join("..2026_11_28");
+        std::fs::create_dir(&version).unwrap();
+        std::fs::write(version.join("a.feature"), "Feature: a\n  Scenario: b\n    Given a hub\n").unwrap();
+        std::os::unix::fs::symlink("..2026_11_28", mount.path().join("..data")).unwrap();
+        std::os::unix::fs::symlink("..data/a.feature", mount.path().join("a.feature")).unwrap();
+        assert_eq!(read_dir(mount.path()).unwrap().len(), 1);
     }
 
     #[test]
