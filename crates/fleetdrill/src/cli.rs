@@ -20,6 +20,7 @@ use crate::fleet_source::options::{
     ContextOptions, FleetOptions, KubeFleetOption, MOST_MEMBERS, NewFleetOptions, ReadableFleetOptions, argocd_request,
     makers,
 };
+use crate::kubernetes_job::options::{JobRenderArgs, JobRunArgs, JobShardArgs};
 use crate::selection::{ScenarioSelection, Shard};
 
 /// Breaks real fleets on purpose, asserts what the real controllers report, and names the cause with its evidence and
@@ -51,6 +52,9 @@ pub enum CliCommand {
     Run(RunArgs),
     /// Run scenarios before, across and after an upgrade of KubeFleet or Argo CD, and report what differs
     Upgrade(UpgradeArgs),
+    /// Run the shards of a suite as the Pods of a Job on a Kubernetes cluster, and merge their results into one report
+    #[command(subcommand)]
+    Job(JobCommand),
     /// Report recorded runs: merge shards and repetitions, compare them with earlier runs, write JUnit, JSON or HTML
     Report(ReportArgs),
     /// List scenarios with their failure codes and tags
@@ -94,6 +98,18 @@ pub enum CliCommand {
         /// The directory, e.g. ~/.local/share/man/man1
         directory: PathBuf,
     },
+}
+
+/// `fleetdrill job`.
+#[derive(Debug, Subcommand)]
+pub enum JobCommand {
+    /// Print the Job and its objects as YAML
+    Render(JobRenderArgs),
+    /// Create the Job, follow it, merge the results of its Pods into one report, and delete it
+    Run(JobRunArgs),
+    /// Run the shard of a Pod and publish its result
+    #[command(hide = true)]
+    Shard(JobShardArgs),
 }
 
 /// Selection of scenarios.

@@ -41,6 +41,43 @@ const EXAMPLES: &[(&str, &[CommandExample])] = &[
         ],
     ),
     (
+        "job",
+        &[(
+            "fleetdrill job run --shards 3 -- --tags @drill",
+            "three Pods in the cluster of the current context, one report",
+        )],
+    ),
+    (
+        "job render",
+        &[
+            ("fleetdrill job render --shards 3 -- --tags @drill", "the objects, for kubectl apply --filename -"),
+            (
+                "fleetdrill job render --features-git https://example.com/drills.git#main:features",
+                "with features of your own, which the Pods clone",
+            ),
+        ],
+    ),
+    (
+        "job run",
+        &[
+            (
+                "fleetdrill job run --shards 3 --junit junit.xml -- --tags @drill",
+                "one report and one exit code, for CI",
+            ),
+            (
+                "fleetdrill job run --shards 5 --shard-by yesterday.json --requests cpu=4,memory=8Gi",
+                "the whole suite, dealt so that the Pods end together",
+            ),
+        ],
+    ),
+    (
+        "job shard",
+        &[(
+            "fleetdrill job shard --index 0 --shards 3 --pod drill-0-x --job drill --job-uid 5f -- --tags @drill",
+            "what a Pod runs; the Job's controller sets the variables for it",
+        )],
+    ),
+    (
         "report",
         &[
             ("fleetdrill report shard-1.json shard-2.json --junit junit.xml", "the shards of a run as one"),
@@ -270,7 +307,7 @@ const VARIABLES: &[EnvironmentVariable] = &[
     (
         "KUBECONFIG",
         "the kubeconfig to use without --kubeconfig; ~/.kube/config by default",
-        &["run", "down", "diagnose", "collect", "train"],
+        &["run", "job", "down", "diagnose", "collect", "train"],
     ),
     ("FLEETDRILL_ASCII", "1 for --ascii", &[]),
     ("NO_COLOR", "1 for no colours", &[]),

@@ -5,7 +5,8 @@
 //! environment. [`suite`] reads features and selects scenarios; [`capability_needs`] has the capabilities of KubeFleet that a
 //! scenario needs, `abilities` the needs that only some providers satisfy. [`run`] runs scenarios on a fleet,
 //! [`upgrade`] runs them across an upgrade, [`train`] has people repair what scenarios break, and [`accuracy`] combines
-//! scenarios at random and scores the diagnosis. [`guides`] compares the guides' statements with real controllers. The
+//! scenarios at random and scores the diagnosis. [`kubernetes_job`] runs shards as the Pods of a Job. [`guides`] compares the
+//! guides' statements with real controllers. The
 //! crate `report` makes reports of records, and `run_file` reads them back; [`output`] has the other texts that several
 //! commands share. [`exit`] is the
 //! contract on exit codes. [`continuous_diagnosis`] judges what the diagnosis says of a fleet while scenarios run.
@@ -28,6 +29,7 @@ pub mod guides;
 pub mod help;
 pub mod hints;
 pub mod kubectl_completion;
+pub mod kubernetes_job;
 pub mod output;
 mod report_files;
 pub mod run;

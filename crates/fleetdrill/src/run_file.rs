@@ -21,7 +21,15 @@ fn read(path: &Path) -> Result<RunRecord, CommandError> {
         message: format!("failed to read {}: {error}", path.display()),
         hint: Some(WRITES_ONE.into()),
     })?;
-    document::parse(&text, SCHEMA).map_err(|error| unusable(path, &error))
+    parse(&text).map_err(|error| unusable(path, &error))
+}
+
+/// Parses the record of a run.
+///
+/// # Errors
+/// Returns an error if the text isn't the record of a run, or is of a schema that this fleetdrill doesn't know.
+pub(crate) fn parse(text: &str) -> Result<RunRecord, DocumentError> {
+    document::parse(text, SCHEMA)
 }
 
 const WRITES_ONE: &str = "`fleetdrill run --json FILE` writes one";

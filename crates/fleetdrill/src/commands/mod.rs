@@ -9,6 +9,7 @@ mod diagnose;
 mod down;
 mod explain;
 mod guides;
+mod job;
 mod list;
 mod report;
 mod run;
@@ -42,6 +43,7 @@ pub async fn execute(Invocation { cli, configuration }: Invocation) -> CommandEx
     }
     let result = match cli.command {
         CliCommand::Run(args) => run::run(args).await,
+        CliCommand::Job(command) => job::job(command).await,
         CliCommand::Report(args) => report::report(&args),
         CliCommand::List(args) => list::list(&args),
         CliCommand::Upgrade(args) => upgrade::upgrade(args).await,

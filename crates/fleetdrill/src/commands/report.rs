@@ -9,7 +9,7 @@ use report::runs::text;
 use report::text::style::OutputLayout;
 
 use super::run::{exit_of_record, finish};
-use crate::cli::{OutputFormat, ReportArgs};
+use crate::cli::{OutputFormat, ReportArgs, ReportFiles};
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::output::data;
@@ -35,7 +35,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<CommandExitCode, CommandError>
         return Ok(exit);
     }
     let look = OutputLayout::from_locale();
-    let exit = finish(reporters(args, &runs.record, look)?, &runs.record, exit);
+    let exit = finish(reporters(&args.files, args.verbose, &runs.record)?, &runs.record, exit);
     // A report on stdout stands there alone.
     if args.files.on_stdout() == 0 {
         let said =
@@ -59,10 +59,10 @@ pub(super) fn merge(runs: &[RunRecord]) -> Result<MergedRuns, CommandError> {
 }
 
 /// Returns the reporters, which have been told of the scenarios to show: those that failed, or all.
-fn reporters(args: &ReportArgs, record: &RunRecord, look: OutputLayout) -> Result<Reporters, CommandError> {
-    let mut reporters = args.files.reporters(look, args.verbose, RunProgressDisplay::hidden())?;
+pub(super) fn reporters(files: &ReportFiles, verbose: bool, record: &RunRecord) -> Result<Reporters, CommandError> {
+    let mut reporters = files.reporters(OutputLayout::from_locale(), verbose, RunProgressDisplay::hidden())?;
     for scenario in &record.scenarios {
-        if args.verbose || scenario.outcome.is_failure() {
+        if verbose || scenario.outcome.is_failure() {
             reporters.event(&RunEvent::ScenarioFinished(scenario))?;
         }
     }

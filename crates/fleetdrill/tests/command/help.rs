@@ -5,9 +5,12 @@ use crate::place::Place;
 #[test]
 fn every_command_says_what_it_does() {
     let place = Place::new();
-    let commands: [&[&str]; 19] = [
+    let commands: [&[&str]; 22] = [
         &[],
         &["run"],
+        &["job"],
+        &["job", "render"],
+        &["job", "run"],
         &["upgrade"],
         &["list"],
         &["up"],
