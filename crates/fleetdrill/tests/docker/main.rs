@@ -2,12 +2,14 @@
 //! are reported as ignored, unless `REQUIRE` names the program: `REQUIRE=docker,kind cargo test --test docker`.
 //! `KIND_NODE_IMAGE` names the image of the nodes; without it kind uses its default. The charts come from KubeFleet's
 //! Go module, so their test also needs Go. Tests that take more than five minutes run with `FLEETDRILL_TEST_LONG=1` only, as
-//! `make test-long` sets it. The test of Argo CD in Pods needs `ARGOCD_MANIFESTS`, a file that installs it, and its images.
+//! `make test-long` sets it. The test of Argo CD in Pods needs `ARGOCD_MANIFESTS`, a file that installs it, and its images. Tests of Jobs need
+//! `FLEETDRILL_IMAGE`.
 
 #![expect(clippy::print_stderr, reason = "what isn't run is told")]
 
 mod charts;
 mod containers;
+mod job;
 mod nodes;
 #[path = "../command/place.rs"]
 #[expect(dead_code, reason = "shared with the command's other tests")]
@@ -28,6 +30,9 @@ const LONG: &str = "FLEETDRILL_TEST_LONG";
 /// Environment variable with a file of Argo CD's manifests. Docker has to have their images, or a registry that it reaches.
 const ARGOCD_MANIFESTS: &str = "ARGOCD_MANIFESTS";
 
+/// Environment variable with an image of this version of fleetdrill that Docker has (packaging/Dockerfile).
+const IMAGE: &str = "FLEETDRILL_IMAGE";
+
 /// A test: its name, the programs and the variables that it needs, and its function.
 type Test = (&'static str, &'static [&'static str], fn());
 
@@ -42,8 +47,8 @@ fn main() -> ExitCode {
     for program in &missing {
         eprintln!("not run: `{program} version` fails");
     }
-    missing.extend([LONG, ARGOCD_MANIFESTS].into_iter().filter(|variable| std::env::var_os(variable).is_none()));
-    let tests = [containers::TESTS, nodes::TESTS, charts::TESTS].into_iter().flatten().map(|&(name, needs, test)| {
+    missing.extend([LONG, ARGOCD_MANIFESTS, IMAGE].into_iter().filter(|variable| std::env::var_os(variable).is_none()));
+    let tests = [containers::TESTS, nodes::TESTS, charts::TESTS, job::TESTS].into_iter().flatten().map(|&(name, needs, test)| {
         let run = move || {
             test();
             Ok(())
