@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, ContinuousDiagnosis, FailedWait, FalseAlarm, Finding, Loss, ObjectPath, RepeatedShard, Transition, UpgradePhase,
+    Capabilities, ContinuousDiagnosis, FailedWait, FalseAlarm, Finding, Loss, ObjectPath, RepeatedShard, Transition,
+    UpgradePhase,
 };
 
 /// End of a scenario.

@@ -48,13 +48,15 @@ fn main() -> ExitCode {
         eprintln!("not run: `{program} version` fails");
     }
     missing.extend([LONG, ARGOCD_MANIFESTS, IMAGE].into_iter().filter(|variable| std::env::var_os(variable).is_none()));
-    let tests = [containers::TESTS, nodes::TESTS, charts::TESTS, job::TESTS].into_iter().flatten().map(|&(name, needs, test)| {
-        let run = move || {
-            test();
-            Ok(())
-        };
-        Trial::test(name, run).with_ignored_flag(needs.iter().any(|program| missing.contains(program)))
-    });
+    let tests = [containers::TESTS, nodes::TESTS, charts::TESTS, job::TESTS].into_iter().flatten().map(
+        |&(name, needs, test)| {
+            let run = move || {
+                test();
+                Ok(())
+            };
+            Trial::test(name, run).with_ignored_flag(needs.iter().any(|program| missing.contains(program)))
+        },
+    );
     // One test at a time, since each test makes its own clusters.
     libtest_mimic::run(&Arguments { test_threads: Some(1), ..arguments }, tests.collect()).exit_code()
 }
