@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::protobuf_review;
 use super::status::ApiError;
 
 /// Verbs that a bundle answers.
@@ -9,8 +10,11 @@ const VERBS: [&str; 3] = ["get", "list", "watch"];
 
 /// Answers a `SelfSubjectAccessReview`: whoever has the token may read everything, and change nothing.
 pub(super) fn answer(body: &[u8]) -> Result<Value, ApiError> {
-    let refused = |error: serde_json::Error| ApiError::BadRequest(format!("the review isn't JSON: {error}"));
-    let mut review: Value = serde_json::from_slice(body).map_err(refused)?;
+    let mut review: Value = match protobuf_review::to_json(body) {
+        Some(review) => review.map_err(|error| ApiError::BadRequest(format!("the review isn't Protobuf: {error}")))?,
+        None => serde_json::from_slice(body)
+            .map_err(|error| ApiError::BadRequest(format!("the review isn't JSON: {error}")))?,
+    };
     if !review.is_object() {
         return Err(ApiError::BadRequest("the review is no object".to_owned()));
     }

@@ -14,6 +14,7 @@ mod columns;
 mod discovery;
 mod json_path;
 mod log;
+mod protobuf_review;
 mod request;
 mod resource;
 mod selector;
