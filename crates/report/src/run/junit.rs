@@ -13,7 +13,7 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use record::{FalseAlarm, Outcome, RecordedEvent, RunRecord, ScenarioRecord};
 
 use super::{false_alarms, scenario};
-use crate::text::clean;
+use crate::text::clean_line;
 use crate::text::style::OutputLayout;
 
 /// Name of the test suite, and class name of the test cases, that false alarms are.
@@ -82,13 +82,13 @@ pub(super) fn to_xml(run: &RunRecord) -> Result<String, Box<dyn std::error::Erro
 fn write_suite(writer: &mut XmlWriter, run: &RunRecord, file: &str, scenarios: &[&ScenarioRecord]) -> io::Result<()> {
     let counts = CaseCounts::of(scenarios.iter().copied());
     let mut attributes = vec![
-        ("name", one_line(scenarios.first().map_or("", |record| &record.feature))),
+        ("name", clean_line(scenarios.first().map_or("", |record| &record.feature))),
         ("tests", counts.tests.to_string()),
         ("skipped", counts.skipped.to_string()),
         ("errors", counts.errors.to_string()),
         ("failures", counts.failures.to_string()),
         ("time", seconds(scenarios.iter().map(|record| record.seconds).sum())),
-        ("file", one_line(file)),
+        ("file", clean_line(file)),
     ];
     if let Some(start) = scenarios.iter().map(|record| record.started_at).min() {
         attributes.push(("timestamp", format!("{start:.0}")));
@@ -101,7 +101,7 @@ fn write_suite(writer: &mut XmlWriter, run: &RunRecord, file: &str, scenarios: &
             let repeated: Vec<String> = run.repeated_shards.iter().map(ToString::to_string).collect();
             let repeated = repeated.iter().map(|text| ("repeated-shard", text));
             for (name, value) in own.into_iter().chain(versions).chain(repeated) {
-                let attributes = [("name", one_line(name)), ("value", one_line(value))];
+                let attributes = [("name", clean_line(name)), ("value", clean_line(value))];
                 writer.create_element("property").with_attributes(borrowed(&attributes)).write_empty()?;
             }
             Ok(())
@@ -129,11 +129,11 @@ fn write_false_alarms(writer: &mut XmlWriter, run: &RunRecord) -> io::Result<()>
     let suite = writer.create_element("testsuite").with_attributes(borrowed(&attributes));
     suite.write_inner_content(|writer| {
         for alarm in alarms {
-            let name = one_line(&format!("{} {}", alarm.finding.code, alarm.finding.subject));
+            let name = clean_line(&format!("{} {}", alarm.finding.code, alarm.finding.subject));
             let attributes = [("name", name), ("classname", FALSE_ALARMS.to_owned()), ("time", lasted(alarm))];
             let case = writer.create_element("testcase").with_attributes(borrowed(&attributes));
             case.write_inner_content(|writer| {
-                let message = one_line(&false_alarms::headline(alarm));
+                let message = clean_line(&false_alarms::headline(alarm));
                 let attributes = [("message", message.as_str()), ("type", "false alarm")];
                 let story = format!("\n{}", false_alarms::story(alarm, OutputLayout::default()));
                 let element = writer.create_element("error").with_attributes(attributes);
@@ -153,13 +153,13 @@ fn lasted(alarm: &FalseAlarm) -> String {
 
 fn write_case(writer: &mut XmlWriter, run: &RunRecord, record: &ScenarioRecord) -> io::Result<()> {
     let attributes = [
-        ("name", one_line(&record.scenario)),
-        ("classname", one_line(&record.file)),
+        ("name", clean_line(&record.scenario)),
+        ("classname", clean_line(&record.file)),
         ("time", seconds(record.seconds)),
     ];
     let case = writer.create_element("testcase").with_attributes(borrowed(&attributes));
     case.write_inner_content(|writer| {
-        let message = one_line(&scenario::headline(record));
+        let message = clean_line(&scenario::headline(record));
         let ended = match record.outcome {
             Outcome::Passed => None,
             Outcome::NotRun => Some(("skipped", None)),
@@ -187,14 +187,14 @@ fn write_case(writer: &mut XmlWriter, run: &RunRecord, record: &ScenarioRecord) 
 
 /// Returns lines about a scenario: its file and line, its codes, and its differences from a real fleet.
 fn about(run: &RunRecord, record: &ScenarioRecord) -> Vec<String> {
-    let mut lines = vec![format!("{}:{}", one_line(&record.file), record.line)];
+    let mut lines = vec![format!("{}:{}", clean_line(&record.file), record.line)];
     let codes: Vec<&str> = scenario::codes(record).collect();
     if !codes.is_empty() {
-        lines.push(format!("codes: {}", one_line(&codes.join(", "))));
+        lines.push(format!("codes: {}", clean_line(&codes.join(", "))));
     }
     for entry in &record.entries {
         if let RecordedEvent::FastForwarded(action) = &entry.what {
-            lines.push(format!("fast-forward: {}", one_line(&action.action)));
+            lines.push(format!("fast-forward: {}", clean_line(&action.action)));
         }
     }
     if scenario::pods_were_played(run, record) {
@@ -207,10 +207,6 @@ fn about(run: &RunRecord, record: &ScenarioRecord) -> Vec<String> {
 }
 
 /// Cleans a text for an attribute. XML readers turn line ends in attributes into spaces.
-fn one_line(text: &str) -> String {
-    clean(text).replace('\n', " ")
-}
-
 fn borrowed<'a>(attributes: &'a [(&'static str, String)]) -> impl Iterator<Item = (&'a str, &'a str)> {
     attributes.iter().map(|(name, value)| (*name, value.as_str()))
 }

@@ -11,7 +11,7 @@ use record::Transition;
 
 use super::event::RunEvent;
 use crate::text::stdout::StderrStream;
-use crate::text::{clean, shorten};
+use crate::text::{clean_line, shorten};
 
 /// Time between two plain lines. It keeps a log short, and a CI system that takes silence for a hang still sees output.
 const INTERVAL: Duration = Duration::from_secs(15);
@@ -171,7 +171,7 @@ impl Write for LogWriter {
 impl RunProgressState {
     fn take(&mut self, event: &RunEvent<'_>) {
         match *event {
-            RunEvent::Phase { text } => self.phase = Some(one_line(text)),
+            RunEvent::Phase { text } => self.phase = Some(clean_line(text)),
             RunEvent::RunStarted { scenarios } => {
                 self.phase = None;
                 self.total = scenarios;
@@ -179,7 +179,7 @@ impl RunProgressState {
             RunEvent::ScenarioStarted { file, line, name } => self.running.push(ScenarioProgress {
                 file: file.to_owned(),
                 line,
-                name: one_line(name),
+                name: clean_line(name),
                 step: None,
                 waits: None,
                 changed: None,
@@ -187,7 +187,7 @@ impl RunProgressState {
             }),
             RunEvent::StepStarted { file, line, keyword, text } => {
                 if let Some(running) = self.running.iter_mut().find(|one| one.is(file, line)) {
-                    running.step = Some(one_line(&format!("{keyword} {text}")));
+                    running.step = Some(clean_line(&format!("{keyword} {text}")));
                     running.waits = None;
                     running.changed = None;
                 }
@@ -196,12 +196,12 @@ impl RunProgressState {
                 if let Some(transition) = entry.transition()
                     && let Some(running) = self.running.iter_mut().find(|one| one.is(file, line))
                 {
-                    running.changed = Some(one_line(&changed(transition)));
+                    running.changed = Some(clean_line(&changed(transition)));
                 }
             }
             RunEvent::StepWaits { file, line, text } => {
                 if let Some(running) = self.running.iter_mut().find(|one| one.is(file, line)) {
-                    running.waits = Some(one_line(text));
+                    running.waits = Some(clean_line(text));
                 }
             }
             RunEvent::ScenarioPaused { record, .. } => {
@@ -287,10 +287,6 @@ fn changed(transition: &Transition) -> String {
         Some(state) => format!("{}{place}: {condition} {} {}", object.name, state.status, state.reason),
         None => format!("{}{place}: {condition} is gone", object.name),
     }
-}
-
-fn one_line(text: &str) -> String {
-    clean(text).replace('\n', " ")
 }
 
 fn line(lines: &MultiProgress, template: &str, elapsed: Duration) -> ProgressBar {
