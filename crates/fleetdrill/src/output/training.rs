@@ -378,7 +378,7 @@ fn is_about(exercise: &Exercise, finding: &Finding) -> bool {
 
 /// Minutes and seconds, `2:05`; `-` for none.
 fn minutes(seconds: Option<f64>) -> String {
-    seconds.map_or("-".to_owned(), |s| format!("{}:{:02}", (s / 60.0).floor(), (s % 60.0).floor()))
+    seconds.map_or("-".to_owned(), report::debrief::minutes)
 }
 
 /// Returns the scores as a table, one line each.

@@ -98,8 +98,9 @@ impl DebriefKind {
     }
 }
 
-/// Formats seconds since the page as `12:05`.
-fn minutes(seconds: f64) -> String {
+/// Formats seconds as minutes and seconds: `12:05`.
+#[must_use]
+pub fn minutes(seconds: f64) -> String {
     let seconds = seconds.max(0.0);
     format!("{}:{:02}", (seconds / 60.0).floor(), (seconds % 60.0).floor())
 }
