@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use backon::{ConstantBuilder, Retryable as _};
 use clusters::{state_dir, stderr_line};
 use fleet::error::in_full;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -200,17 +201,15 @@ async fn shard(args: &JobShardArgs) -> Result<CommandExitCode, CommandError> {
 async fn publish(client: &Client, object: &ConfigMap) -> Result<(), kube::Error> {
     let api = Api::<ConfigMap>::default_namespaced(client.clone());
     let (tries, pause) = PUBLISH;
-    for attempt in 1.. {
-        match api.create(&PostParams::default(), object).await {
-            Ok(_) => break,
-            // The answer to an earlier try was lost.
-            Err(kube::Error::Api(status)) if status.is_already_exists() => break,
-            Err(error @ kube::Error::Api(_)) => return Err(error),
-            Err(error) if attempt >= tries => return Err(error),
-            Err(_) => tokio::time::sleep(pause).await,
-        }
+    let attempts = ConstantBuilder::default().with_delay(pause).with_max_times(tries - 1);
+    let created = (async || api.create(&PostParams::default(), object).await)
+        .retry(attempts)
+        .when(|error| !matches!(error, kube::Error::Api(_)));
+    match created.await {
+        // The answer to an earlier try was lost.
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        created => created.map(drop),
     }
-    Ok(())
 }
 
 /// Returns a temporary directory, if a Pod can write where a fleet writes: its root file system is read-only.
