@@ -62,14 +62,23 @@ async fn is(
 /// there, and finds nothing any time. ` while the hub-agent is restarted`: stops the hub-agent until the diagnosis says that it is behind, starts it
 /// again, diagnoses until it works and nothing is in progress any more, and finds nothing any time. For a fleet of hundreds of members: with
 /// few, a hub-agent that has been silent for half a minute counts as stopped.
+/// `within 200 seconds `: diagnoses until it finds nothing.
 /// Fails if the hub didn't return all that the diagnosis asked for.
 #[needs(role: Some(StepRole::AssertsNoFindings))]
-#[then(expr = "the diagnosis finds nothing{while?}")]
-#[when(expr = "the diagnosis finds nothing{while?}")]
-async fn nothing(world: &mut World, meanwhile: Meanwhile) -> Result<(), StepError> {
+#[then(expr = "{within?}the diagnosis finds nothing{while?}")]
+#[when(expr = "{within?}the diagnosis finds nothing{while?}")]
+async fn nothing(world: &mut World, limit: WithinSeconds, meanwhile: Meanwhile) -> Result<(), StepError> {
     let context = world.context();
     match meanwhile {
-        Meanwhile::Nothing => finds_nothing(context).await.map(drop),
+        Meanwhile::Nothing => {
+            let deadline = Instant::now() + Duration::from_secs(limit.0.unwrap_or_default());
+            // The last diagnosis is the one that is reported.
+            while Instant::now() < deadline && !context.diagnose().await?.is_empty() {
+                between_reads(PAUSE).await;
+            }
+            finds_nothing(context).await.map(drop)
+        }
+        _ if limit.0.is_some() => Err(StepError::Feature("this step has a time limit or a `while`, not both".into())),
         Meanwhile::Available(placement, members) => {
             let always = async {
                 loop {

@@ -45,6 +45,7 @@ pub mod member_object;
 pub mod mentions;
 pub mod names;
 pub mod needs;
+pub mod network;
 mod object_lookup;
 pub mod objects;
 pub mod operation_attempts;

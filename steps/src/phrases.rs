@@ -4,9 +4,11 @@
 
 use std::convert::Infallible;
 use std::str::FromStr;
+use std::time::Duration;
 
 use cucumber::Parameter;
 use fleet::argocd::{ArgoCdComponent, KustomizeFault};
+use fleet::network::NetworkFault;
 
 use crate::params::{CodeParam, ComponentParam, quoted};
 
@@ -757,6 +759,34 @@ impl_from_str!(RegistrationChange, |text| match text {
     "is there twice" => Self::Twice,
     "lacks its label" => Self::Unlabelled,
     _ => Self::Restored,
+});
+
+/// `loses everything`, `loses what the agent sends`, `loses what the hub sends`, `takes 2000 ms longer each way, give or take 500 ms`,
+/// `passes 4 kB/s`, `closes each connection after 100 kB`, `resets connections`, `refuses connections`, or `works again`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    regex = "loses everything|loses what the agent sends|loses what the hub sends|\
+             takes [0-9]+ ms longer each way, give or take [0-9]+ ms|passes [0-9]+ kB/s|\
+             closes each connection after [0-9]+ kB|resets connections|refuses connections|works again",
+    name = "network change"
+)]
+pub struct NetworkChange(pub Option<NetworkFault>);
+
+impl_from_str!(NetworkChange, |text| {
+    let mut numbers = text.split(' ').filter_map(|word| word.parse::<u32>().ok());
+    let mut number = || numbers.next().unwrap_or_default();
+    let milliseconds = |count: u32| Duration::from_millis(count.into());
+    Self(match text.split(' ').next().unwrap_or_default() {
+        "loses" if text.ends_with("everything") => Some(NetworkFault::LosesAll),
+        "loses" if text.contains("the agent") => Some(NetworkFault::LosesRequests),
+        "loses" => Some(NetworkFault::LosesAnswers),
+        "takes" => Some(NetworkFault::Delays { by: milliseconds(number()), jitter: milliseconds(number()) }),
+        "passes" => Some(NetworkFault::Slows { kilobytes_per_second: number() }),
+        "closes" => Some(NetworkFault::Closes { kilobytes: number() }),
+        "resets" => Some(NetworkFault::Resets),
+        "refuses" => Some(NetworkFault::Refuses),
+        _ => None,
+    })
 });
 
 /// `stops`, or `starts again`.

@@ -29,6 +29,8 @@ pub enum ProviderAbility {
     PlayMembers,
     /// Give a cluster's API server only a part of its processor time.
     ThrottleApiServers,
+    /// Have members whose network can be broken.
+    BreakNetworks,
     /// Stop a member's API server, and start it again.
     StopApiServers,
     /// Let the hub-agent hang.
@@ -47,6 +49,14 @@ pub enum ProviderAbility {
     ServeSsh,
 }
 
+impl ProviderAbility {
+    /// True if the heartbeats of a member may stop where this ability is used.
+    #[must_use]
+    pub fn disturbs_members(self) -> bool {
+        matches!(self, Self::StopAgents | Self::BreakNetworks)
+    }
+}
+
 /// Completes the sentence "provider ... can't".
 impl fmt::Display for ProviderAbility {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,6 +73,7 @@ impl fmt::Display for ProviderAbility {
             Self::CallWebhooks => "call webhooks on this machine",
             Self::PlayMembers => "have hollow members",
             Self::ThrottleApiServers => "slow API servers down",
+            Self::BreakNetworks => "break the network of members",
             Self::StopApiServers => "stop API servers and start them again",
             Self::HangAgents => "let the hub-agent hang",
             Self::SetHubAgentFlags => "start the hub-agent with other flags",

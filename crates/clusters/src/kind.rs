@@ -103,6 +103,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
         ProviderAbility::StopApiServers,
+        ProviderAbility::BreakNetworks,
         ProviderAbility::HangAgents,
         ProviderAbility::SetHubAgentFlags,
         ProviderAbility::ServeWebhooks,

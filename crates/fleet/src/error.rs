@@ -77,6 +77,9 @@ pub enum FleetError {
     /// The fleet was created without Argo CD.
     #[error("fleet `{0}` has no Argo CD")]
     NoArgoCd(String),
+    /// The fleet was created without Toxiproxy.
+    #[error("fleet `{0}` was started without Toxiproxy, which breaks networks")]
+    NoToxiproxy(String),
     /// Argo CD runs in Pods, where this can't be done.
     #[error("Argo CD runs in Pods here: fleetdrill can't {0}")]
     ArgoCdInPods(&'static str),

@@ -17,6 +17,7 @@ use clusters::state_dir::write_private;
 use clusters::supervisor::protocol::ProcessExit;
 use clusters::supervisor::{SupervisorClient, SupervisorProgram, ThrottledProcess};
 use diagnosis::Snapshot;
+use futures::FutureExt as _;
 use futures::future::try_join;
 use kube::config::Kubeconfig;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,8 @@ pub struct FleetCreateOptions {
     pub pods: Option<PodPrograms>,
     /// Argo CD. Without it the fleet has none.
     pub argocd: Option<ArgoCdInstallation>,
+    /// Path of Toxiproxy. Without it the networks of members can't be broken.
+    pub toxiproxy: Option<PathBuf>,
     /// True if the hub-agent runs with KubeFleet's webhooks.
     pub webhooks: bool,
     /// Program to start as the supervisor of the fleet's processes.
@@ -82,6 +85,8 @@ pub(crate) struct FleetInner {
     members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
     pub argocd: RwLock<Option<ArgoCdInstallation>>,
+    /// Path of Toxiproxy. Also the lock for checking whether it runs, and for starting it.
+    pub toxiproxy: RwLock<Option<PathBuf>>,
     /// Number of hollow members.
     pub hollow_members: RwLock<usize>,
     /// True if the hub-agent runs with KubeFleet's webhooks.
@@ -124,6 +129,7 @@ impl FleetInner {
             members: RwLock::new(members),
             pods: RwLock::default(),
             argocd: RwLock::default(),
+            toxiproxy: RwLock::default(),
             hollow_members: RwLock::default(),
             webhooks: false,
             webhook: Mutex::default(),
@@ -172,6 +178,8 @@ struct SavedFleet {
     pods: Option<PodPrograms>,
     #[serde(default)]
     argocd: Option<ArgoCdInstallation>,
+    #[serde(default)]
+    toxiproxy: Option<PathBuf>,
     #[serde(default)]
     hollow_members: usize,
     #[serde(default)]
@@ -238,6 +246,7 @@ impl Fleet {
         let kubefleet = KubeFleetReleases { hub: Arc::clone(&release), members: release };
         let inner = FleetInner {
             pods: RwLock::new(options.pods),
+            toxiproxy: RwLock::new(options.toxiproxy),
             webhooks: options.webhooks,
             ..FleetInner::new(options.name, site, kubefleet)
         };
@@ -287,6 +296,7 @@ impl Fleet {
             borrowed,
             pods: RwLock::new(saved.pods),
             argocd: RwLock::new(saved.argocd),
+            toxiproxy: RwLock::new(saved.toxiproxy),
             hollow_members: RwLock::new(saved.hollow_members),
             webhooks: saved.webhooks,
             ..FleetInner::new(saved.name, site, kubefleet)
@@ -308,6 +318,7 @@ impl Fleet {
             agents: self.kubefleet().hub.agents.clone(),
             pods: self.0.pods.read().await.clone(),
             argocd: self.0.argocd.read().await.clone().filter(|_| parts.argocd),
+            toxiproxy: self.0.toxiproxy.read().await.clone(),
             webhooks: parts.webhooks,
             supervisor: self.0.home.program().clone(),
         };
@@ -377,7 +388,9 @@ impl Fleet {
             let (redactor, counter) = (Redactor::default(), ReadCounter::default());
             let limit = snapshot::DEFAULT_LIMIT;
             let options = ReadOptions { redactor: &redactor, focus: None, limit, counter: &counter };
-            snapshot::take_as_needed(&ClusterAccess::of(self.hub()), &self.member_access().await, &options).await
+            snapshot::take_as_needed(&ClusterAccess::of(self.hub()), &self.member_access().await, &options)
+                .boxed()
+                .await
         };
         self.0.needed_snapshot.get(take).await
     }
@@ -409,6 +422,16 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the cluster doesn't start or doesn't join.
     pub async fn add_member(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
+        self.add_member_by(name, labels, None).await
+    }
+
+    /// Starts a cluster and joins it as a member whose agent finds the hub at another address, if one is given.
+    pub(crate) async fn add_member_by(
+        &self,
+        name: &str,
+        labels: &Value,
+        hub_address: Option<String>,
+    ) -> Result<Member, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
         let (provider, release) = (&*self.0.provider, self.kubefleet().members);
@@ -421,7 +444,9 @@ impl Fleet {
             webhooks: self.0.webhooks,
             progress: &(Arc::new(|_| ()) as OnStartMilestone),
         };
-        let member = start.member(name, labels, std::future::ready(self.hub().clone())).await?;
+        let mut hub = self.hub().clone();
+        hub.inner_server = hub_address.unwrap_or(hub.inner_server);
+        let member = start.member(name, labels, std::future::ready(hub)).await?;
         provider.start_controllers(&member.cluster, FleetRole::Member).await?;
         if let Some(installation) = &*self.0.argocd.read().await {
             argocd::add_destination(self.hub(), &installation.reached(&member.cluster)).await?;
@@ -704,7 +729,19 @@ impl Fleet {
         let webhooks = self.0.webhooks;
         let (pods, argocd) = (self.0.pods.read().await.clone(), self.0.argocd.read().await.clone());
         let hollow_members = *self.0.hollow_members.read().await;
-        let saved = SavedFleet { name, recipe, agents, member_agents, members, pods, argocd, hollow_members, webhooks };
+        let toxiproxy = self.0.toxiproxy.read().await.clone();
+        let saved = SavedFleet {
+            name,
+            recipe,
+            agents,
+            member_agents,
+            members,
+            pods,
+            argocd,
+            toxiproxy,
+            hollow_members,
+            webhooks,
+        };
         let dir = self.supervisor().dir();
         write_private(&dir.join(STATE), &saved.to_json()?)?;
         write_private(&self.kubeconfig_file(), &self.kubeconfig().await?)?;
@@ -740,6 +777,7 @@ mod tests {
             members: vec!["member-1".into()],
             pods: None,
             argocd: None,
+            toxiproxy: None,
             hollow_members: 0,
             webhooks: false,
         }

@@ -2,18 +2,18 @@
 //! controllers report.
 //!
 //! [`Fleet`] is a hub and its members. `fleet.rs` has its main methods. Further methods, none of which `fleet.rs`
-//! calls, are in `fleet_argocd.rs`, [`existing`], [`hollow`], [`upgrade`] and [`webhook`].
+//! calls, are in `fleet_argocd.rs`, [`existing`], [`hollow`], [`network`], [`upgrade`] and [`webhook`].
 //!
 //! [`observe`] watches objects and records the transitions of their conditions; waits are built on it. [`argocd`] is
 //! the other product that can run on a fleet, [`webhook`] is an admission webhook for the fleet's API servers, and [`hollow`]
 //! plays the agents of members that have no clusters. [`pages`] lists a kind page by page.
 //! [`snapshot`] takes the objects that the diagnosis reads, and [`bundle`] saves them together with events and logs for
 //! people; both remove secrets with [`redact`]. [`bundle_server`] serves a bundle to kubectl. [`existing`] finds and checks fleets that exist already.
-//! [`faults`] has the faults that scenarios induce, and [`kubefleet_webhooks`] starts KubeFleet's own webhooks.
+//! [`faults`] has the faults that scenarios induce, [`network`] those of connections, and [`kubefleet_webhooks`] starts KubeFleet's own webhooks.
 //!
 //! The modules import each other without circles. [`error`] and [`kinds`] are at the bottom. [`observe`] is above them,
 //! then `member`, then [`argocd`] and `start`, then `fleet.rs`. The modules that import [`Fleet`] are at the top:
-//! [`bundle`], [`existing`], [`faults`], `fleet_argocd`, [`hollow`], [`placed_resources`], [`upgrade`] and [`webhook`].
+//! [`bundle`], [`existing`], [`faults`], `fleet_argocd`, [`hollow`], [`network`], [`placed_resources`], [`upgrade`] and [`webhook`].
 
 pub mod agent_rights;
 pub mod agents;
@@ -39,6 +39,7 @@ pub mod labels;
 mod list_error;
 pub mod local_server;
 mod member;
+pub mod network;
 pub mod objects;
 pub mod observe;
 pub mod origin;

@@ -9,7 +9,12 @@ use crate::suite::{has_tag, steps};
 
 /// True if a scenario makes clusters of its own.
 pub fn makes_clusters(feature: &Feature, scenario: &Scenario) -> bool {
-    let makes = [ProviderAbility::MakeClusters, ProviderAbility::PlayMembers, ProviderAbility::ServeWebhooks];
+    let makes = [
+        ProviderAbility::MakeClusters,
+        ProviderAbility::PlayMembers,
+        ProviderAbility::ServeWebhooks,
+        ProviderAbility::BreakNetworks,
+    ];
     lacking(feature, scenario, |ability| !makes.contains(&ability)).is_some()
 }
 
@@ -21,6 +26,11 @@ pub fn has_own_fleet(feature: &Feature, scenario: &Scenario) -> bool {
 /// True if a scenario's own fleet has KubeFleet's webhooks, of which a machine can serve those of one fleet.
 pub fn serves_webhooks(feature: &Feature, scenario: &Scenario) -> bool {
     lacking(feature, scenario, |ability| ability != ProviderAbility::ServeWebhooks).is_some()
+}
+
+/// True if a scenario breaks the network of a member.
+pub fn breaks_networks(feature: &Feature, scenario: &Scenario) -> bool {
+    lacking(feature, scenario, |ability| ability != ProviderAbility::BreakNetworks).is_some()
 }
 
 /// Returns the first ability that a scenario needs and the fleet's provider doesn't have.

@@ -11,6 +11,9 @@ pub const KUBERNETES: &str = "kubernetes";
 /// The component that plays kubelets.
 pub const KWOK: &str = "kwok";
 
+/// The component that stands between hub and members where their network is broken.
+pub const TOXIPROXY: &str = "toxiproxy";
+
 /// Argo CD's component.
 pub const ARGOCD: &str = "argocd";
 

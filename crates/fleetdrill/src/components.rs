@@ -10,7 +10,7 @@ use fleet::agents::KubeFleetPrograms;
 use fleet::{FleetCreateOptions, argocd};
 use toolchain::{BuildEvent, InstalledComponent, ListedVersion, Toolchain, ToolchainError, system_program};
 
-use crate::component_version::{ARGOCD, ArgoCdRequest, ComponentVersion, KUBEFLEET, KUBERNETES, KWOK};
+use crate::component_version::{ARGOCD, ArgoCdRequest, ComponentVersion, KUBEFLEET, KUBERNETES, KWOK, TOXIPROXY};
 use crate::error::CommandError;
 
 /// Programs of a control plane.
@@ -24,6 +24,9 @@ const KUBECTL: &str = "kubectl";
 
 /// Program of KubeFleet for members.
 const MEMBER_AGENT: &str = "member-agent";
+
+/// Program of component `toxiproxy`.
+const TOXIPROXY_SERVER: &str = "toxiproxy-server";
 
 /// Component with the program that Argo CD renders kustomizations with.
 const KUSTOMIZE: &str = "kustomize";
@@ -49,6 +52,8 @@ pub struct ComponentSet {
     pub agents: KubeFleetPrograms,
     /// Programs that play pods, where they were requested.
     pub pods: Option<PodPrograms>,
+    /// Program that breaks the networks of members, where it was requested.
+    pub toxiproxy: Option<PathBuf>,
     /// Argo CD, where it was requested.
     pub argocd: Option<argocd::ArgoCdInstallation>,
     /// Versions of the components.
@@ -59,8 +64,9 @@ impl ComponentSet {
     /// Returns the options of [`Fleet::create`](fleet::Fleet::create) for a fleet of these components.
     #[must_use]
     pub fn fleet_options(self, name: String, members: usize, supervisor: SupervisorProgram) -> FleetCreateOptions {
-        let Self { recipe, agents, pods, argocd, versions: _ } = self;
-        FleetCreateOptions { name, members, recipe, agents, pods, argocd, webhooks: false, supervisor }
+        let Self { recipe, agents, pods, toxiproxy, argocd, versions: _ } = self;
+        let webhooks = false;
+        FleetCreateOptions { name, members, recipe, agents, pods, argocd, toxiproxy, webhooks, supervisor }
     }
 }
 
@@ -175,6 +181,16 @@ impl FleetToolchain {
         let planes = self.toolchain.ensure(KUBERNETES, &kubernetes.version, &[SCHEDULER], sink).await?;
         let programs = PodPrograms { scheduler: program(&planes, SCHEDULER)?, kwok: program(&players, KWOK)? };
         Ok((programs, kwok))
+    }
+
+    /// Gets Toxiproxy, building it where the cache lacks it, and its version.
+    ///
+    /// # Errors
+    /// Returns an error if it can't be built.
+    pub async fn toxiproxy(&self, sink: BuildSink<'_>) -> Result<(PathBuf, ComponentVersion), CommandError> {
+        let toxiproxy = self.version(TOXIPROXY, None)?;
+        let installed = self.toolchain.ensure(TOXIPROXY, &toxiproxy.version, &[TOXIPROXY_SERVER], sink).await?;
+        Ok((program(&installed, TOXIPROXY_SERVER)?, toxiproxy))
     }
 
     /// Gets the toolchain's `kubectl`, building it where the cache lacks it.

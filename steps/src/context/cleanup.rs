@@ -85,6 +85,10 @@ impl ScenarioContext {
                 }
             }
             for member in &self.ledger.own_members {
+                // A member leaves only if its agent reaches the hub.
+                if let Err(error) = self.fleet.repair_routes(member).await {
+                    tracing::warn!(%error, member, "failed to repair its network");
+                }
                 // Works that were left in a namespace that is being deleted would keep the member for ever.
                 if let Err(error) = fleet::faults::release_works(&self.hub(), member).await {
                     tracing::warn!(%error, member, "failed to release its Works");

@@ -95,7 +95,7 @@ pub(super) async fn toolchain(command: ToolchainCommand) -> Result<CommandExitCo
 async fn install_all(components: &FleetToolchain, sink: BuildSink<'_>) -> Result<(), CommandError> {
     // The shorter build comes first, so that its errors are reported at once and not after ten minutes.
     let agents = components.agents(&components.kubefleet(None)?, sink).await?;
-    let needs = FleetNeeds { pods: true, argocd: ArgoCdRequest::No };
+    let needs = FleetNeeds { pods: true, network_faults: true, argocd: ArgoCdRequest::No };
     ClusterSource::Local.components(components, agents, &needs, sink).await?;
     // Without redis-server and git, which only fleets need.
     components.build_argocd(None, sink).await?;

@@ -25,7 +25,7 @@ use crate::fleet_source::{ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, Ru
 pub(super) async fn up(args: UpArgs) -> Result<CommandExitCode, CommandError> {
     let name = args.fleet_name().to_owned();
     state_dir::check_name(&name)?;
-    let needs = FleetNeeds { pods: args.pods, argocd: args.argocd_request() };
+    let needs = FleetNeeds { pods: args.pods, network_faults: false, argocd: args.argocd_request() };
     // Its parser takes no other providers.
     let clusters = ClusterSource::of_options(&args.new)?.unwrap_or(ClusterSource::Local);
     check_hollow_members(&args, &clusters)?;

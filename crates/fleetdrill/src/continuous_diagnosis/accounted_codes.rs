@@ -115,7 +115,7 @@ impl ScenarioFaults {
         codes.causes.extend(suite::tags(feature, scenario).into_iter().filter(|tag| diagnosis::is_meant_as_code(tag)));
         for step in suite::steps(feature, scenario).map(needs) {
             step.diagnosis.iter().for_each(|diagnosis| codes.add(diagnosis));
-            codes.disturbs_members |= step.ability == Some(ProviderAbility::StopAgents);
+            codes.disturbs_members |= step.ability.is_some_and(ProviderAbility::disturbs_members);
         }
         codes.consequences.extend(suite::passed_codes(feature, scenario));
         // Without its rights, an agent is silent for a while before the diagnosis can tell why.

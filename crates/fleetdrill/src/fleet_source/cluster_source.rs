@@ -108,12 +108,12 @@ impl ClusterSource {
             // The nodes of kind have all programs that clusters and pods need.
             let recipe = ProviderSpec::Kind(setup.clone());
             let versions = std::iter::once(kubefleet).chain(argocd_version).collect();
-            return Ok(ComponentSet { recipe, agents, pods: None, argocd, versions });
+            return Ok(ComponentSet { recipe, agents, pods: None, toxiproxy: None, argocd, versions });
         }
         let (programs, kubernetes) = components.control_plane(sink).await?;
         let version = kubernetes.version.clone();
         let mut versions = vec![kubefleet, kubernetes];
-        let mut set_pods = None;
+        let (mut set_pods, mut toxiproxy) = (None, None);
         let recipe = if let Self::Docker(images) = self {
             // An image of clusters can't be changed later, so that it always contains the programs for pods.
             let (pods, kwok) = components.pods(sink).await?;
@@ -129,10 +129,15 @@ impl ClusterSource {
                 versions.push(kwok);
                 set_pods = Some(pods);
             }
+            if needs.network_faults {
+                let (program, version) = components.toxiproxy(sink).await?;
+                versions.push(version);
+                toxiproxy = Some(program);
+            }
             ProviderSpec::Local(programs)
         };
         versions.extend(argocd_version);
-        Ok(ComponentSet { recipe, agents, pods: set_pods, argocd, versions })
+        Ok(ComponentSet { recipe, agents, pods: set_pods, toxiproxy, argocd, versions })
     }
 }
 

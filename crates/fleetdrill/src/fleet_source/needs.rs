@@ -10,6 +10,8 @@ use crate::suite::Suite;
 pub struct FleetNeeds {
     /// True if members need pods.
     pub pods: bool,
+    /// True if the network of a member is broken.
+    pub network_faults: bool,
     /// Argo CD on the hub.
     pub argocd: ArgoCdRequest,
 }
@@ -19,14 +21,14 @@ impl FleetNeeds {
     #[must_use]
     pub fn of_suite(suite: &Suite, argocd: ArgoCdRequest) -> Self {
         let argocd = if suite.needs_argocd() { argocd } else { ArgoCdRequest::No };
-        Self { pods: suite.needs_pods(), argocd }
+        Self { pods: suite.needs_pods(), network_faults: suite.breaks_networks(), argocd }
     }
 
     /// Returns the needs of both, of which the other's Argo CD counts where there is one.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let argocd = if other.argocd.is_requested() { other.argocd } else { self.argocd };
-        Self { pods: self.pods || other.pods, argocd }
+        Self { pods: self.pods || other.pods, network_faults: self.network_faults || other.network_faults, argocd }
     }
 }
 

@@ -70,6 +70,11 @@ impl RunningFleet {
             fleet.allow_pods(programs).await?;
             versions.push(kwok);
         }
+        if needs.network_faults && fleet.is_local() {
+            let (program, version) = builder.components.toxiproxy(&|event| builder.progress.build(event)).await?;
+            fleet.allow_network_faults(program).await?;
+            versions.push(version);
+        }
         if needs.argocd.is_requested() {
             start_argocd(fleet, &needs.argocd, builder).await?;
             versions.extend(fleet.argocd_version().await.map(ComponentVersion::argocd));

@@ -144,7 +144,7 @@ async fn tried(age: Duration) -> Vec<RemedyResult> {
     let table = table::table();
     let needs_argocd = table.keys().any(|code| code.starts_with(ARGOCD_FAMILIES) && is_wanted(code));
     let argocd = if needs_argocd { ArgoCdRequest::of_version(None) } else { ArgoCdRequest::No };
-    let needs = FleetNeeds { pods: true, argocd };
+    let needs = FleetNeeds { pods: true, network_faults: true, argocd };
     let version = std::env::var(KUBEFLEET).ok().filter(|version| !version.is_empty());
     let run = new_id();
     let plan = FleetPlan {

@@ -56,7 +56,7 @@ impl ClusterReader<'_> {
     pub(super) async fn read(&self, snapshot: &mut ClusterSnapshot, requests: Vec<PlannedRequest>) -> Failures {
         let mut failures = Failures::new();
         let reads = requests.iter().map(|request| self.pages(request).map(|page| (request.kind, page)).boxed());
-        let mut pages = stream::iter(reads).flatten_unordered(REQUESTS_AT_ONCE);
+        let mut pages = stream::iter(reads.collect::<Vec<_>>()).flatten_unordered(REQUESTS_AT_ONCE);
         while let Some((kind, (objects, error))) = pages.next().await {
             failures.extend(error.map(|error| (kind, error)));
             self.counter.add(objects.len());

@@ -178,7 +178,7 @@ fn faults(place: &ScenarioPlace, steps: &[&Step], joins_member: bool) -> Vec<Fau
             }
             follows = true;
         } else if !is_about_diagnosis(step) {
-            accounted.disturbs_members |= needs(step).ability == Some(ProviderAbility::StopAgents);
+            accounted.disturbs_members |= needs(step).ability.is_some_and(ProviderAbility::disturbs_members);
             before.push((*step).clone());
             follows = false;
         }
