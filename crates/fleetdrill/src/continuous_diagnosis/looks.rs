@@ -9,10 +9,13 @@ use fleet::bundle::Bundle;
 use fleet::{Fleet, FleetError};
 use tokio::sync::watch;
 use tokio::task::JoinError;
-use tokio::time::MissedTickBehavior;
 
-/// Time from the start of a look to the start of the next one, if the fleet answers faster.
+/// Time from the start of a look to the start of the next one, if the fleet answers fast.
 const PERIOD: Duration = Duration::from_secs(1);
+
+/// Pause after a look, in times of how long the look took. While all processors are busy, looks would otherwise take a sixth of their time:
+/// `run --one-per-code` took 418 s with looks without pauses, and 342 s without looks.
+const PAUSE: u32 = 2;
 
 /// Time for which the hub may not answer, e.g. while somebody restarts it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,16 +58,15 @@ struct TakenSnapshot {
 /// Looks at a fleet until it doesn't answer for a minute, and returns the error. Each look replaces the one before in the
 /// channel. A snapshot is diagnosed while the next one is taken.
 pub async fn look(fleet: &Fleet, looks: &watch::Sender<Option<Arc<Look>>>) -> FleetError {
-    let mut ticks = tokio::time::interval(PERIOD);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut answered = Instant::now();
+    let (mut answered, mut pause) = (Instant::now(), Duration::ZERO);
     let mut taken: Option<TakenSnapshot> = None;
     loop {
         let take = async {
-            ticks.tick().await;
-            (Instant::now(), fleet.snapshot().await)
+            tokio::time::sleep(pause).await;
+            (Instant::now(), fleet.needed_snapshot().await)
         };
         let ((begun, snapshot), ()) = tokio::join!(take, send_diagnosed(taken.take(), looks));
+        pause = pause_after(begun.elapsed());
         match snapshot {
             Ok(snapshot) => {
                 answered = Instant::now();
@@ -74,6 +76,11 @@ pub async fn look(fleet: &Fleet, looks: &watch::Sender<Option<Arc<Look>>>) -> Fl
             Err(error) => tracing::debug!(%error, "a snapshot failed"),
         }
     }
+}
+
+/// Returns the pause after a look that took this long.
+fn pause_after(took: Duration) -> Duration {
+    PERIOD.saturating_sub(took).max(took * PAUSE)
 }
 
 /// Diagnoses a snapshot, if there is one, and sends the look.
@@ -95,5 +102,16 @@ async fn diagnose(snapshot: &Arc<Snapshot>) -> Option<Vec<Finding>> {
         Ok(findings) => Some(findings),
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
         Err(Err(_)) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_take_a_third_of_the_time_at_most() {
+        assert_eq!(pause_after(Duration::from_millis(200)), Duration::from_millis(800));
+        assert_eq!(pause_after(Duration::from_millis(600)), Duration::from_millis(1200));
     }
 }
