@@ -168,6 +168,12 @@ pub struct RunArgs {
     /// Run only the scenarios that failed in an earlier run, of the selected ones; may be given several times
     #[arg(long, value_name = "RUN.JSON")]
     pub rerun: Vec<PathBuf>,
+    /// Add a line about the run to a file, which `fleetdrill report` reads: seed, load, and each scenario's outcome and seconds
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub ledger: Option<PathBuf>,
+    /// Start the scenarios in the same order, and give objects the same names, as a run whose summary has this seed
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u32>,
     /// End the run when the first scenario has failed; those that are running are interrupted
     #[arg(long)]
     pub fail_fast: bool,
@@ -214,7 +220,7 @@ pub struct ReportFiles {
 /// `fleetdrill report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Files of `fleetdrill run --json`: shards of one run, or repetitions of it
+    /// Files of `fleetdrill run --json` or `--ledger`: shards of one run, or repetitions of it
     #[arg(value_name = "RUN.JSON", required = true)]
     pub runs: Vec<PathBuf>,
     /// Earlier run to compare with; may be given several times. The exit code is 1 only if something is worse than in it

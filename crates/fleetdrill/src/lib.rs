@@ -7,9 +7,9 @@
 //! [`upgrade`] runs them across an upgrade, [`train`] has people repair what scenarios break, and [`accuracy`] combines
 //! scenarios at random and scores the diagnosis. [`kubernetes_job`] runs shards as the Pods of a Job. [`guides`] compares the
 //! guides' statements with real controllers. The
-//! crate `report` makes reports of records, and `run_file` reads them back; [`output`] has the other texts that several
+//! crate `report` makes reports of records, `run_file` reads them back, and `ledger` has a line for each of many runs; [`output`] has the other texts that several
 //! commands share. [`exit`] is the
-//! contract on exit codes. [`continuous_diagnosis`] judges what the diagnosis says of a fleet while scenarios run.
+//! contract on exit codes. [`run_seed`] makes the ids of runs and the order of scenarios. [`continuous_diagnosis`] judges what the diagnosis says of a fleet while scenarios run.
 
 mod abilities;
 pub mod accuracy;
@@ -30,10 +30,12 @@ pub mod help;
 pub mod hints;
 pub mod kubectl_completion;
 pub mod kubernetes_job;
+mod ledger;
 pub mod output;
 mod report_files;
 pub mod run;
 mod run_file;
+pub mod run_seed;
 pub mod selection;
 mod step_check;
 pub mod suite;

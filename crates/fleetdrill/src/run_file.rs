@@ -1,4 +1,4 @@
-//! Reads the records of runs that `fleetdrill run --json` has written.
+//! Reads the records of runs that `fleetdrill run` has written: one in a file of `--json`, many in one of `--ledger`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,21 +7,25 @@ use report::document::{self, DocumentError};
 use report::run::SCHEMA;
 
 use crate::error::CommandError;
+use crate::ledger;
 
 /// Reads the records of runs.
 ///
 /// # Errors
 /// Returns an error if a file can't be read, isn't the record of a run, or is of a schema that this fleetdrill doesn't know.
 pub(crate) fn read_all(paths: &[PathBuf]) -> Result<Vec<RunRecord>, CommandError> {
-    paths.iter().map(|path| read(path)).collect()
+    let runs: Result<Vec<Vec<RunRecord>>, CommandError> = paths.iter().map(|path| read(path)).collect();
+    Ok(runs?.into_iter().flatten().collect())
 }
 
-fn read(path: &Path) -> Result<RunRecord, CommandError> {
+fn read(path: &Path) -> Result<Vec<RunRecord>, CommandError> {
     let text = std::fs::read_to_string(path).map_err(|error| CommandError::Usage {
         message: format!("failed to read {}: {error}", path.display()),
         hint: Some(WRITES_ONE.into()),
     })?;
-    parse(&text).map_err(|error| unusable(path, &error))
+    let is_ledger = path.extension().is_some_and(|ending| ending == ledger::ENDING);
+    let documents = if is_ledger { text.lines().collect() } else { vec![text.as_str()] };
+    documents.into_iter().map(|document| parse(document).map_err(|error| unusable(path, &error))).collect()
 }
 
 /// Parses the record of a run.

@@ -18,6 +18,7 @@ use crate::abilities;
 use crate::capability_needs::CapabilityNeeds;
 use crate::failure_codes;
 use crate::guides::tags::{self as guide_tags, TagError};
+use crate::run_seed::RunSeed;
 use crate::selection::{ScenarioDurations, ScenarioSelection, Shard};
 use crate::step_check::{self, EarlierText};
 
@@ -292,16 +293,25 @@ impl Suite {
 
     /// Returns the features in the order in which their scenarios begin: those that `first` selects, then all others, the longest of each
     /// first. A run takes as long as its longest scenario only if that scenario doesn't wait for a slot. A feature appears once for each
-    /// duration of its scenarios.
+    /// duration of its scenarios. Those that are equal in both stand in an order that follows from the seed, or in that of their files.
     ///
     /// Tags state a scenario's duration with fast-forward; in real time the controllers' thresholds are added.
     #[must_use]
-    pub fn in_starting_order(&self, real_time: bool, first: impl Fn(&Feature, &Scenario) -> bool) -> Vec<Feature> {
+    pub fn in_starting_order(
+        &self,
+        real_time: bool,
+        seed: Option<RunSeed>,
+        first: impl Fn(&Feature, &Scenario) -> bool,
+    ) -> Vec<Feature> {
         let rank = |f: &Feature, s: &Scenario| (first(f, s), seconds(f, s, real_time));
         let ranks: BTreeSet<(bool, u32)> = self.scenarios().map(|(f, s)| rank(f, s)).collect();
         let mut features = Vec::new();
         for of_rank in ranks.into_iter().rev() {
-            features.extend(self.clone().part(|f, s| rank(f, s) != of_rank).features);
+            let mut equal = self.clone().part(|f, s| rank(f, s) != of_rank).features;
+            if let Some(seed) = seed {
+                seed.shuffle(&mut equal);
+            }
+            features.extend(equal);
         }
         features
     }
@@ -316,6 +326,12 @@ impl Suite {
     #[must_use]
     pub fn needs_pods(&self) -> bool {
         self.scenarios().any(|(feature, scenario)| has_tag(feature, scenario, "pods"))
+    }
+
+    /// True if a scenario breaks the network of a member.
+    #[must_use]
+    pub fn breaks_networks(&self) -> bool {
+        self.scenarios().any(|(feature, scenario)| abilities::breaks_networks(feature, scenario))
     }
 
     /// True if a scenario needs Argo CD.
@@ -672,7 +688,7 @@ mod tests {
         let suite =
             Suite { features: vec![parse("a", "@quick"), parse("b", "@disruptive"), parse("c", "@takes-150s")] };
         let names = |first: &dyn Fn(&Scenario) -> bool| {
-            scenario_names(&suite.in_starting_order(false, |_, scenario| first(scenario)))
+            scenario_names(&suite.in_starting_order(false, None, |_, scenario| first(scenario)))
         };
         assert_eq!(names(&|_| false), ["c2", "b2", "a1", "a2", "b1", "c1"]);
         assert_eq!(
@@ -686,7 +702,7 @@ mod tests {
         let text = "Feature: f\n  Scenario: one\n    Given a\n  @takes-150s\n  Scenario: two\n    Given a\n  Scenario: three\n    \
                     When the stuck threshold of update run \"a\" passes on \"b\"\n";
         let suite = Suite { features: vec![parse(Path::new("f"), text).expect("a feature")] };
-        let names = |real_time| scenario_names(&suite.in_starting_order(real_time, |_, _| false));
+        let names = |real_time| scenario_names(&suite.in_starting_order(real_time, None, |_, _| false));
         assert_eq!(names(false), ["two", "one", "three"]);
         assert_eq!(names(true), ["three", "two", "one"]);
         assert_eq!(suite.waiting_in_real_time(), 1);

@@ -267,9 +267,29 @@ pub struct RunRecord {
     /// Shards that a Kubernetes Job repeated; none if the run wasn't one of a Job.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub repeated_shards: Vec<RepeatedShard>,
+    /// Seed of the order of scenarios and of the names of objects; none in a merge of several runs, and in an upgrade.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seed: Option<u32>,
+    /// Load of the machine when the run had ended: the number of processes that ran or wanted to run, on average of five minutes. In ledgers
+    /// only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub load: Option<f64>,
 }
 
 impl RunRecord {
+    /// Returns the run with each scenario's place, name, outcome, reason and duration, and nothing of what happened in it.
+    #[must_use]
+    pub fn without_events(&self) -> Self {
+        let scenario = |scenario: &ScenarioRecord| ScenarioRecord {
+            feature: String::new(),
+            tags: Vec::new(),
+            entries: Vec::new(),
+            statements: Vec::new(),
+            ..scenario.clone()
+        };
+        Self { scenarios: self.scenarios.iter().map(scenario).collect(), ..self.clone() }
+    }
+
     /// Returns the false alarms of the continuous diagnosis.
     #[must_use]
     pub fn false_alarms(&self) -> &[FalseAlarm] {

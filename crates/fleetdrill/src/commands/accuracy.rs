@@ -22,7 +22,7 @@ use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::fleet_source::{ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, ProbedNewFleet};
 use crate::output::data;
-use crate::run::new_id;
+use crate::run_seed::new_id;
 use crate::selection::ScenarioSelection;
 use crate::suite::Suite;
 use crate::train::step_runner;

@@ -28,8 +28,8 @@ use crate::kubernetes_job::pods::{PodState, ShardPods};
 use crate::kubernetes_job::results::{self, ResultSource};
 use crate::kubernetes_job::{durations, run_options};
 use crate::output::{data, print_error};
-use crate::run::new_id;
 use crate::run_file;
+use crate::run_seed::new_id;
 use crate::selection::Shard;
 
 /// Name of a rendered Job.

@@ -32,13 +32,15 @@ use crate::fleet_source::{
     AcquiredFleet, FleetBuilder, FleetNeeds, FleetProfile as _, FleetProgress, FleetRequest, FleetUser, PreparedFleet,
     ResolvedFleet, resolve,
 };
+use crate::ledger::Ledger;
 use crate::output::data;
 use crate::output::log::{LogLineFormatter, RedactingWriter, has_no_body};
 use crate::run::{
     AfterFailure, ConcurrencyLimits, DiagnosedRun, FailurePause, Round, RunEnd, ScenarioRunner, check_members,
-    keep_failed, left_out, left_out_of_codes, left_out_of_scale, new_id, not_started, order, out_of_reach, sort,
+    keep_failed, left_out, left_out_of_codes, left_out_of_scale, not_started, order, out_of_reach, sort,
 };
 use crate::run_file;
+use crate::run_seed::RunSeed;
 use crate::selection::{ScenarioDurations, ScenarioSelection};
 use crate::suite::Suite;
 
@@ -68,7 +70,9 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     if let Some(version) = &args.argocd {
         components.argocd(Some(version))?;
     }
-    let id = new_id();
+    let seed = args.seed.map_or_else(RunSeed::random, RunSeed);
+    let id = seed.id();
+    let mut ledger = args.ledger.as_deref().map(Ledger::open).transpose()?;
     let fleet = tokio::select! {
         resolved = resolve(request(&args, &suite, &id), &components) => resolved?,
         () = interrupts.next() => return Ok(CommandExitCode::Interrupted),
@@ -78,7 +82,7 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     }
     let order = order(&suite);
     let kubefleet = fleet.profile().kubefleet().clone();
-    let mut record = new_record(&id, &fleet, started_at);
+    let mut record = new_record(&id, seed, &fleet, started_at);
     let shared: SharedReporters = Arc::new(Mutex::new(reporters(&args)?));
     let builder = FleetBuilder { components, progress: Arc::new(PhaseReporter(Arc::downgrade(&shared))) };
     let prepared = tokio::select! {
@@ -119,7 +123,7 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     reporters.event(&RunEvent::RunStarted { scenarios: runs })?;
     record.versions = ComponentVersion::pairs(&versions);
     record.fleet_seconds = start_seconds;
-    let runner = runner(&args, &fleet, &id)?;
+    let runner = runner(&args, &fleet, (&id, seed))?;
     let (rounds, ended) = run_rounds(&args, runner, &suite, &record, reporters, &mut interrupts).await;
     let end = end_fleet(&args, &fleet, &id, &rounds, &ended).await;
     let (mut record, flaky) = merge(rounds, &id, record)?;
@@ -128,6 +132,10 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
     let mut exit = exit_of(&record, ended.broken.as_ref(), ended.interrupted);
     if let Some(reporters) = ended.reporters {
         exit = finish(reporters, &record, exit);
+    }
+    // A run that was interrupted says nothing about its scenarios.
+    if let Some(ledger) = ledger.as_mut().filter(|_| !ended.interrupted) {
+        ledger.add(&record)?;
     }
     print_flaky(&args, &flaky);
     if let Some(broken) = ended.broken {
@@ -139,7 +147,7 @@ pub(super) async fn run(args: RunArgs) -> Result<CommandExitCode, CommandError> 
 }
 
 /// Record of a run that hasn't started any scenario.
-fn new_record(id: &str, fleet: &ResolvedFleet, started_at: Timestamp) -> RunRecord {
+fn new_record(id: &str, seed: RunSeed, fleet: &ResolvedFleet, started_at: Timestamp) -> RunRecord {
     RunRecord {
         id: id.to_owned(),
         fleetdrill: env!("CARGO_PKG_VERSION").into(),
@@ -152,13 +160,16 @@ fn new_record(id: &str, fleet: &ResolvedFleet, started_at: Timestamp) -> RunReco
         scenarios: Vec::new(),
         continuous_diagnosis: None,
         repeated_shards: Vec::new(),
+        seed: Some(seed.0),
+        load: None,
     }
 }
 
-fn runner(args: &RunArgs, fleet: &Fleet, id: &str) -> Result<ScenarioRunner, CommandError> {
+fn runner(args: &RunArgs, fleet: &Fleet, (id, seed): (&str, RunSeed)) -> Result<ScenarioRunner, CommandError> {
     Ok(ScenarioRunner {
         fleet: fleet.clone(),
         run: id.to_owned(),
+        seed: Some(seed),
         round: Round::ONLY,
         bundles: args.bundles.clone(),
         jobs: jobs(fleet.provider(), args.jobs),
@@ -464,6 +475,8 @@ mod tests {
             scenarios: Vec::new(),
             continuous_diagnosis,
             repeated_shards: Vec::new(),
+            seed: None,
+            load: None,
         }
     }
 

@@ -15,7 +15,7 @@ use crate::components::FleetToolchain;
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;
 use crate::output::{data, training};
-use crate::run::new_id;
+use crate::run_seed::new_id;
 use crate::train::answer::{self, AnswerJudgement};
 use crate::train::check::check;
 use crate::train::debrief::debrief;

@@ -35,8 +35,9 @@ use crate::fleet_source::{BuiltFleet, ClusterSource, FleetBuilder, FleetNeeds, F
 use crate::output::data;
 use crate::run::{
     AfterFailure, ConcurrencyLimits, DiagnosedRun, Round, ScenarioLocation, ScenarioRunner, left_out,
-    left_out_of_scale, new_id, order, sort,
+    left_out_of_scale, order, sort,
 };
+use crate::run_seed::new_id;
 use crate::selection::ScenarioSelection;
 use crate::suite::Suite;
 use crate::upgrade::fleet_upgrade;
@@ -329,6 +330,7 @@ impl<'a> UpgradeRun<'a> {
         let mut reporters = reporters();
         reporters.event(&RunEvent::RunStarted { scenarios })?;
         let engine = ScenarioRunner {
+            seed: None,
             fleet: fleet.clone(),
             run: record.id.clone(),
             round: Round::ONLY,
@@ -395,6 +397,8 @@ impl<'a> UpgradeRun<'a> {
             scenarios: Vec::new(),
             continuous_diagnosis: None,
             repeated_shards: Vec::new(),
+            seed: None,
+            load: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Durations of scenarios by which the Pods of a Job deal the shards: the record of an earlier run, reduced to what is needed for that.
 
-use record::{Outcome, RunRecord, ScenarioRecord};
+use record::{Outcome, RunRecord};
 use report::run::SCHEMA;
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ const MOST_BYTES: usize = 1 << 20;
 /// Returns an error if a ConfigMap has no room for it.
 pub(crate) fn reduced(runs: &[RunRecord]) -> Result<Option<String>, CommandError> {
     let Some(first) = runs.first() else { return Ok(None) };
-    let passed = runs.iter().flat_map(|run| &run.scenarios).filter(|scenario| scenario.outcome == Outcome::Passed);
+    let runs = runs.iter().map(RunRecord::without_events);
     let record = RunRecord {
-        scenarios: passed.map(reduced_scenario).collect(),
+        scenarios: runs.flat_map(|run| run.scenarios).filter(|s| s.outcome == Outcome::Passed).collect(),
         continuous_diagnosis: None,
         repeated_shards: Vec::new(),
         ..first.clone()
@@ -33,18 +33,6 @@ pub(crate) fn reduced(runs: &[RunRecord]) -> Result<Option<String>, CommandError
         return Err(CommandError::usage(message, Some("give one run only")));
     }
     Ok(Some(text))
-}
-
-/// Returns a scenario with its name and its duration.
-fn reduced_scenario(scenario: &ScenarioRecord) -> ScenarioRecord {
-    ScenarioRecord {
-        feature: String::new(),
-        tags: Vec::new(),
-        reason: None,
-        entries: Vec::new(),
-        statements: Vec::new(),
-        ..scenario.clone()
-    }
 }
 
 #[cfg(test)]

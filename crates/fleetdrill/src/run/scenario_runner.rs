@@ -30,6 +30,7 @@ use crate::continuous_diagnosis::owners::Suffixes;
 use crate::continuous_diagnosis::running_scenarios::{RunningScenario, RunningScenarios};
 use crate::continuous_diagnosis::{DiagnosedFleet, RunDiagnosis};
 use crate::guides::{self, KnownResults};
+use crate::run_seed::RunSeed;
 use crate::suite::{self, Suite};
 
 /// Time after a scenario's limit at which the watchdog ends the run. The scenario's own waits end earlier.
@@ -69,6 +70,8 @@ pub struct ScenarioRunner {
     pub fleet: Fleet,
     /// Id of the run.
     pub run: String,
+    /// Seed of the scenarios' order; none for the order of their files.
+    pub seed: Option<RunSeed>,
     /// Round of the run.
     pub round: Round,
     /// Directory of failed scenarios' bundles; created when the first scenario fails.
@@ -260,7 +263,7 @@ impl ScenarioRunner {
         })
         .with_cli(cli::Opts::<cli::Empty, cucumber::runner::basic::Cli, cli::Empty>::default())
         // Fewer of those with fleets run at a time, so that they would be the last ones.
-        .run(suite.in_starting_order(self.real_time, abilities::has_own_fleet))
+        .run(suite.in_starting_order(self.real_time, self.seed, abilities::has_own_fleet))
         .await;
         drop(ran);
     }

@@ -23,7 +23,7 @@ use crate::error::CommandError;
 use crate::fleet_source::options::ProviderName;
 use crate::fleet_source::{FleetBuilder, FleetNeeds, FleetRequest, FleetUser, members_of, resolve};
 use crate::output::training;
-use crate::run::new_id;
+use crate::run_seed::new_id;
 
 /// Time for which the fleet lives healthily before it is broken.
 const HEALTHY: Duration = Duration::from_secs(5);

@@ -186,6 +186,8 @@ pub fn run() -> RunRecord {
         ],
         continuous_diagnosis: None,
         repeated_shards: Vec::new(),
+        seed: Some(2_871_994),
+        load: None,
     }
 }
 

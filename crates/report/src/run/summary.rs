@@ -78,7 +78,13 @@ pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: OutputLayout)
         false_alarms::write_count(page, run);
         let versions: Vec<_> = run.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
         page.item("versions: ", BOLD, 2, &versions.join(", "));
-        page.item("run: ", BOLD, 2, &format!("{} on provider {}, fleetdrill {}", run.id, run.provider, run.fleetdrill));
+        let seed = run.seed.map(|seed| format!(", --seed {seed}")).unwrap_or_default();
+        page.item(
+            "run: ",
+            BOLD,
+            2,
+            &format!("{} on provider {}, fleetdrill {}{seed}", run.id, run.provider, run.fleetdrill),
+        );
         for report in reports {
             let path = if report.is_stdout() { "standard output".into() } else { report.path.display().to_string() };
             page.styled(&format!("{} {path}", format!("{}:", report.format).style(BOLD)));

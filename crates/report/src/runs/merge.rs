@@ -119,6 +119,8 @@ impl MergedRuns {
             scenarios,
             continuous_diagnosis: merged_diagnosis(runs),
             repeated_shards: runs.iter().flat_map(|run| run.repeated_shards.iter().cloned()).collect(),
+            // Runs have a seed each.
+            seed: first.seed.filter(|_| runs.len() == 1),
             ..first.clone()
         };
         Ok(Self { record, outcomes })

@@ -225,6 +225,8 @@ pub(super) fn run(id: &str, scenarios: Vec<ScenarioRecord>) -> RunRecord {
         scenarios,
         continuous_diagnosis: None,
         repeated_shards: Vec::new(),
+        seed: None,
+        load: None,
     }
 }
 
