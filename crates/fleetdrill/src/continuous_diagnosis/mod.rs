@@ -1,6 +1,6 @@
 //! Diagnosis of a fleet all the time: looks at the whole fleet, one per second, and judges of what is said.
 //!
-//! 1. [`looks`] takes a snapshot of the fleet once a second and diagnoses it, as `diagnose` would do it at that moment.
+//! 1. [`looks`] takes a snapshot of the fleet about once a second and diagnoses it, as `diagnose` would do it at that moment.
 //! 2. [`owners`] tells by the names in a finding which scenarios it is about.
 //! 3. [`accounted_codes`] has the failure codes that a scenario accounts for.
 //! 4. [`sightings`] counts in how many looks a finding was.
