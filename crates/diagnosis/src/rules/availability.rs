@@ -108,7 +108,7 @@ impl FailureTrail {
         }
         for failed in status.failed() {
             let (kind, name) = (text_field(failed, "kind"), text_field(failed, "name"));
-            let resource = ObjectPath::new(kind, None, name);
+            let resource = ObjectPath::new(kind, namespace_of(failed), name);
             let envelope = envelope_of(failed);
             let place = ConditionPlace::FailedPlacement { member: member.to_owned(), resource, envelope };
             let condition = failed.get("condition").and_then(Condition::read);

@@ -349,9 +349,11 @@ impl<'a> EvictionCase<'a> {
         (!self.fleet.hub.is_unread(group, resource)).then(|| self.fleet.quote().absent(kind, None, name))
     }
 
-    /// Returns the placement's bindings for the member.
+    /// Returns the placement's bindings for the member, sorted by name.
     fn bindings(&self) -> Vec<Object<'a>> {
-        self.fleet.index.bindings((None, self.eviction.placement_name()), self.eviction.member())
+        let mut bindings = self.fleet.index.bindings((None, self.eviction.placement_name()), self.eviction.member());
+        bindings.sort_by_key(|binding| binding.name());
+        bindings
     }
 
     /// Returns the placement's binding for the member; one that isn't being deleted, if there are several.

@@ -174,7 +174,7 @@ fn last_write(fleet: FleetView<'_>) -> Option<(Object<'_>, Timestamp)> {
     let objects = placements.chain(fleet.runs().map(|run| run.object));
     let objects = objects.chain(fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster"));
     let written = objects.filter_map(|object| Some((object, object.written_at(Some("status"))?)));
-    written.max_by_key(|(_, at)| *at)
+    written.max_by_key(|(object, at)| (*at, object.kind(), object.namespace(), object.name()))
 }
 
 /// Returns `member-1, member-2, member-3 and 47 more`.
@@ -192,7 +192,10 @@ fn overdue_copies(fleet: FleetView<'_>) -> Vec<UncopiedHeartbeat<'_>> {
     let ignored = ignored_objects(fleet);
     // Objects that are ignored for as long show that it isn't the heartbeat which was late.
     let limit = if ignored.is_empty() { REACTION_LIMIT } else { REACTION_LIMIT / 2 };
+    let mut members: Vec<_> = members.collect();
+    members.sort_by_key(|member| member.name());
     let uncopied: Vec<_> = members
+        .into_iter()
         .filter_map(|member| UncopiedHeartbeat::of(fleet, member))
         .filter(|heartbeat| heartbeat.lag > limit)
         .collect();
@@ -246,8 +249,10 @@ impl<'a> IgnoredObject<'a> {
 fn ignored_objects(fleet: FleetView<'_>) -> Vec<IgnoredObject<'_>> {
     let placements = fleet.placements().map(|placement| placement.object);
     let runs = fleet.runs().map(|run| run.object);
-    placements
-        .chain(runs)
+    let mut objects: Vec<_> = placements.chain(runs).collect();
+    objects.sort_by_key(|object| (object.kind(), object.namespace(), object.name()));
+    objects
+        .into_iter()
         .filter_map(IgnoredObject::new)
         .filter(|ignored| ignored.since.is_some_and(|since| fleet.age(since) > REACTION_LIMIT))
         .collect()

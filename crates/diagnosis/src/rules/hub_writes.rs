@@ -26,7 +26,8 @@ const MAX_QUOTED: usize = 3;
 /// KF-HA-004: no member's heartbeat arrives, and not even the API server that answers has renewed its own lease.
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster");
-    let heartbeats: Vec<_> = members.filter_map(|member| Some((member, Heartbeat::of(fleet, member)?))).collect();
+    let mut heartbeats: Vec<_> = members.filter_map(|member| Some((member, Heartbeat::of(fleet, member)?))).collect();
+    heartbeats.sort_by_key(|(member, _)| member.name());
     // The leases are read only if nothing has arrived for a while.
     let is_silent = |(member, heartbeat): &(Object<'_>, Heartbeat<'_>)| {
         heartbeat.age > SignedDuration::from_secs(period_seconds(*member))
@@ -59,5 +60,5 @@ fn last_renewal(fleet: FleetView<'_>) -> Option<(Object<'_>, Timestamp)> {
     let leases = fleet.hub.objects.of_kind(LEASE.group, LEASE.kind);
     let leases = leases.filter(|lease| lease.namespace() == Some(NAMESPACE) && lease.label(key) == Some(value));
     let renewed = leases.filter_map(|lease| Some((lease, lease.time("/spec/renewTime")?)));
-    renewed.max_by_key(|(_, at)| *at)
+    renewed.max_by_key(|(lease, at)| (*at, lease.name()))
 }

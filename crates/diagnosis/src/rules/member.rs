@@ -222,9 +222,15 @@ fn waiting_works(fleet: FleetView<'_>, member: &str) -> Vec<Evidence> {
     waiting.map(|work| quote_unapplied(quote, *work)).collect()
 }
 
-/// Quotes the absence of a Work's Applied condition.
+/// Quotes the absence of a Work's Applied condition, or the older generation that it is of.
 fn quote_unapplied(quote: EvidenceSource<'_>, work: Object<'_>) -> Evidence {
-    quote.text(work, "status.conditions[Applied]", "(absent)".to_owned(), None)
+    match work.condition("Applied") {
+        None => quote.text(work, "status.conditions[Applied]", "(absent)".to_owned(), None),
+        Some(old) => {
+            let value = format!("{} (generation: {})", old.observed_generation, work.generation());
+            quote.text(work, "status.conditions[Applied].observedGeneration", value, None)
+        }
+    }
 }
 
 /// KF-MC-007: the member's agent has agreed, and somebody's object holds the member's namespace, which the hub-agent deletes then.

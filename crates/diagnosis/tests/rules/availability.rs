@@ -78,7 +78,7 @@ fn the_trail_leads_to_the_pod_on_the_member() {
             (
                 "hub",
                 placement,
-                "status.placementStatuses[member-1].failedPlacements[Deployment web in ResourceEnvelope apps/e1]\
+                "status.placementStatuses[member-1].failedPlacements[Deployment apps/web in ResourceEnvelope apps/e1]\
                  .conditions[Available]"
             ),
             ("hub", "Work/fleet-member-member-1/web-work", "status.conditions[Available]"),

@@ -4,7 +4,7 @@ use diagnosis::{Finding, KubectlAccess, ObjectPattern, Waiver};
 use schemas::DocumentSchema;
 use serde_json::json;
 
-use crate::shapes::{condition, green, hub, resource_snapshot, run};
+use crate::shapes::{condition, green, hub, member_cluster, resource_snapshot, run, with};
 
 /// Checks findings against the published schema of a diagnosis.
 pub fn assert_as_published(findings: &[Finding]) {
@@ -61,6 +61,27 @@ fn the_same_snapshot_gives_the_same_findings_in_whatever_order_it_was_read() {
     assert_eq!(findings.len(), 2);
     objects.reverse();
     assert_eq!(diagnosis::diagnose(&hub(objects)), findings);
+}
+
+/// Their evidence stood in the order of the objects.
+#[test]
+fn evidence_about_several_objects_stands_in_the_order_of_their_names() {
+    let late =
+        |name: &str| with(member_cluster(name), "/status/agentStatus/0/lastReceivedHeartbeat", "2026-01-08T11:57:00Z");
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {
+            "name": "apiserver-a", "namespace": "kube-system",
+            "labels": {"apiserver.kubernetes.io/identity": "kube-apiserver"},
+        },
+        "spec": {"renewTime": "2026-01-08T11:57:05.000000Z"},
+    });
+    for members in [["member-1", "member-2"], ["member-2", "member-1"]] {
+        let findings = diagnosis::diagnose(&hub(vec![lease.clone(), late(members[0]), late(members[1])]));
+        assert_eq!(findings[0].code.0, "KF-HA-004");
+        let quoted: Vec<_> = findings[0].evidence.iter().map(|evidence| evidence.object.name.as_str()).collect();
+        assert_eq!(quoted, ["apiserver-a", "member-1", "member-2"]);
+    }
 }
 
 #[test]

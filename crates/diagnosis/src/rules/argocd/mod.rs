@@ -51,7 +51,8 @@ use super::draft::FindingDraft;
 use super::fleet::FleetView;
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
-    let all: Vec<ApplicationView<'_>> = ApplicationView::all_with_deleted(fleet).collect();
+    let mut all: Vec<ApplicationView<'_>> = ApplicationView::all_with_deleted(fleet).collect();
+    all.sort_by_key(|application| (application.object.namespace(), application.object.name()));
     let applications: Vec<ApplicationView<'_>> =
         all.iter().copied().filter(|application| application.object.deleted_at().is_none()).collect();
     let mut drafts: Vec<FindingDraft> =
