@@ -42,8 +42,9 @@ pub use object_query::{ObjectQuery, ObjectSelection};
 pub use read_record::ReadRecord;
 pub use record::{Evidence, FailureCode, Finding, FindingWaiver, GuideSection, Remedy, Severity, Subject};
 pub use rules::{
-    ClusterQueries, PATIENCE, WantedLog, WantedObjects, WantedPart, WantedResource, diagnose, diagnose_with, examine,
-    examine_by_cause, examine_with_waivers, hub_is_destination, unanswered_queries, wanted_logs, wanted_objects,
+    ClusterQueries, PATIENCE, WantedLog, WantedObjects, WantedPart, WantedResource, diagnose, diagnose_with,
+    diagnose_without, examine, examine_by_cause, examine_with_waivers, hub_is_destination, unanswered_queries,
+    wanted_logs, wanted_objects,
 };
 pub use snapshot::{AbsentObject, ClusterSnapshot, PodLog, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
 pub use waiver::{ObjectPattern, Waiver};

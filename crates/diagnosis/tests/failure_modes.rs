@@ -3,13 +3,15 @@
 //!
 //! `make docs` writes the page (`UPDATE_EXPECT=1`). Without that variable the test compares the page.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use diagnosis::{CatalogueEntry, Severity};
+use diagnosis::{CatalogueEntry, FailureCode, Severity};
 use expect_test::expect_file;
+use gherkin::{Feature, GherkinEnv, Scenario};
+use regex::Regex;
 
 const INTRODUCTION: &str = "\
 # Failure modes
@@ -54,6 +56,15 @@ fn a_feature_provokes_each_code() {
     let features = features();
     let missing: Vec<_> = diagnosis::catalogue().iter().filter(|e| !features.contains_key(&e.code.0)).collect();
     assert!(missing.is_empty(), "no scenario has the tag of {missing:?}");
+}
+
+/// A rule that is switched off makes a feature fail.
+#[test]
+fn a_feature_that_provokes_a_code_asserts_it() {
+    let scenarios = scenarios();
+    let is_asserted = |code: &String| scenarios.iter().any(|s| s.tags.contains(code) && s.asserted.contains(code));
+    let missing: Vec<_> = diagnosis::catalogue().iter().map(|e| &e.code.0).filter(|code| !is_asserted(code)).collect();
+    assert!(missing.is_empty(), "no scenario with the tag asserts {missing:?}");
 }
 
 /// Returns the catalogue sorted by family, families in the order in which they first appear, then by code.
@@ -101,10 +112,19 @@ fn prose(text: &str) -> String {
     text.replace('<', "&lt;")
 }
 
-/// Returns the names of feature files by the failure codes in their tags.
-fn features() -> BTreeMap<String, Vec<String>> {
+/// Scenario of a feature.
+struct ProvokingScenario {
+    /// Name of the feature's file.
+    file: String,
+    /// Tags of the scenario, of its feature and of its examples.
+    tags: BTreeSet<String>,
+    /// Codes in the diagnoses that its steps assert.
+    asserted: BTreeSet<String>,
+}
+
+/// Returns the scenarios of all features, sorted by file.
+fn scenarios() -> Vec<ProvokingScenario> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut by_code: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut dirs = vec![root.join("features")];
     let mut files = Vec::new();
     while let Some(dir) = dirs.pop() {
@@ -114,14 +134,50 @@ fn features() -> BTreeMap<String, Vec<String>> {
         }
     }
     files.sort();
+    let mut all = Vec::new();
     for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "feature")) {
-        let text = fs::read_to_string(file).expect("a feature");
-        let tags = text.lines().map(str::trim).filter(|l| l.starts_with('@')).flat_map(str::split_whitespace);
+        let feature = Feature::parse_path(file, GherkinEnv::default()).expect("a feature");
         let name = file.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        for code in tags.filter_map(|tag| tag.strip_prefix('@')) {
-            let files = by_code.entry(code.to_owned()).or_default();
-            if !files.contains(&name) {
-                files.push(name.clone());
+        for (rule_tags, scenario) in tagged_scenarios(&feature) {
+            let of_examples = scenario.examples.iter().flat_map(|examples| &examples.tags);
+            let tags = feature.tags.iter().chain(rule_tags).chain(&scenario.tags).chain(of_examples);
+            let (tags, asserted) = (tags.cloned().collect(), asserted_codes(scenario));
+            all.push(ProvokingScenario { file: name.clone(), tags, asserted });
+        }
+    }
+    all
+}
+
+/// Returns the scenarios of a feature with the tags of the rule that they stand under.
+fn tagged_scenarios(feature: &Feature) -> impl Iterator<Item = (&[String], &Scenario)> {
+    let under_rules = feature.rules.iter().flat_map(|rule| rule.scenarios.iter().map(|s| (&rule.tags[..], s)));
+    feature.scenarios.iter().map(|scenario| (&[][..], scenario)).chain(under_rules)
+}
+
+/// Returns the codes in the diagnoses that a scenario's steps assert, those in its examples too.
+fn asserted_codes(scenario: &Scenario) -> BTreeSet<String> {
+    let code = Regex::new(FailureCode::PATTERN).expect("a valid pattern");
+    let steps = || scenario.steps.iter().map(|step| &step.value).filter(|text| text.contains("the diagnosis"));
+    let mut texts: Vec<String> = steps().cloned().collect();
+    for table in scenario.examples.iter().filter_map(|examples| examples.table.as_ref()) {
+        let Some((names, rows)) = table.rows.split_first() else { continue };
+        for row in rows {
+            texts.extend(steps().map(|text| {
+                names.iter().zip(row).fold(text.clone(), |text, (name, cell)| text.replace(&format!("<{name}>"), cell))
+            }));
+        }
+    }
+    texts.iter().flat_map(|text| code.find_iter(text)).map(|code| code.as_str().to_owned()).collect()
+}
+
+/// Returns the names of feature files by the failure codes in their tags.
+fn features() -> BTreeMap<String, Vec<String>> {
+    let mut by_code: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for ProvokingScenario { file, tags, .. } in scenarios() {
+        for tag in tags {
+            let files = by_code.entry(tag).or_default();
+            if !files.contains(&file) {
+                files.push(file.clone());
             }
         }
     }

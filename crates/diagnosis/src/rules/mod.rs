@@ -62,7 +62,7 @@ pub use wanted_objects::{WantedObjects, WantedPart, WantedResource, wanted_objec
 use draft::{FindingDraft, arrange, arrange_by_cause};
 use fleet::FleetView;
 
-use crate::{Diagnosis, Finding, InProgress, KubectlAccess, ObjectQuery, Snapshot, Waiver};
+use crate::{Diagnosis, FailureCode, Finding, InProgress, KubectlAccess, ObjectQuery, Snapshot, Waiver};
 
 /// Diagnoses a snapshot: names each failure and its cause.
 ///
@@ -85,11 +85,18 @@ pub fn diagnose_with(snapshot: &Snapshot, access: &KubectlAccess) -> Vec<Finding
     examine(snapshot, access).findings
 }
 
+/// Diagnoses a snapshot like [`diagnose`], as if no rule found a code. Tests of the rules check with it that they would notice.
+#[must_use]
+pub fn diagnose_without(snapshot: &Snapshot, code: &FailureCode) -> Vec<Finding> {
+    let access = KubectlAccess::same_names_in(snapshot);
+    FleetView::with(snapshot, |fleet| arrange(drafts(fleet, Some(code)).0, &access))
+}
+
 /// Diagnoses a snapshot like [`diagnose_with`], and returns the objects that aren't well yet besides the findings.
 #[must_use]
 pub fn examine(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosis {
     FleetView::with(snapshot, |fleet| {
-        let (drafts, in_progress) = drafts(fleet);
+        let (drafts, in_progress) = drafts(fleet, None);
         Diagnosis { findings: arrange(drafts, access), in_progress }
     })
 }
@@ -105,7 +112,7 @@ pub fn examine_by_cause(snapshot: &Snapshot, access: &KubectlAccess) -> Diagnosi
 #[must_use]
 pub fn examine_with_waivers(snapshot: &Snapshot, access: &KubectlAccess, waivers: &[Waiver]) -> Diagnosis {
     FleetView::with(snapshot, |fleet| {
-        let (mut drafts, in_progress) = drafts(fleet);
+        let (mut drafts, in_progress) = drafts(fleet, None);
         for draft in &mut drafts {
             let waiver = waivers.iter().find(|waiver| waiver.covers(&draft.finding));
             draft.finding.waived = waiver.map(Waiver::mark);
@@ -123,7 +130,7 @@ pub fn unanswered_queries(snapshot: &Snapshot) -> Vec<ClusterQueries> {
     // Somebody else may have looked for objects in the snapshot.
     let take = || snapshot.clusters.iter().map(|cluster| (cluster.name.clone(), cluster.read.take_unanswered()));
     take().for_each(drop);
-    FleetView::with(snapshot, |fleet| drop(drafts(fleet)));
+    FleetView::with(snapshot, |fleet| drop(drafts(fleet, None)));
     take().filter(|(_, queries)| !queries.is_empty()).collect()
 }
 
@@ -138,8 +145,8 @@ fn rests_on_unread(fleet: FleetView<'_>, draft: &FindingDraft) -> bool {
     })
 }
 
-/// Runs all rules, and returns their findings and the states that are in progress.
-fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
+/// Runs all rules, and returns their findings, without those of one code, and the states that are in progress.
+fn drafts(fleet: FleetView<'_>, without: Option<&FailureCode>) -> (Vec<FindingDraft>, Vec<InProgress>) {
     let rules: &[fn(FleetView<'_>) -> Vec<FindingDraft>] = &[
         hub_writes::rule,
         hub_agent::rule,
@@ -168,7 +175,9 @@ fn drafts(fleet: FleetView<'_>) -> (Vec<FindingDraft>, Vec<InProgress>) {
         argocd::rule,
     ];
     let mut drafts: Vec<FindingDraft> = rules.iter().flat_map(|rule| rule(fleet)).collect();
-    drafts.retain(|draft| !rests_on_unread(fleet, draft));
+    let is_wanted = |draft: &FindingDraft| without != Some(&draft.finding.code);
+    drafts.retain(|draft| is_wanted(draft) && !rests_on_unread(fleet, draft));
     let in_progress = outcome::judge(fleet, &mut drafts);
+    drafts.retain(is_wanted);
     (drafts, in_progress)
 }

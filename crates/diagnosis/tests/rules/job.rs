@@ -1,9 +1,10 @@
 //! Jobs of placements that are available.
 
-use diagnosis::{Snapshot, diagnose};
+use diagnosis::Snapshot;
 use serde_json::{Value, json};
 
 use crate::shapes::{BEFORE, condition, found, green, hub_and_member, with, work};
+use crate::switched_off::diagnose;
 
 const AFTER: &str = "2026-01-08T11:59:40Z";
 

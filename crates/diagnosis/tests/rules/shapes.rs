@@ -1,8 +1,9 @@
 //! Objects as the controllers write them, reduced to what the rules read, and the fleet around them.
 
-use crate::reading;
-use diagnosis::{Finding, Snapshot, diagnose};
+use diagnosis::{Finding, Snapshot};
 use serde_json::{Value, json};
+
+use crate::{perturbed, reading, switched_off};
 
 /// Time at which all snapshots of these tests were taken.
 pub const NOW: &str = "2026-01-08T12:00:00Z";
@@ -246,7 +247,10 @@ pub fn hub(objects: Vec<Value>) -> Snapshot {
 
 /// Returns all findings as `CODE subject`, roots first and consequences indented.
 pub fn found(snapshot: &Snapshot) -> Vec<String> {
-    reading::check(snapshot);
+    if !switched_off::is_child() {
+        reading::check(snapshot);
+        perturbed::check(snapshot);
+    }
     found_without_reading_check(snapshot)
 }
 
@@ -259,7 +263,7 @@ pub fn found_without_reading_check(snapshot: &Snapshot) -> Vec<String> {
         }
     }
     let mut all = Vec::new();
-    lines(&diagnose(snapshot), 0, &mut all);
+    lines(&switched_off::diagnose(snapshot), 0, &mut all);
     all
 }
 
@@ -268,6 +272,7 @@ pub fn in_both_scopes(objects: &[Value], expected: &[&str]) {
     let fill = |prefix: &str, namespace: &str| -> Vec<String> {
         expected.iter().map(|e| e.replace("{c}", prefix).replace("{ns}", namespace)).collect()
     };
+    perturbed::check_both_scopes(objects);
     assert_eq!(found(&hub(objects.to_vec())), fill("Cluster", ""), "in cluster scope");
     assert_eq!(found(&hub(namespaced(objects))), fill("", &format!("{NAMESPACE}/")), "in one namespace");
 }

@@ -1,10 +1,11 @@
 //! Causes on the member for which Pods don't run: each is named by its own code, and not before it has lasted.
 
-use diagnosis::{Finding, Snapshot, diagnose};
+use diagnosis::{Finding, Snapshot};
 use serde_json::{Value, json};
 
 use crate::availability::{pods, unavailable};
 use crate::shapes::{condition, found, hub_and_member, with, work};
+use crate::switched_off::diagnose;
 
 const JUST_NOW: &str = "2026-01-08T11:59:50Z";
 const A_WHILE_AGO: &str = "2026-01-08T11:59:20Z";
