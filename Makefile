@@ -5,7 +5,7 @@
 #   test-long  tests that take too long for every change
 #
 # Variables: CARGO (the command), RUNS (how often test-long repeats the suite), ARGS (more arguments for `fleetdrill
-# run`, e.g. make drill ARGS='--keep failed'), AGE and ONLY (of `make remedies`), NEEDS (more things that `make setup` checks for).
+# run`, e.g. make drill ARGS='--keep failed'), AGE and ONLY (of `make remedies`), PARTS and SHARD (of `make mutants`), NEEDS (more things that `make setup` checks for).
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -13,7 +13,7 @@ SHELL := bash
 # Targets on one command line run one after the other, because they share two caches and the machine.
 .NOTPARALLEL:
 .PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features suite exercises remedies \
-	bench docs dist clean
+	mutants bench docs dist clean
 
 CARGO ?= cargo
 RUNS ?= 20
@@ -21,6 +21,7 @@ ARGS ?=
 AGE ?= 0
 ONLY ?=
 KUBEFLEET ?=
+PARTS ?=
 NEEDS ?=
 DEBUG := target/debug/fleetdrill
 RELEASE := target/release/fleetdrill
@@ -100,6 +101,10 @@ test-long: ## Run tests that take too long for every change: the suite RUNS time
 	$(DEBUG) train verify
 	@$(MAKE) --no-print-directory remedies AGE=0
 	@$(MAKE) --no-print-directory remedies AGE=600
+
+# Takes hours; goes on where it was interrupted. PARTS=record for one of record, diagnosis and judges, SHARD=3/40 for a part of that.
+mutants: ## Change what decides in many small ways, and check that a test fails for each (docs/testing.md)
+	scripts/mutants $(PARTS)
 
 bench: ## Measure how fast fleets start, how well scenarios share a fleet, and what both cost (ARGS=kubefleet for a part)
 	@scripts/setup argocd
