@@ -13,7 +13,7 @@ use super::kubectl;
 use crate::kinds::{CLUSTER_ROLE_BINDING, SERVICE_ACCOUNT, WEBHOOK_CONFIGURATION};
 use crate::kubefleet::{CLUSTER_GROUP, VALIDATING_WEBHOOKS};
 use crate::object::{list_field, text_field};
-use crate::{Evidence, InProgress, JsonRef, Object, Subject};
+use crate::{Evidence, GroupKind, InProgress, JsonRef, Object, Subject};
 
 /// Time in which the hub-agent reacts to a new or changed object. It takes less than a second (v0.1.2); after a restart,
 /// some seconds.
@@ -55,7 +55,11 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     evidence.extend(ignored.iter().take(MAX_QUOTED).map(|ignored| ignored.evidence(quote)));
     if let Some(account) = without_rights {
         evidence.push(quote.field(account, "metadata.name"));
-        evidence.push(quote.absent(CLUSTER_ROLE_BINDING.kind, None, &binding_name(account)));
+        let (GroupKind { group, kind }, name) = (CLUSTER_ROLE_BINDING, binding_name(account));
+        evidence.push(match fleet.hub.object(group, kind, None, &name) {
+            Some(binding) => quote.field(binding, "subjects"),
+            None => quote.absent(kind, None, &name),
+        });
     }
     let names = json!({
         "seconds": longest.as_secs(),

@@ -145,7 +145,11 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
         RuleCode::KF_MC_003
     } else if roles_read && !bound && (is_settled || heartbeat.age > SILENCE_LIMIT) {
         let role_binding = format!("fleet-rolebinding-{name}");
-        evidence.push(quote.absent("RoleBinding", Some(&namespace), &role_binding));
+        // A binding that is there and gives the permissions to somebody else isn't missing.
+        evidence.push(match fleet.hub.object(rbac, ROLE_BINDING.kind, Some(&namespace), &role_binding) {
+            Some(binding) => quote.field(binding, "subjects"),
+            None => quote.absent(ROLE_BINDING.kind, Some(&namespace), &role_binding),
+        });
         RuleCode::KF_MC_002
     } else if member.deleted_at().is_some() && heartbeat.age > LEAVING_SILENCE_LIMIT {
         evidence.extend([quote.deletion(member), quote.field(member, "metadata.finalizers")]);

@@ -65,6 +65,18 @@ fn the_reasons_of_silence_are_told_apart() {
     }
 }
 
+#[test]
+fn a_role_binding_for_somebody_else_is_quoted_and_not_said_to_be_missing() {
+    let mut objects = fleet("");
+    for binding in objects.iter_mut().filter(|object| object["kind"] == "RoleBinding") {
+        binding["subjects"] = json!([]);
+    }
+    let finding = diagnosis::diagnose(&hub(objects)).remove(0);
+    assert_eq!(finding.code.0, "KF-MC-002");
+    let quoted = finding.evidence.iter().find(|evidence| evidence.object.kind == "RoleBinding").unwrap();
+    assert_eq!((quoted.path.as_str(), quoted.value.as_str(), quoted.is_absent), ("subjects", "[]", false));
+}
+
 /// Heartbeats come late on a busy machine: a heartbeat that is 90 s old, with a period of 15 s, is no failure by
 /// itself.
 #[test]

@@ -146,7 +146,7 @@ fn names(fleet: &Value) -> BTreeSet<String> {
             Value::Object(fields) => fields.iter().for_each(|(key, value)| add(value, key, all)),
             Value::Array(list) => list.iter().for_each(|element| add(element, key, all)),
             Value::String(text) if is_name(key, text) => {
-                drop(all.insert(text.strip_prefix("fleet-member-").unwrap_or(text).to_owned()));
+                all.insert(text.strip_prefix("fleet-member-").unwrap_or(text).to_owned());
             }
             _ => {}
         }

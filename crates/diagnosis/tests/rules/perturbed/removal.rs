@@ -21,7 +21,7 @@ pub fn removals(fleet: &Value) -> impl Strategy<Value = Vec<String>> + use<> {
             let at = format!("/clusters/{number}/objects/{position}");
             let mut within = Vec::new();
             pointers(object, "", &mut within);
-            within.retain(|pointer| !IDENTITY.contains(&pointer.trim_start_matches('/')));
+            within.retain(|pointer| !IDENTITY.contains(&pointer.trim_start_matches('/')) && !is_required(pointer));
             fields.extend(within.into_iter().map(|pointer| format!("{at}{pointer}")));
             whole.push(at);
         }
@@ -29,6 +29,14 @@ pub fn removals(fleet: &Value) -> impl Strategy<Value = Vec<String>> + use<> {
     let (objects, most) = (whole.len(), fields.len().min(FIELDS));
     (subsequence(whole, 0..=objects), subsequence(fields, 0..=most))
         .prop_map(|(objects, fields)| fields.into_iter().chain(objects).collect())
+}
+
+/// True for a field that an API server or a controller never leaves out: those that tell the elements of a list apart, and those of a
+/// condition that the rules go by.
+fn is_required(pointer: &str) -> bool {
+    let field = pointer.rsplit('/').next().unwrap_or_default();
+    ["type", "name", "group", "observedGeneration"].contains(&field)
+        || (field == "status" && pointer.contains("ondition"))
 }
 
 /// Adds the JSON pointers of all values in a value, in their order, each before those in it.
