@@ -352,7 +352,7 @@ impl<'a> EvictionCase<'a> {
     /// Returns the placement's bindings for the member, sorted by name.
     fn bindings(&self) -> Vec<Object<'a>> {
         let mut bindings = self.fleet.index.bindings((None, self.eviction.placement_name()), self.eviction.member());
-        bindings.sort_by_key(|binding| binding.name());
+        bindings.sort_by_key(Object::name);
         bindings
     }
 

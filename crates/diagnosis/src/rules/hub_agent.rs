@@ -197,7 +197,7 @@ fn overdue_copies(fleet: FleetView<'_>) -> Vec<UncopiedHeartbeat<'_>> {
     // Objects that are ignored for as long show that it isn't the heartbeat which was late.
     let limit = if ignored.is_empty() { REACTION_LIMIT } else { REACTION_LIMIT / 2 };
     let mut members: Vec<_> = members.collect();
-    members.sort_by_key(|member| member.name());
+    members.sort_by_key(Object::name);
     let uncopied: Vec<_> = members
         .into_iter()
         .filter_map(|member| UncopiedHeartbeat::of(fleet, member))

@@ -31,7 +31,7 @@ pub fn diagnose(snapshot: &Snapshot) -> Vec<Finding> {
         let codes: BTreeSet<_> = findings.iter().flat_map(Finding::flatten).map(|finding| &finding.code).collect();
         let current = thread::current();
         let test = current.name().expect("tests run in threads with their names");
-        let lines: String = codes.into_iter().map(|code| format!("{code} {test}\n")).collect();
+        let lines = codes.into_iter().fold(String::new(), |lines, code| lines + &format!("{code} {test}\n"));
         let mut file = OpenOptions::new().append(true).open(file).expect("the file");
         file.write_all(lines.as_bytes()).expect("the file is written");
     }

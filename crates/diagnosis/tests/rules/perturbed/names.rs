@@ -80,15 +80,12 @@ fn renamed(text: &str, names: &[(String, String)]) -> String {
         let is_start = !text[..at].ends_with(char::is_alphanumeric);
         let is_here =
             |name: &str| text[at..].strip_prefix(name).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
-        match names.iter().find(|(old, _)| is_start && is_here(old)) {
-            Some((old, new)) => {
-                new_text.push_str(new);
-                at += old.len();
-            }
-            None => {
-                new_text.push(next);
-                at += next.len_utf8();
-            }
+        if let Some((old, new)) = names.iter().find(|(old, _)| is_start && is_here(old)) {
+            new_text.push_str(new);
+            at += old.len();
+        } else {
+            new_text.push(next);
+            at += next.len_utf8();
         }
     }
     new_text
