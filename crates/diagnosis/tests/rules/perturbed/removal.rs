@@ -35,7 +35,7 @@ pub fn removals(fleet: &Value) -> impl Strategy<Value = Vec<String>> + use<> {
 /// condition that the rules go by.
 fn is_required(pointer: &str) -> bool {
     let field = pointer.rsplit('/').next().unwrap_or_default();
-    ["type", "name", "group", "observedGeneration"].contains(&field)
+    ["type", "name", "group", "generation", "observedGeneration"].contains(&field)
         || (field == "status" && pointer.contains("ondition"))
 }
 
