@@ -4,6 +4,8 @@ use record::RunRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::text::escaped_json;
+
 /// Grows when a field goes away or changes its meaning; new fields leave it as it is.
 ///
 /// 3: a transition has `place`, an object that says where in the object the condition stands, instead of the text `part`; a loss has
@@ -21,9 +23,8 @@ struct JsonRunReport<'a> {
 
 /// Returns the report as pretty-printed JSON.
 pub(super) fn to_json(run: &RunRecord) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let mut text = serde_json::to_string_pretty(&JsonRunReport { schema: SCHEMA, run })?;
-    text.push('\n');
-    Ok(text)
+    let text = serde_json::to_string_pretty(&JsonRunReport { schema: SCHEMA, run })?;
+    Ok(escaped_json(text) + "\n")
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use record::Transition;
 
 use super::event::RunEvent;
-use crate::text::stdout::StderrStream;
+use crate::text::stderr::StderrStream;
 use crate::text::{clean_line, shorten};
 
 /// Time between two plain lines. It keeps a log short, and a CI system that takes silence for a hang still sees output.

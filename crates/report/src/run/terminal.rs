@@ -8,7 +8,8 @@ use super::event::{Reporter, RunEvent};
 use super::file::{ReportError, ReportFile};
 use super::progress::RunProgressDisplay;
 use super::{pause, scenario, summary};
-use crate::text::stdout::{StderrStream, StdoutStream};
+use crate::text::stderr::StderrStream;
+use crate::text::stdout::StdoutStream;
 use crate::text::style::OutputLayout;
 
 /// Amount of detail about scenarios that passed. Scenarios that failed are always printed in full.

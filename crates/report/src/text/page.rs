@@ -4,6 +4,7 @@ use owo_colors::{OwoColorize, Style};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 use super::style::{DIMMED, PLAIN};
+use super::terminal::{REPLACEMENT, changes_order};
 
 /// Minimum number of columns of a line, however deep the indentation: narrower text isn't readable.
 const NARROWEST: usize = 24;
@@ -178,7 +179,7 @@ fn options<'a>(width: usize) -> Options<'a> {
 }
 
 /// Removes from a foreign text all characters that a terminal or XML would interpret: escape sequences, control
-/// characters (line ends stay, tabs become spaces), non-characters.
+/// characters (line ends stay, tabs become spaces), non-characters. U+FFFD stands for characters that change the order of a line.
 #[must_use]
 pub fn clean(text: &str) -> String {
     anstream::adapter::strip_str(text)
@@ -189,6 +190,7 @@ pub fn clean(text: &str) -> String {
             '\t' => Some(' '),
             '\u{fffe}' | '\u{ffff}' => None,
             c if c.is_control() => None,
+            c if changes_order(c) => Some(REPLACEMENT),
             c => Some(c),
         })
         .collect::<String>()
@@ -256,5 +258,6 @@ mod tests {
     #[test]
     fn what_a_cluster_says_cannot_steer_the_terminal() {
         assert_eq!(clean("a\u{1b}[31mb\u{7}c\td\r\ne\u{ffff}\n"), "abc d\ne");
+        assert_eq!(clean("a\u{9b}2Jb\u{8}c\u{202e}d\u{1b}]8;;http://x\u{7}e"), "a2Jbc\u{fffd}de");
     }
 }

@@ -8,6 +8,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
+use super::terminal::harmless;
+
 /// State of stdout.
 enum StdoutState {
     Open,
@@ -25,14 +27,15 @@ macro_rules! stdout_line {
         $crate::text::stdout::print_line(::std::format_args!($($argument)*))
     };
 }
-/// Prints a text, with its colours if stdout shows them.
+
+/// Prints a text, with its colours if stdout shows them, and without anything that would steer a terminal ([`harmless`]).
 pub fn print_text(text: &str) {
     let mut state = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     if !matches!(*state, StdoutState::Open) {
         return;
     }
     let mut out = anstream::stdout();
-    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    if let Err(error) = out.write_all(harmless(text).as_bytes()).and_then(|()| out.flush()) {
         *state =
             if error.kind() == io::ErrorKind::BrokenPipe { StdoutState::Closed } else { StdoutState::Failed(error) };
     }
@@ -62,22 +65,6 @@ pub struct StdoutStream;
 impl Write for StdoutStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         print_text(&String::from_utf8_lossy(bytes));
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Stderr as a stream for reporters, with colours if stderr shows them. Its writes return no error, because there is no
-/// stream left to report it to.
-#[derive(Clone, Copy, Debug)]
-pub struct StderrStream;
-
-impl Write for StderrStream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let _ = anstream::stderr().write_all(bytes);
         Ok(bytes.len())
     }
 

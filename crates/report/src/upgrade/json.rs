@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::report::UpgradeReport;
 use crate::run::ReportError;
+use crate::text::escaped_json;
 
 /// Grows when a field goes away or changes its meaning; new fields leave it as it is.
 ///
@@ -31,5 +32,6 @@ pub(super) struct JsonUpgradeReport<'a> {
 /// Returns an error if the report can't be converted to JSON: a bug.
 pub fn render(record: &UpgradeRecord, report: &UpgradeReport) -> Result<String, ReportError> {
     let text = serde_json::to_string_pretty(&JsonUpgradeReport { report, record: Some(record) });
-    text.map(|text| text + "\n").map_err(|source| ReportError::Format { format: "JSON", source: source.into() })
+    text.map(|text| escaped_json(text) + "\n")
+        .map_err(|source| ReportError::Format { format: "JSON", source: source.into() })
 }
