@@ -14,10 +14,8 @@ use ureq::Agent;
 use ureq::http::header::LOCATION;
 use ureq::tls::{RootCerts, TlsConfig};
 
+use super::LIMIT;
 use crate::disk::human_size;
-
-/// Maximum size of a downloaded archive in bytes. All versions that fleetdrill can build make less than a tenth of it.
-const LIMIT: u64 = 8 << 30;
 
 /// Time for the connection, and then for the answer's head.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);

@@ -15,10 +15,12 @@ use tar::{Archive, Entry, EntryType};
 use tempfile::TempDir;
 
 use super::download::{DownloadProgress, download, without_secrets};
-use super::{ArchiveIndex, ArchivedVersion, INDEX, SCHEMA};
+use super::header_limit::HeaderLimit;
+use super::{ArchiveIndex, ArchivedVersion, INDEX, LIMIT, SCHEMA};
 use crate::add::swap;
 use crate::blocking::blocking;
 use crate::cache_slot::{CacheSlot, TEMPORARY, VersionOrigin, is_safe_name, remove_leftovers};
+use crate::disk::human_size;
 use crate::ensure::lock;
 use crate::error::ToolchainError;
 use crate::event::{BuildEvent, OnBuildEvent};
@@ -32,8 +34,8 @@ const STDIN: &str = "-";
 /// Time between two reports of a download.
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Maximum size of the index and of a manifest in bytes.
-const LARGEST_LIST: u64 = 1 << 20;
+/// Maximum size of the index and of all manifests together, in bytes. A manifest of fleetdrill's own versions has a few thousand.
+const LISTS: u64 = 4 << 20;
 
 /// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -205,6 +207,10 @@ struct Unpacker<'a> {
     manifests: HashMap<PathBuf, VersionManifest>,
     /// Versions that the index lists, by folder in the archive.
     versions: BTreeMap<PathBuf, ArchivedVersion>,
+    /// Bytes of files that may still be unpacked.
+    left: u64,
+    /// Bytes of the index and of manifests that may still be read.
+    lists_left: u64,
 }
 
 /// Unpacks an archive into an empty folder, and checks everything. Returns the versions and the archive's SHA-256. `archive` is its name in
@@ -217,11 +223,21 @@ fn unpack(file: &Path, archive: &Path, to: &Path) -> Result<(Vec<ArchivedVersion
     };
     let mut reader = HashingReader { inner: source, context: Context::new(&SHA256) };
     let versions = {
-        let mut unpacker = Unpacker { archive, to, manifests: HashMap::new(), versions: BTreeMap::new() };
+        let mut unpacker = Unpacker {
+            archive,
+            to,
+            manifests: HashMap::new(),
+            versions: BTreeMap::new(),
+            left: LIMIT,
+            lists_left: LISTS,
+        };
         let mut decoder = GzDecoder::new(io::BufReader::new(&mut reader));
-        let mut tar = Archive::new(&mut decoder);
-        for entry in tar.entries().map_err(|error| unpacker.unreadable(&error))? {
+        let headers = HeaderLimit::new();
+        let mut tar = Archive::new(headers.reader(&mut decoder));
+        let mut entries = tar.entries().map_err(|error| unpacker.unreadable(&error))?;
+        while let Some(entry) = headers.while_reading_headers(|| entries.next()) {
             let entry = entry.map_err(|error| unpacker.unreadable(&error))?;
+            // Reads the whole entry, so that nothing but headers is left to read before the next one.
             unpacker.entry(entry)?;
         }
         // The end of the compressed data has its checksum.
@@ -259,13 +275,16 @@ impl Unpacker<'_> {
             return Err(self.bad(format!("its entry `{}` is no file of a component", path.display())));
         };
         let version = Path::new(component).join(folder);
-        let Some(listed) = self.versions.get(&version) else {
+        let Some(listed) = self.versions.get(&version).cloned() else {
             return Err(self.bad(format!("its index doesn't list `{}`", version.display())));
         };
         if *file == [VersionManifest::FILE] {
             let manifest: VersionManifest = self.parse(&mut entry)?;
             if manifest.component != listed.component || manifest.version != listed.version {
                 return Err(self.bad(format!("the manifest of `{}` is of another version", version.display())));
+            }
+            if let Some(file) = manifest.files.keys().find(|file| !file.split('/').all(is_safe_name)) {
+                return Err(self.bad(format!("the manifest of `{}` has a file `{file}`", version.display())));
             }
             let dir = self.to.join(&version);
             fs::create_dir_all(&dir).map_err(|error| ToolchainError::io("create", &dir, error))?;
@@ -279,6 +298,10 @@ impl Unpacker<'_> {
         if known.is_none_or(|checksum| checksum.size != entry.size()) {
             return Err(self.bad(format!("its entry `{}` isn't in the version's manifest", path.display())));
         }
+        let Some(left) = self.left.checked_sub(entry.size()) else {
+            return Err(self.bad(format!("its files are larger than {}", human_size(LIMIT))));
+        };
+        self.left = left;
         self.unpack_file(&mut entry, &version.join(&file), file.starts_with("bin/"))
     }
 
@@ -322,9 +345,16 @@ impl Unpacker<'_> {
     }
 
     /// Parses an entry that is JSON.
-    fn parse<R: Read, T: serde::de::DeserializeOwned>(&self, entry: &mut Entry<'_, R>) -> Result<T, ToolchainError> {
+    fn parse<R: Read, T: serde::de::DeserializeOwned>(
+        &mut self,
+        entry: &mut Entry<'_, R>,
+    ) -> Result<T, ToolchainError> {
+        let Some(left) = self.lists_left.checked_sub(entry.size()) else {
+            return Err(self.bad("its lists are too long"));
+        };
+        self.lists_left = left;
         let mut text = Vec::new();
-        entry.take(LARGEST_LIST).read_to_end(&mut text).map_err(|error| self.unreadable(&error))?;
+        entry.read_to_end(&mut text).map_err(|error| self.unreadable(&error))?;
         serde_json::from_slice(&text).map_err(|error| self.bad(format!("a list in it can't be read ({error})")))
     }
 

@@ -5,6 +5,7 @@
 
 mod download;
 mod export;
+mod header_limit;
 mod import;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,9 @@ const INDEX: &str = "fleetdrill-toolchain.json";
 
 /// Grows when older releases of fleetdrill can't read an archive any more.
 const SCHEMA: u32 = 1;
+
+/// Maximum size of an archive in bytes, compressed and unpacked. All versions that fleetdrill can build make less than a tenth of it.
+const LIMIT: u64 = 8 << 30;
 
 /// Content of the first entry.
 #[derive(Debug, Serialize, Deserialize)]

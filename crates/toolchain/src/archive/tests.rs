@@ -203,6 +203,62 @@ async fn archives_that_can_t_be_trusted_are_refused() {
     assert!(said.starts_with("failed to import FILE: it is for linux riscv64, and this machine is linux "), "{said}");
 }
 
+/// Writes an archive whose last entry has this type, name and size, and content of zeros that may be shorter than the size.
+fn archive_with(path: &Path, before: &[NewEntry], (kind, name, size): (tar::EntryType, &str, u64), content: usize) {
+    archive_of(path, before);
+    let mut tar = Vec::new();
+    let written = fs::File::open(path).unwrap();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(written), &mut tar).unwrap();
+    // Two empty blocks end an archive.
+    tar.truncate(tar.len() - 1024);
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_path(name).unwrap();
+    header.set_link_name("/etc/passwd").unwrap();
+    header.set_cksum();
+    tar.extend_from_slice(header.as_bytes());
+    tar.resize(tar.len() + content, b'a');
+    let mut file = GzEncoder::new(fs::File::create(path).unwrap(), Compression::fast());
+    file.write_all(&tar).unwrap();
+    file.finish().unwrap();
+}
+
+#[tokio::test]
+async fn links_and_devices_are_refused() {
+    use tar::EntryType::{Block, Char, Directory, Fifo, Link, Symlink};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("bad.tar.gz");
+    let before = [index(|_| {}), manifest(r#""bin/x": {"size": 0, "blake3": "00"}"#)];
+    for kind in [Symlink, Link, Char, Block, Fifo, Directory] {
+        archive_with(&path, &before, (kind, "kubefleet/mine-added/bin/x", 0), 0);
+        let why = "failed to import FILE: its entry `kubefleet/mine-added/bin/x` is no file of a component";
+        assert_eq!(imported(dir.path(), &path).await.err().as_deref(), Some(why), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn archives_that_would_fill_memory_or_disk_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("bad.tar.gz");
+    let said = async |before: &[NewEntry], last: (tar::EntryType, &str, u64), content: usize| {
+        archive_with(&path, before, last, content);
+        imported(dir.path(), &path).await.err().unwrap().replace("failed to import FILE: ", "")
+    };
+    let lists = [index(|_| {}), manifest(r#""bin/x": {"size": 9663676416, "blake3": "00"}"#)];
+    let of_type = |kind| (kind, "kubefleet/mine-added/bin/x", 9 << 30);
+    assert_eq!(said(&lists, of_type(tar::EntryType::Regular), 1024).await, "its files are larger than 8.0 GiB");
+    let long = "it is no gzip-compressed tar file, or damaged (an entry has a name that is too long)";
+    for kind in [tar::EntryType::GNULongName, tar::EntryType::GNULongLink, tar::EntryType::XHeader] {
+        assert_eq!(said(&lists, of_type(kind), 1 << 20).await, long, "{kind:?}");
+    }
+    let list = (tar::EntryType::Regular, "kubefleet/mine-added/manifest.json", 5 << 20);
+    assert_eq!(said(&lists[..1], list, 5 << 20).await, "its lists are too long");
+    let outside = [index(|_| {}), manifest(r#""bin/../../../x": {"size": 1, "blake3": "00"}"#)];
+    let said = said(&outside, (tar::EntryType::Regular, "x", 0), 0).await;
+    assert_eq!(said, "the manifest of `kubefleet/mine-added` has a file `bin/../../../x`");
+}
+
 #[tokio::test]
 async fn archives_that_are_cut_or_of_another_kind_are_named() {
     let dir = tempfile::tempdir().unwrap();
