@@ -9,6 +9,7 @@
 
 pub mod ability;
 pub mod agents;
+mod answer_limit;
 pub mod cluster;
 mod control_plane;
 pub mod credentials;

@@ -116,6 +116,8 @@ impl LocalProvider {
     async fn claim_webhooks(&self) -> Result<(), ClusterError> {
         let supervisor = self.home.supervisor();
         supervisor.claim("webhooks", WEBHOOKS_LIMIT).await?;
+        // Another user may have made the directory in advance, to read the key that the hub-agent writes into it.
+        crate::state_dir::make_own(WEBHOOK_CERTIFICATES.as_ref())?;
         let command = ["rm", "-r", "-f", WEBHOOK_CERTIFICATES].map(str::to_owned).to_vec();
         supervisor.at_end(ShutdownHook { name: "webhooks".into(), command, left: Vec::new() }).await
     }

@@ -11,6 +11,8 @@ use tower::BoxError;
 use tower::buffer::BufferLayer;
 use tower::retry::{Policy, RetryLayer};
 
+use crate::answer_limit::AnswerLimitLayer;
+
 /// Requests that may wait for a client's connection.
 const WAITING: usize = 1024;
 
@@ -42,9 +44,9 @@ impl<B> Policy<Request<Body>, Response<B>, BoxError> for UnlessSenderRetries {
     }
 }
 
-/// Creates a client. If the configuration has an exec credential plugin, the thread blocks until the plugin has ended.
+/// Creates a client, whose answers are limited. If the configuration has an exec credential plugin, the thread blocks until the plugin has ended.
 pub(crate) fn client(mut config: Config) -> Result<Client, kube::Error> {
     config.default_retry = false;
-    let builder = ClientBuilder::try_from(config)?.with_layer(&BufferLayer::new(WAITING));
+    let builder = ClientBuilder::try_from(config)?.with_layer(&AnswerLimitLayer).with_layer(&BufferLayer::new(WAITING));
     Ok(builder.with_layer(&RetryLayer::new(UnlessSenderRetries(RetryPolicy::server_retry()))).build())
 }

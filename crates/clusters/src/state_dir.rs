@@ -2,11 +2,12 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use etcetera::BaseStrategy;
+use rustix::process::geteuid;
 
 use crate::error::ClusterError;
 
@@ -20,7 +21,12 @@ pub fn root() -> Result<PathBuf, ClusterError> {
         Some(dir) => PathBuf::from(dir),
         None => match etcetera::base_strategy::choose_base_strategy() {
             Ok(dirs) => dirs.state_dir().unwrap_or_else(|| dirs.data_dir()).join("fleetdrill"),
-            Err(_) => std::env::temp_dir().join("fleetdrill"),
+            Err(_) => {
+                let root = std::env::temp_dir().join("fleetdrill");
+                make_private(&root)?;
+                check_own(&root)?;
+                root
+            }
         },
     };
     // Absolute, because processes are started in other working directories.
@@ -247,6 +253,39 @@ pub fn make_private(dir: &Path) -> Result<(), ClusterError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(ClusterError::io("make", dir))
 }
 
+/// Checks that a directory in one of all users, such as `/tmp`, is this user's, and that nobody else may enter it: another user may have
+/// made it in advance.
+fn check_own(dir: &Path) -> Result<(), ClusterError> {
+    let found = fs::symlink_metadata(dir).map_err(ClusterError::io("read", dir))?;
+    let is_own = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
+    if is_own { Ok(()) } else { Err(ClusterError::io("use", dir)(not_own())) }
+}
+
+/// Creates an empty directory in one of all users, such as `/tmp`, that only its owner may enter. A directory that this user has left
+/// there is replaced.
+///
+/// # Errors
+/// Returns an error if another user has something at this path, or if it is no directory.
+pub(crate) fn make_own(dir: &Path) -> Result<(), ClusterError> {
+    match fs::symlink_metadata(dir) {
+        Ok(found) if found.is_dir() && found.uid() == geteuid().as_raw() => {
+            fs::remove_dir_all(dir).map_err(ClusterError::io("remove", dir))?;
+        }
+        Ok(_) => return Err(ClusterError::io("use", dir)(not_own())),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(ClusterError::io("read", dir)(error)),
+    }
+    // Fails if somebody else was faster.
+    DirBuilder::new().mode(0o700).create(dir).map_err(ClusterError::io("make", dir))
+}
+
+fn not_own() -> std::io::Error {
+    std::io::Error::new(
+        ErrorKind::PermissionDenied,
+        "it is another user's, or others may enter it, or it is no directory",
+    )
+}
+
 /// Writes a file that only its owner may read.
 ///
 /// # Errors
@@ -287,7 +326,9 @@ mod tests {
     use std::process::{Child, Command};
     use std::time::{Duration, Instant};
 
-    use super::{DYING_LIMIT, LOCK, check_name, create, fleets_in, is_alive, is_held};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::{DYING_LIMIT, LOCK, check_name, check_own, create, fleets_in, is_alive, is_held, make_own};
 
     #[test]
     fn a_file_is_replaced_by_a_private_one() {
@@ -299,6 +340,34 @@ mod tests {
         let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&file).expect("a file").permissions());
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 1);
+    }
+
+    #[test]
+    fn a_directory_among_those_of_others_is_made_anew_and_never_taken_over() {
+        let all = tempfile::tempdir().expect("a directory");
+        let dir = all.path().join("k8s-webhook-server");
+        make_own(&dir).expect("made");
+        check_own(&dir).expect("this user's");
+        fs::write(dir.join("tls.key"), "of an earlier fleet").expect("written");
+        make_own(&dir).expect("made anew");
+        assert_eq!(fs::read_dir(&dir).expect("a directory").count(), 0);
+
+        // Others could read what is written into it.
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).expect("set");
+        assert!(check_own(&dir).is_err());
+        // A link leads to where somebody else reads.
+        let (elsewhere, link) = (all.path().join("elsewhere"), all.path().join("link"));
+        make_own(&elsewhere).expect("made");
+        std::os::unix::fs::symlink(&elsewhere, &link).expect("linked");
+        for refused in [make_own(&link), check_own(&link)] {
+            let error = refused.expect_err("a link");
+            assert_eq!(error.to_string(), format!("failed to use {}", link.display()));
+        }
+        // Only root can give a directory away.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&dir, Some(65534), None).expect("given away");
+            assert!(make_own(&dir).is_err() && check_own(&dir).is_err());
+        }
     }
 
     #[test]
