@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::BundleError;
 use super::file;
-use super::limit::{Budget, CappedReader, SizeBudget, SizeLimit};
+use super::limit::{Budget, CappedReader, HeaderLimit, SizeBudget, SizeLimit};
 use super::manifest::{BundleClusterEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA};
 use super::objects::{self, SplitError};
 use super::objects_parser::ObjectsParser;
@@ -329,11 +329,7 @@ fn objects_of(path: &Path, name: &str, file: impl Read, budget: &mut Budget) -> 
 /// Opens a file of a bundle that is a directory; `None` if there is no such file. The reader ends where the file ended when it was opened.
 fn open_within(dir: &Path, name: &str, budget: &mut Budget) -> Result<Option<io::Take<File>>, BundleError> {
     let path = dir.join(name);
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unread(&path, error)),
-    };
+    let Some(file) = open_file_of(dir, &path)? else { return Ok(None) };
     let size = file.metadata().map_err(|e| unread(&path, e))?.len();
     let mut sizes = budget.sizes();
     let taken = sizes.take(size);
@@ -344,12 +340,27 @@ fn open_within(dir: &Path, name: &str, budget: &mut Budget) -> Result<Option<io:
 
 /// Opens a compressed file of a bundle that is a directory; `None` if there is no such file.
 fn open_compressed(dir: &Path, name: &str) -> Result<Option<BufReader<File>>, BundleError> {
-    let path = dir.join(format!("{name}{COMPRESSED}"));
-    match File::open(&path) {
-        Ok(file) => Ok(Some(BufReader::new(file))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unread(&path, error)),
+    Ok(open_file_of(dir, &dir.join(format!("{name}{COMPRESSED}")))?.map(BufReader::new))
+}
+
+/// Opens a file of a bundle that is a directory; `None` if there is no such file. A bundle comes from elsewhere: its links must not lead
+/// outside of it, and what isn't a file, such as a pipe, might never end.
+fn open_file_of(dir: &Path, path: &Path) -> Result<Option<File>, BundleError> {
+    let found = fs::canonicalize(path).and_then(|target| Ok((fs::metadata(&target)?.is_file(), target)));
+    let (is_file, target) = match found {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unread(path, error)),
+    };
+    // `dir` is empty for a bundle.json in the working directory.
+    let dir = fs::canonicalize(dir.join(".")).map_err(|e| unread(dir, e))?;
+    if !is_file {
+        return Err(not_a_bundle(path, "it is no file"));
     }
+    if !target.starts_with(&dir) {
+        return Err(not_a_bundle(path, "it is a link that leads outside of the bundle"));
+    }
+    File::open(target).map(Some).map_err(|e| unread(path, e))
 }
 
 /// Format of a file in an archive.
@@ -380,30 +391,34 @@ fn unpack(
     scope: BundleScope,
     send: impl Fn(ArchivePart) -> bool,
 ) -> io::Result<()> {
-    let mut archive = tar::Archive::new(file);
-    for entry in archive.entries()? {
+    let headers = HeaderLimit::new();
+    let mut archive = tar::Archive::new(headers.reader(file));
+    let mut entries = archive.entries()?;
+    while let Some(entry) = headers.while_reading_headers(|| entries.next()) {
         let mut entry = entry?;
         let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
         let (name, is_compressed) = match name.strip_suffix(COMPRESSED) {
             Some(name) => (name.to_owned(), true),
             None => (name, false),
         };
-        let Some(format) = format_of(&name, scope) else { continue };
-        if !is_compressed {
-            // Check the size that the entry's header claims before reading the content.
-            sizes.take(entry.size())?;
-            let part = unpacked_part(name, format, &mut entry, &send)?;
+        if let Some(format) = format_of(&name, scope) {
+            sizes.take_entry(&name)?;
+            let part = if is_compressed {
+                let mut content = sizes.cap(MultiGzDecoder::new(&mut entry));
+                let part = unpacked_part(name, format, &mut content, &send);
+                sizes.take_read(&content);
+                part?
+            } else {
+                // Check the size that the entry's header claims before reading the content.
+                sizes.take(entry.size())?;
+                unpacked_part(name, format, &mut entry, &send)?
+            };
             if !send(part) {
                 break;
             }
-            continue;
         }
-        let mut content = sizes.cap(MultiGzDecoder::new(&mut entry));
-        let part = unpacked_part(name, format, &mut content, &send);
-        sizes.take_read(&content);
-        if !send(part?) {
-            break;
-        }
+        // Nothing but headers is left to read before the next entry.
+        io::copy(&mut entry, &mut io::sink())?;
     }
     Ok(())
 }

@@ -294,3 +294,131 @@ fn a_file_of_an_archive_is_refused_by_the_size_that_it_claims() {
     let error = LoadedBundle::read(&path, SizeLimit::of_mebibytes(4096)).unwrap_err();
     assert!(error.to_string().contains("unexpected EOF"), "{error}");
 }
+
+/// Writes an archive of entries with these types, names, sizes and contents.
+fn archive_of(path: &Path, entries: &[(tar::EntryType, &str, u64, &[u8])]) {
+    let encoder = flate2::write::GzEncoder::new(fs::File::create(path).unwrap(), flate2::Compression::fast());
+    let mut archive = tar::Builder::new(encoder);
+    for (kind, name, size, content) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(*kind);
+        header.set_size(*size);
+        header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_link_name("/etc/passwd").unwrap();
+        header.set_cksum();
+        let zeros = [0; 512];
+        archive.get_mut().write_all(header.as_bytes()).unwrap();
+        archive.get_mut().write_all(content).unwrap();
+        archive.get_mut().write_all(&zeros[..(512 - content.len() % 512) % 512]).unwrap();
+    }
+    archive.into_inner().unwrap().finish().unwrap();
+}
+
+#[test]
+fn an_archive_writes_nothing_and_follows_no_links() {
+    use tar::EntryType::{Char, Link, Regular, Symlink};
+    let (_dir, bundle) = written("b");
+    let manifest = fs::read(bundle.join("bundle.json")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("b.tar.gz");
+    let size = manifest.len() as u64;
+    for kind in [Symlink, Link, Char] {
+        let entries = [
+            (Regular, "bundle.json", size, &manifest[..]),
+            (Regular, "../../outside.json", 1, &b"x"[..]),
+            (Regular, "/etc/outside.log", 1, &b"x"[..]),
+            (kind, "clusters/hub/objects.json", 0, &[]),
+        ];
+        archive_of(&path, &entries);
+        let error = BundleContents::read(&path, SizeLimit::default()).unwrap_err();
+        assert!(error.to_string().ends_with("clusters/hub/objects.json ends too early"), "{error}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn an_archive_can_not_fill_the_memory() {
+    use tar::EntryType::{GNULongLink, GNULongName, Regular, XHeader};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("b.tar.gz");
+    // A name as long as the archive may be; tar reads it before anyone can look at it.
+    for kind in [GNULongName, GNULongLink, XHeader] {
+        archive_of(&path, &[(kind, "././@LongLink", 1 << 30, &vec![b'a'; 1 << 20])]);
+        let error = LoadedBundle::read(&path, SizeLimit::default()).unwrap_err();
+        assert!(error.to_string().ends_with("an entry has a name that is too long"), "{kind:?}: {error}");
+    }
+    // Empty files.
+    let names: Vec<String> = (0..20_000).map(|n| format!("{n}/bundle.json")).collect();
+    let entries: Vec<_> = names.iter().map(|name| (Regular, name.as_str(), 0, &[][..])).collect();
+    archive_of(&path, &entries);
+    let error = LoadedBundle::read(&path, SizeLimit::of_mebibytes(2)).unwrap_err();
+    assert!(matches!(error, BundleError::TooLarge { mebibytes: 2, .. }), "{error}");
+    // Content that is small only as long as it is compressed, once and twice.
+    let mut bomb = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    bomb.write_all(&vec![b'['; 64 << 20]).unwrap();
+    let bomb = bomb.finish().unwrap();
+    for name in ["bundle.json.gz", "clusters/hub/objects.json.gz", "clusters/hub/logs.json.gz"] {
+        archive_of(&path, &[(Regular, name, bomb.len() as u64, &bomb)]);
+        let error = LoadedBundle::read(&path, SizeLimit::of_mebibytes(8)).unwrap_err();
+        assert!(matches!(error, BundleError::TooLarge { mebibytes: 8, .. }), "{name}: {error}");
+    }
+    // Lists in lists, which would exhaust the stack.
+    for (name, depth) in [("bundle.json", 100_000), ("clusters/hub/objects.json", 100_000)] {
+        let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let (_dir, bundle) = written("b");
+        fs::write(bundle.join(name), nested).unwrap();
+        let error = LoadedBundle::read(&bundle, SizeLimit::default()).unwrap_err();
+        assert!(matches!(error, BundleError::NotABundle { .. }), "{name}: {error}");
+    }
+}
+
+#[test]
+fn the_links_of_a_directory_lead_nowhere_else() {
+    use std::os::unix::fs::symlink;
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("objects.json"), "[]").unwrap();
+    fs::write(outside.path().join("secret.log"), "tulip").unwrap();
+    let refused = |path: &Path| match BundleContents::read(path, SizeLimit::default()) {
+        Err(error @ BundleError::NotABundle { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    for (file, target) in [
+        ("clusters/hub/objects.json", "objects.json"),
+        ("clusters/east/logs.json", "secret.log"),
+        ("logs/hub-agent.log", "secret.log"),
+        ("bundle.json", "secret.log"),
+    ] {
+        let (_dir, path) = written("b");
+        fs::remove_file(path.join(file)).unwrap();
+        symlink(outside.path().join(target), path.join(file)).unwrap();
+        let said = refused(&path);
+        assert!(said.ends_with("is no bundle: it is a link that leads outside of the bundle"), "{file}: {said}");
+        // Compressed files, too.
+        let (_dir, path) = written("b");
+        fs::remove_file(path.join(file)).unwrap();
+        symlink(outside.path().join(target), path.join(format!("{file}.gz"))).unwrap();
+        assert!(refused(&path).contains("leads outside"), "{file}");
+    }
+    let (_dir, path) = written("b");
+    fs::remove_dir_all(path.join("clusters/hub")).unwrap();
+    symlink(outside.path(), path.join("clusters/hub")).unwrap();
+    assert!(refused(&path).contains("leads outside"));
+    // A pipe that nobody writes to, and a device that never ends.
+    for target in ["pipe", "/dev/zero"] {
+        let (_dir, path) = written("b");
+        let file = path.join("clusters/hub/objects.json");
+        fs::remove_file(&file).unwrap();
+        if target == "pipe" {
+            assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        } else {
+            symlink(target, &file).unwrap();
+        }
+        assert!(refused(&path).ends_with("is no bundle: it is no file"), "{target}");
+    }
+    // A bundle may be reached by a link, and have links within itself.
+    let (dir, path) = written("b");
+    fs::rename(path.join("clusters/hub/objects.json"), path.join("clusters/hub/o.json")).unwrap();
+    symlink("o.json", path.join("clusters/hub/objects.json")).unwrap();
+    symlink(&path, dir.path().join("link")).unwrap();
+    assert_eq!(LoadedBundle::read(&dir.path().join("link"), SizeLimit::default()).unwrap().snapshot, expected());
+}
