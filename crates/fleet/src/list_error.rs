@@ -40,6 +40,15 @@ pub enum ListError {
         /// Kind that the answer has, if it has one.
         found: Option<String>,
     },
+    /// The answer, or the whole list, is larger than any API server's.
+    #[error("it has more than {} MiB", bytes >> 20)]
+    TooLarge {
+        /// Limit in bytes.
+        bytes: usize,
+    },
+    /// The API server gives the token of the page that it was asked for as that of the next page.
+    #[error("the list has no end: after a page follows the same page")]
+    Endless,
     /// The connection failed.
     #[error(transparent)]
     Request(Box<kube::Error>),

@@ -309,3 +309,29 @@ fn the_longest_log_of_a_container_is_returned() {
     assert_eq!(refused("container=other").2, "container other is not valid for pod agent-1");
     assert_eq!(refused("previous=true").0, 404);
 }
+
+#[tokio::test]
+async fn a_client_trusts_the_certificate_of_its_own_ca_only() {
+    use clusters::kubeconfig::{base64, client};
+    use kube::api::{Api, ListParams};
+    let other = tempfile::tempdir().unwrap();
+    let other = clusters::pki::Pki::create(&other.path().join("pki")).unwrap();
+    let server = BundleServer::bind(Asked::new().0, "127.0.0.1:0".parse().unwrap(), None).await.unwrap();
+    let config = kube::config::Kubeconfig::read_from(server.kubeconfig()).unwrap();
+    let serving = tokio::spawn(server.serve());
+    let list = async |config| {
+        let pods = Api::<k8s_openapi::api::core::v1::Pod>::all(client(config, "hub").await.unwrap());
+        pods.list(&ListParams::default()).await.map_err(|error| crate::error::in_full(&error))
+    };
+    assert_eq!(list(config.clone()).await.unwrap().items.len(), 1);
+    let mut of_other = config.clone();
+    of_other.clusters[0].cluster.as_mut().unwrap().certificate_authority_data = Some(base64(other.ca()));
+    let error = list(of_other).await.unwrap_err();
+    assert!(error.contains("certificate"), "{error}");
+    // A token that isn't the server's.
+    let mut stranger = config;
+    stranger.auth_infos[0].auth_info.as_mut().unwrap().token = Some("a".repeat(43).into());
+    let error = list(stranger).await.unwrap_err();
+    assert!(error.contains("Unauthorized"), "{error}");
+    serving.abort();
+}

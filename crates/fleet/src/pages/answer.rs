@@ -4,13 +4,16 @@ use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use http::{Response, StatusCode};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use kube::core::Status;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::list_error::ListError;
+
+/// Bytes that an answer may have. Objects have up to 1.5 MiB in etcd.
+pub(super) const ANSWER_BYTES: usize = 64 << 20;
 
 /// Bytes of a text that are kept from an answer that refuses a request.
 const REFUSAL_BYTES: usize = 300;
@@ -31,6 +34,8 @@ pub(super) struct Page {
 pub(super) enum NoPage {
     /// The API server refused the request. It may have said how long to wait.
     Refused(Box<Status>, Option<Duration>),
+    /// The answer is larger than it may be.
+    TooLarge,
     /// The answer isn't an API server's.
     Unusable(ListError),
 }
@@ -55,9 +60,15 @@ struct ListMetadata {
 /// Reads a page from an answer. `expected` is the kind of the list.
 pub(super) async fn read(response: Response<Body>, expected: &str) -> Result<Page, NoPage> {
     let (parts, body) = response.into_parts();
-    let body = match body.collect().await {
+    let body = match Limited::new(body, ANSWER_BYTES).collect().await {
         Ok(body) => body.to_bytes(),
-        Err(error) => return Err(NoPage::Unusable(ListError::Request(Box::new(error)))),
+        Err(error) => {
+            return Err(match error.downcast::<kube::Error>() {
+                Ok(error) => NoPage::Unusable(ListError::Request(error)),
+                // The other error of a limited body is that of its length.
+                Err(_) => NoPage::TooLarge,
+            });
+        }
     };
     if !parts.status.is_success() {
         return Err(refusal(parts.status, &parts.headers, &body));

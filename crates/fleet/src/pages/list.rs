@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::ListQuery;
-use super::answer::{self, NoPage, Page};
+use super::answer::{self, ANSWER_BYTES, NoPage, Page};
 use crate::error::FleetError;
 use crate::kinds::ResourceKind;
 use crate::list_error::ListError;
@@ -18,6 +18,12 @@ use crate::seen_objects::SeenObjects;
 
 /// Bytes that a page should have at most. After a larger page the next one has fewer objects.
 const PAGE_BYTES: usize = 16 << 20;
+
+/// Divisor of a page's objects after an answer that was too large.
+const LARGE_PAGE: u32 = 16;
+
+/// Bytes that a list may have. A cluster's etcd has 2 GiB for everything, unless it is set to more.
+const LIST_BYTES: usize = 4 << 30;
 
 /// Time before a request is repeated, if the API server doesn't say. It doubles with each attempt.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -42,6 +48,8 @@ pub(super) struct PagedList<'a> {
     /// Objects that the next page may have.
     page_size: u32,
     position: Position,
+    /// Bytes of the pages so far.
+    bytes: usize,
     /// Objects that were given. Only a list that begins anew gives objects twice.
     given: SeenObjects,
     expiry: Expiry,
@@ -82,6 +90,7 @@ impl<'a> PagedList<'a> {
             deadline,
             page_size: query.page_size.max(1),
             position: Position::First,
+            bytes: 0,
             given: SeenObjects::default(),
             expiry: Expiry::None,
         }
@@ -119,8 +128,13 @@ impl<'a> PagedList<'a> {
         let mut attempts = 0;
         loop {
             let (status, asked_wait) = match self.request().await? {
-                Ok(page) => return Ok(page),
+                Ok(page) => return self.checked(page),
                 Err(NoPage::Unusable(error)) => return Err(self.failed(error)),
+                Err(NoPage::TooLarge) if self.page_size > 1 => {
+                    self.page_size = (self.page_size / LARGE_PAGE).max(1);
+                    continue;
+                }
+                Err(NoPage::TooLarge) => return Err(self.failed(ListError::TooLarge { bytes: ANSWER_BYTES })),
                 Err(NoPage::Refused(status, wait)) => (status, wait),
             };
             attempts += 1;
@@ -141,6 +155,18 @@ impl<'a> PagedList<'a> {
                 });
             };
             sleep_until(until).await;
+        }
+    }
+
+    /// Checks that a page isn't one of a list without an end.
+    fn checked(&mut self, page: Page) -> Result<Page, FleetError> {
+        self.bytes = self.bytes.saturating_add(page.bytes);
+        if self.bytes > LIST_BYTES {
+            return Err(self.failed(ListError::TooLarge { bytes: LIST_BYTES }));
+        }
+        match (&self.position, &page.next) {
+            (Position::After(token), Some(next)) if token == next => Err(self.failed(ListError::Endless)),
+            _ => Ok(page),
         }
     }
 

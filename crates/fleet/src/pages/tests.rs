@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tower::service_fn;
 
+use super::answer::ANSWER_BYTES;
 use super::{ListQuery, all, cleaned, pages};
 use crate::error::{FleetError, in_full};
 use crate::kinds::{NAMESPACE, ResourceKind, WORK};
@@ -278,4 +279,30 @@ fn an_item_is_completed_and_without_secrets() {
         "kind": "Work",
     });
     assert_eq!(cleaned, expected);
+}
+
+#[tokio::test]
+async fn after_an_answer_that_is_too_large_fewer_objects_are_requested() {
+    let too_large = || with(200, &[("content-type", "application/json")], vec![b' '; ANSWER_BYTES + 1]);
+    let server = Server::answering([too_large(), page(&["a"], "t1"), page(&["b"], "")]);
+    assert_eq!(server.works().await, (names(&["a", "b"]), None));
+    assert_eq!(server.asked(), ["", "&limit=31", "&continue=t1"]);
+
+    let server = Server::answering([too_large(), too_large(), too_large()]);
+    let (list, why) = server.works().await;
+    assert_eq!(list, [""; 0]);
+    assert_eq!(why.as_deref(), Some("failed to list works on east: it has more than 64 MiB"));
+    assert_eq!(server.asked(), ["", "&limit=31", "&limit=1"]);
+}
+
+#[tokio::test]
+async fn a_list_whose_pages_follow_themselves_is_given_up() {
+    let server = Server::answering([page(&["a"], "t1"), page(&["b"], "t1"), page(&["c"], "t1")]);
+    let (list, why) = server.works().await;
+    assert_eq!(list, ["a"]);
+    assert_eq!(
+        why.as_deref(),
+        Some("failed to list works on east: the list has no end: after a page follows the same page")
+    );
+    assert_eq!(server.asked(), ["", "&continue=t1"]);
 }
