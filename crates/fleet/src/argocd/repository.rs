@@ -166,7 +166,9 @@ impl Repository {
     }
 
     fn inside(&self, path: &str) -> Result<PathBuf, FleetError> {
-        let ok = Path::new(path).components().all(|c| matches!(c, PathComponent::Normal(name) if name != ".git"));
+        let ok = Path::new(path)
+            .components()
+            .all(|c| matches!(c, PathComponent::Normal(name) if !name.eq_ignore_ascii_case(".git")));
         if ok && !path.is_empty() {
             return Ok(self.dir.join(path));
         }
@@ -246,7 +248,7 @@ mod tests {
     async fn no_file_lies_outside() {
         let dir = tempfile::tempdir().expect("a directory");
         let web = repository(dir.path()).await;
-        for path in ["../a", "/etc/a", "", ".git/config", "a/../../b"] {
+        for path in ["../a", "/etc/a", "", ".git/config", "a/.GIT/hooks/b", "a/../../b"] {
             let error = web.commit(&[(path, Some("a"))]).await.expect_err(path).to_string();
             assert!(error.contains("must be a relative path"), "{error}");
         }

@@ -156,7 +156,10 @@ async fn backend(parts: &http::request::Parts, body: &[u8], served: &Served) -> 
         .env("CONTENT_LENGTH", body.len().to_string())
         .env("HTTP_CONTENT_ENCODING", header("content-encoding"))
         .env("HTTP_GIT_PROTOCOL", header("git-protocol"))
-        .env("REMOTE_USER", GIT_USER)
+        // git would let a user push who has given a password, and a configuration of the repository everybody.
+        .env("GIT_CONFIG_COUNT", "1")
+        .env("GIT_CONFIG_KEY_0", "http.receivepack")
+        .env("GIT_CONFIG_VALUE_0", "false")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true)
@@ -190,10 +193,11 @@ fn response_of(printed: &[u8]) -> Result<Response<Full<Bytes>>, ServerError> {
 
 #[cfg(test)]
 mod tests {
+    use http::Request;
     use http::header::HeaderMap;
 
-    use super::{Access, may_read, response_of};
-    use crate::argocd::password_file;
+    use super::{Access, Served, backend, may_read, response_of};
+    use crate::argocd::{Repository, password_file};
 
     #[test]
     fn a_status_is_no_header() {
@@ -202,6 +206,27 @@ mod tests {
         let missing = response_of(b"Status: 404 Not Found\r\n\r\n").expect("a response");
         assert_eq!((missing.status().as_u16(), missing.headers().len()), (404, 0));
         assert!(response_of(b"fatal: no").is_err());
+    }
+
+    #[tokio::test]
+    async fn nobody_can_push() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let git = std::path::PathBuf::from("git");
+        let web = Repository::create(&git, dir.path().join("web")).await.expect("a repository");
+        web.commit(&[("a.yaml", Some("a"))]).await.expect("a commit");
+        for access in [Access::Open, Access::WithPassword] {
+            let served = Served { repositories: dir.path().to_owned(), git: git.clone(), access };
+            for (service, status) in [("git-upload-pack", 200), ("git-receive-pack", 403)] {
+                let request =
+                    Request::get(format!("/web/.git/info/refs?service={service}")).body(()).expect("a request");
+                let printed = backend(&request.into_parts().0, b"", &served).await.expect("an answer");
+                assert_eq!(
+                    response_of(&printed).expect("a response").status().as_u16(),
+                    status,
+                    "{service}, {access:?}"
+                );
+            }
+        }
     }
 
     #[tokio::test]
