@@ -73,6 +73,14 @@ impl FleetHome {
         self.pki.server(name)
     }
 
+    /// Creates a certificate for a client of a server on loopback, signed by the fleet's CA. It gives no rights on the clusters.
+    ///
+    /// # Errors
+    /// Returns an error if a file can't be written.
+    pub fn client_certificate(&self, name: &str) -> Result<CertificateKeyPair, ClusterError> {
+        self.pki.client(name, name, None)
+    }
+
     /// Certificate of the fleet's CA, PEM.
     #[must_use]
     pub fn ca(&self) -> &str {

@@ -81,6 +81,13 @@ pub(crate) struct ArgoCdPaths {
     redis: PathBuf,
 }
 
+/// CA of the certificates that the repo-server asks its clients for (since v3.5).
+const CLIENT_CA: &str = "conf/reposerver/mtls/client-ca.crt";
+/// Certificate of the repo-server's clients.
+const CLIENT_CERTIFICATE: &str = "conf/reposerver/mtls/client.crt";
+/// Key of the repo-server's clients.
+const CLIENT_KEY: &str = "conf/reposerver/mtls/client.key";
+
 impl ArgoCdPaths {
     /// Paths for a fleet, whether the directory exists already or not.
     pub fn of(home: &FleetHome) -> Self {
@@ -92,14 +99,20 @@ impl ArgoCdPaths {
     /// Creates the directory with all files that the components need.
     pub fn prepare(home: &FleetHome, programs: &ArgoCdPrograms) -> Result<Self, FleetError> {
         let place = Self::of(home);
-        for dir in ["", "bin", "conf", "conf/reposerver", "conf/reposerver/tls", "conf/controller"] {
+        for dir in
+            ["", "bin", "conf", "conf/reposerver", "conf/reposerver/mtls", "conf/reposerver/tls", "conf/controller"]
+        {
             state_dir::make_private(&place.root.join(dir))?;
         }
         for dir in ["conf/controller/tls", "gpg", "gnupg", "home", "plugins", "ssh", "tls", "tmp"] {
             state_dir::make_private(&place.root.join(dir))?;
         }
         let serving = home.serving_certificate("argocd-repo-server")?;
+        let client = home.client_certificate("argocd-repo-server-client")?;
         for (file, text) in [
+            (CLIENT_CA, home.ca()),
+            (CLIENT_CERTIFICATE, &client.certificate),
+            (CLIENT_KEY, &client.key),
             ("conf/reposerver/tls/tls.crt", serving.certificate.as_str()),
             ("conf/reposerver/tls/tls.key", &serving.key),
             ("conf/controller/tls/ca.crt", home.ca()),
@@ -177,13 +190,15 @@ impl ArgoCdPaths {
         self.root.join(KUBECONFIG)
     }
 
-    /// Variables by which a component verifies the repo-server's certificate. `conf` is the component's directory below `conf/`, which
-    /// holds the CA. The first variable is that of v3.2, deprecated in v3.5 for the second; a version ignores a variable that it doesn't
-    /// know, but not a flag.
-    pub fn trust_in_repo_server(&self, component: &str, conf: &str) -> [(String, String); 2] {
+    /// Variables by which a component verifies the repo-server's certificate and shows its own. `conf` is the component's directory below
+    /// `conf/`, which holds the CA. The first variable is that of v3.2, deprecated in v3.5 for the second; a version ignores a variable that
+    /// it doesn't know, but not a flag.
+    pub fn trust_in_repo_server(&self, component: &str, conf: &str) -> [(String, String); 4] {
         [
             (format!("ARGOCD_{component}_REPO_SERVER_STRICT_TLS"), "true".to_owned()),
             (format!("ARGOCD_{component}_REPO_SERVER_CA_CERT_PATH"), self.display(&format!("conf/{conf}/tls/ca.crt"))),
+            (format!("ARGOCD_{component}_REPO_SERVER_CLIENT_CERT_PATH"), self.display(CLIENT_CERTIFICATE)),
+            (format!("ARGOCD_{component}_REPO_SERVER_CLIENT_CERT_KEY_PATH"), self.display(CLIENT_KEY)),
         ]
     }
 
@@ -252,6 +267,8 @@ fn repo_server(place: &ArgoCdPaths, programs: &ArgoCdPrograms, port: u16, metric
     ];
     let mut env = place.env("argocd-repo-server", KUBECONFIG);
     env.push(("PATH".into(), path(place, &programs.git).to_string_lossy().into_owned()));
+    // Whoever can call the repo-server can have it run programs as the fleet's user. v3.2 doesn't know the variable.
+    env.push(("ARGOCD_REPO_SERVER_CLIENT_CA_PATH".into(), place.display(CLIENT_CA)));
     ProcessSpec {
         name: ArgoCdComponent::RepoServer.process().into(),
         program: programs.argocd.clone(),
