@@ -12,7 +12,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Targets on one command line run one after the other, because they share two caches and the machine.
 .NOTPARALLEL:
-.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny toolchain unit features suite exercises remedies \
+.PHONY: help setup drill test test-long lint fmt clippy rustdoc deny advisories toolchain unit features suite exercises remedies \
 	mutants bench docs dist clean
 
 CARGO ?= cargo
@@ -43,7 +43,7 @@ test: ## Run lints, docs, unit, snapshot and integration tests, a scenario of ea
 	@scripts/setup lint argocd
 	@$(MAKE) --no-print-directory lint toolchain unit features exercises
 
-lint: fmt clippy rustdoc deny ## Check formatting, clippy, rustdoc, licences and sources
+lint: fmt clippy rustdoc deny ## Check formatting, clippy, rustdoc, licences, sources and advisories of crates
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -56,6 +56,9 @@ rustdoc:
 
 deny:
 	scripts/deny
+
+advisories: ## Report known vulnerabilities in the toolchain's programs, with govulncheck; writes report/advisories
+	@scripts/advisories
 
 # Build the components before the tests: the time limits of the tests are long enough to start a fleet, but not to build
 # a component.
@@ -101,6 +104,7 @@ test-long: ## Run tests that take too long for every change: the suite RUNS time
 	$(DEBUG) train verify
 	@$(MAKE) --no-print-directory remedies AGE=0
 	@$(MAKE) --no-print-directory remedies AGE=600
+	@$(MAKE) --no-print-directory advisories
 
 # Takes hours; goes on where it was interrupted. PARTS=record for one of record, diagnosis and judges, SHARD=3/40 for a part of that.
 mutants: ## Change what decides in many small ways, and check that a test fails for each (docs/testing.md)
