@@ -4,8 +4,9 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use clusters::stderr_line;
 use indicatif::{ProgressBar, ProgressStyle};
+use report::stderr_line;
+use report::text::clean_line;
 use toolchain::BuildEvent;
 
 use crate::fleet_source::FleetProgress;
@@ -40,7 +41,7 @@ impl CommandProgress {
     /// Shows a new text at once.
     pub fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.set_message(text.to_owned()),
+            Some(bar) => bar.set_message(clean_line(text)),
             None => stderr_line!("{text}"),
         }
     }
@@ -48,7 +49,7 @@ impl CommandProgress {
     /// Shows a text that the last line on stderr already has: only on a terminal.
     pub fn wait_for(&self, text: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(text.to_owned());
+            bar.set_message(clean_line(text));
         }
     }
 
@@ -66,7 +67,7 @@ impl CommandProgress {
     /// Shows a text that changes all the time. Off a terminal, one line every 15 s; the first after 15 s.
     fn repeat(&self, text: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(text.to_owned());
+            bar.set_message(clean_line(text));
             return;
         }
         let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -108,7 +109,7 @@ impl FleetProgress for CommandProgress {
     fn build(&self, event: BuildEvent) {
         let text = event.to_string();
         if let Some(bar) = &self.bar {
-            bar.set_message(text);
+            bar.set_message(clean_line(&text));
             return;
         }
         if matches!(event, BuildEvent::Verifying { .. } | BuildEvent::Done { built: 0, .. }) {

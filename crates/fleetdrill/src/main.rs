@@ -6,8 +6,12 @@ use fleetdrill::config::Invocation;
 use fleetdrill::config::configuration::ConfigSources;
 use fleetdrill::{commands, kubectl_completion};
 use report::text::stdout;
+use rustix::fs::Mode;
 
 fn main() -> ExitCode {
+    // Whatever this process and its children write, other users can't change it: programs are started from the cache.
+    let umask = rustix::process::umask(Mode::WOTH);
+    rustix::process::umask(umask | Mode::WOTH);
     // By another name, this program completes commands for kubectl.
     let mut words = std::env::args_os();
     if kubectl_completion::is_requested(words.next().as_deref()) {
@@ -37,7 +41,7 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            clusters::stderr_line!("error: failed to start: {error}");
+            report::stderr_line!("error: failed to start: {error}");
             return ExitCode::from(3);
         }
     };

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clusters::{state_dir, stderr_line};
+use clusters::state_dir;
 use fleet::Fleet;
 use rand::RngExt as _;
 use report::accuracy::drill::DrillResult;
 use report::accuracy::{AccuracyReport, AccuracyRun, plan_text, text};
+use report::stderr_line;
 use report::text::style::OutputLayout;
 
 use super::Interrupts;

@@ -1,9 +1,9 @@
 //! `fleetdrill bundle`.
 
-use clusters::stderr_line;
 use fleet::bundle::SizeLimit;
 use fleet::bundle_server::{BundleServer, ServedBundle};
 use jiff::Timestamp;
+use report::stderr_line;
 use report::stdout_line;
 use report::text::clean_line;
 

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clusters::stderr_line;
 use diagnosis::SnapshotRole;
 use fleet::bundle::{
     BundleError, BundleManifest, BundleStream, MissingBundlePart, StreamLimits, StreamProgress, is_archive,
 };
+use report::stderr_line;
 
 use crate::cli::{CollectArgs, format_names};
 use crate::command_progress::CommandProgress;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ::report::text::stdout::StdoutStream;
 use clap_complete::{Shell, generate};
-use clusters::stderr_line;
+use report::stderr_line;
 
 use crate::error::CommandError;
 use crate::exit::CommandExitCode;

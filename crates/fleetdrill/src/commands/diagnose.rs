@@ -7,7 +7,6 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::Duration;
 
-use clusters::stderr_line;
 use diagnosis::{Diagnosis, Finding, KubectlAccess, Severity, Snapshot, Waiver};
 use fleet::bundle::{LoadedBundle, SizeLimit};
 use fleet::kinds::{self, ResourceKind};
@@ -19,6 +18,7 @@ use report::finding::diagnosis_report::{DiagnosisReport, ObjectSource, ReadCount
 use report::finding::text::Detail;
 use report::finding::{html, markdown, prometheus};
 use report::run::{prepare, write_atomically};
+use report::stderr_line;
 use report::text::style::OutputLayout;
 use report::text::{clean_line, some_names};
 

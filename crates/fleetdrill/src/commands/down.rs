@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use clusters::error::ClusterError;
-use clusters::stderr_line;
 use clusters::supervisor::SupervisorClient;
 use clusters::{docker, kind, state_dir};
 use fleet::existing::{SweepResult, UnlistableKind};
 use fleet::{HUB, existing};
+use report::stderr_line;
 
 use crate::cli::DownArgs;
 use crate::error::CommandError;

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use backon::{ConstantBuilder, Retryable as _};
-use clusters::{state_dir, stderr_line};
+use clusters::state_dir;
 use fleet::error::in_full;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
 use kube::{Api, Client, Config};
 use record::{PodEnd, RunRecord};
+use report::stderr_line;
 use report::text::clean_line;
 use tempfile::TempDir;
 

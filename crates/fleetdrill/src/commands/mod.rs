@@ -20,11 +20,9 @@ mod up;
 mod upgrade;
 mod who;
 
-use std::io::Write as _;
-
-use ::report::text::stdout::{self, StderrStream};
+use ::report::stderr_line;
 use ::report::text::style::use_ascii_only;
-use clusters::stderr_line;
+use ::report::text::{stderr, stdout};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -105,7 +103,7 @@ pub fn print_refusal(error: InvocationError) -> CommandExitCode {
 pub fn print_usage(error: &clap::Error) -> CommandExitCode {
     let text = error.render().ansi().to_string();
     if error.use_stderr() {
-        let _ = StderrStream.write_all(text.as_bytes());
+        stderr::print_text(&text);
         return CommandExitCode::Usage;
     }
     stdout::print_text(&text);

@@ -4,8 +4,8 @@ use std::io::{BufReader, IsTerminal as _, Write};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
+use clusters::state_dir;
 use clusters::supervisor::protocol::ProcessExit;
-use clusters::{state_dir, stderr_line};
 use fleet::Fleet;
 use fleet::capability::Capabilities;
 use jiff::Timestamp;
@@ -13,6 +13,7 @@ use record::{Outcome, RunRecord};
 use report::run::{Reporters, RunEvent, RunProgressDisplay};
 use report::runs::merge::FlakyScenario;
 use report::runs::text;
+use report::stderr_line;
 use report::text::style::OutputLayout;
 use toolchain::BuildEvent;
 use tracing_subscriber::EnvFilter;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use clusters::stderr_line;
+use report::stderr_line;
 use report::stdout_line;
 use toolchain::{ArchivedVersion, ImportedVersions, ListedVersion, VersionOrigin, VersionRegistration, is_url};
 

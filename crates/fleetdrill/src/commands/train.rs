@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use clusters::{state_dir, stderr_line};
+use clusters::state_dir;
 use diagnosis::Finding;
 use fleet::HUB;
 use jiff::Timestamp;
 use report::run::write_atomically;
+use report::stderr_line;
 use report::text::style::OutputLayout;
 
 use super::{explain, interruptible, versions};

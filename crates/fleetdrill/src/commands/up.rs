@@ -5,11 +5,11 @@ use std::sync::Arc;
 use clusters::ability::ProviderAbility;
 use clusters::error::ClusterError;
 use clusters::state_dir;
-use clusters::stderr_line;
 use clusters::supervisor::SupervisorClient;
 use fleet::argocd::ArgoCdCli;
 use fleet::{Fleet, FleetError};
 use futures::future::try_join_all;
+use report::stderr_line;
 use report::stdout_line;
 use serde_json::json;
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clusters::agents::is_agent;
-use clusters::stderr_line;
 use clusters::supervisor::protocol::ProcessExit;
 use fleet::argocd::{self, ArgoCdInstallation};
 use fleet::capability::Capabilities;
@@ -16,6 +15,7 @@ use record::{Product, RunRecord, ScenarioRecord};
 use record::{UpgradeOrderRecord, UpgradeRecord, VersionChangeRecord};
 use report::comparison::difference::DifferenceVerdict;
 use report::run::{DetailLevel, Reporters, RunEvent, RunProgressDisplay, TerminalReporter, prepare, write_atomically};
+use report::stderr_line;
 use report::text::style::OutputLayout;
 use report::upgrade::baseline::Baseline;
 use report::upgrade::report::UpgradeReport;

@@ -1,9 +1,11 @@
 //! Configuration of a command: what the file and the environment give.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
+use rustix::process::geteuid;
 
 use super::error::{ConfigError, ConfigPlace};
 use super::file::{self, ConfiguredValue};
@@ -49,6 +51,11 @@ pub struct Configuration {
     values: Vec<ConfiguredValue>,
 }
 
+/// True if a file is another user's, and not root's. Whoever works in a directory such as `/tmp` mustn't be configured by others.
+fn is_foreign(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.uid() != 0 && file.uid() != geteuid().as_raw())
+}
+
 impl Configuration {
     /// Reads the configuration. `named` is the file that the command line or the environment names; `command` has the options.
     ///
@@ -65,6 +72,9 @@ impl Configuration {
         let mut configuration = Self { searched, values: of_environment(&sources.variables), ..Self::default() };
         if let Some(path) = found {
             let shown = directories.shown(&path);
+            if named.is_none() && is_foreign(&path) {
+                return Err(ConfigError::Foreign { path: shown });
+            }
             let file = file::read(&path, &shown, directories.home.as_deref())?;
             configuration.file = Some(shown);
             configuration.waivers = file.waivers;

@@ -22,6 +22,12 @@ pub enum ConfigError {
         /// Error of the system.
         source: std::io::Error,
     },
+    /// File that was found, not named, and that another user has written.
+    #[error("{} belongs to another user", path.display())]
+    Foreign {
+        /// Path of the file.
+        path: PathBuf,
+    },
     /// Value or key that is wrong.
     #[error("{place}: {problem}")]
     Invalid {
@@ -111,7 +117,16 @@ impl ConfigError {
     /// Returns a hint for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        let Self::Invalid { problem, .. } = self else { return None };
+        let problem = match self {
+            Self::Invalid { problem, .. } => problem,
+            Self::Foreign { path } => {
+                let path = path.display();
+                return Some(format!(
+                    "if you trust it, name it: --config {path}; it can name programs, as a kubeconfig can"
+                ));
+            }
+            Self::Unreadable { .. } => return None,
+        };
         match problem {
             ConfigProblem::UnknownSection(name) => Some(hint_for_section(name)),
             ConfigProblem::UnknownKey { key, known, .. } => Some(hint_for_name(key, known, "its keys are")),

@@ -6,8 +6,8 @@ use clusters::docker::{self, ClusterImageContents};
 use clusters::kind;
 use clusters::local;
 use clusters::provider_spec::ProviderSpec;
-use clusters::stderr_line;
 use fleet::agents::KubeFleetPrograms;
+use report::stderr_line;
 
 use super::needs::FleetNeeds;
 use super::options::{ImageOptions, NewFleetOptions, ProviderName};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clusters::credentials::{self, CredentialError};
 use clusters::lazy_client::lazy_client;
-use clusters::{machine, stderr_line};
+use clusters::machine;
 use diagnosis::{KubectlAccess, Snapshot};
 use fleet::bundle::BundleSource;
 use fleet::error::in_full;
@@ -15,6 +15,7 @@ use fleet::{Fleet, HUB, kinds};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::Status;
 use kube::{Client, Config};
+use report::stderr_line;
 
 use super::cluster_identity::{self, ClusterIdentity};
 use super::contexts::{self, ContextTable};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use clusters::stderr_line;
 use fleet::error::in_full;
 use k8s_openapi::api::batch::v1::Job;
+use report::stderr_line;
 use report::text::clean_line;
 
 use super::cluster::{CreatedJob, refused};

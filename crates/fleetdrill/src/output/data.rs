@@ -1,6 +1,7 @@
 //! Prints data for programs, and texts for people, to stdout.
 
-use clusters::stderr_line;
+use report::stderr_line;
+use report::text::escaped_json;
 use serde::Serialize;
 
 use crate::cli::OutputFormat;
@@ -11,7 +12,7 @@ pub fn print<T: Serialize>(format: OutputFormat, value: &T) {
     let text = match format {
         OutputFormat::Yaml => serde_saphyr::to_string(value).map_err(|e| e.to_string()),
         OutputFormat::Text | OutputFormat::Json => {
-            serde_json::to_string_pretty(value).map(|t| t + "\n").map_err(|e| e.to_string())
+            serde_json::to_string_pretty(value).map(|text| escaped_json(text) + "\n").map_err(|e| e.to_string())
         }
     };
     match text {

@@ -2,18 +2,17 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use fleet::error::message;
 use owo_colors::OwoColorize;
 
 use report::text::clean;
+use report::text::stderr;
 use report::text::style::{ERROR, HINT};
 
-/// Prints an error with its causes and a hint to stderr. A failure to write to stderr is ignored, because there is no
-/// stream left to report it to.
+/// Prints an error with its causes and a hint to stderr.
 pub fn print_error(err: &(dyn Error + 'static), hint: Option<&str>) {
-    let _ = anstream::stderr().write_all(error_text(err, hint).as_bytes());
+    stderr::print_text(&error_text(err, hint));
 }
 
 /// Returns the text that [`print_error`] prints, with its colours.

@@ -2,8 +2,8 @@
 
 use clusters::agents::HUB_AGENT;
 use clusters::cluster::HUB;
-use clusters::stderr_line;
 use fleet::{Fleet, faults};
+use report::stderr_line;
 
 use crate::error::CommandError;
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clusters::{state_dir, stderr_line};
+use clusters::state_dir;
 use fleet::Fleet;
 use jiff::SignedDuration;
 use rand::RngExt as _;
+use report::stderr_line;
 
 use super::exercise::{self, Exercise, SkillLevel};
 use super::running_exercise::RunningExercise;

@@ -1,8 +1,9 @@
 //! Stop of an exercise, with its fleet.
 
+use clusters::state_dir;
 use clusters::supervisor::SupervisorClient;
-use clusters::{state_dir, stderr_line};
 use fleet::Fleet;
+use report::stderr_line;
 
 use super::exercise;
 use super::running_exercise::refuse_starting;

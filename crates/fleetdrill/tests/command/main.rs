@@ -9,6 +9,7 @@
 //! Tests that take long and repeat what others show in another way are ignored: `make test-long` runs them.
 
 mod accuracy;
+mod action;
 mod api;
 mod argocd;
 mod argocd_upgrade;
@@ -23,6 +24,7 @@ mod features;
 mod fleet;
 mod guides;
 mod help;
+mod hostile;
 mod input;
 mod members;
 mod place;

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use clusters::stderr_line;
 use diagnosis::{Diagnosis, Finding};
 use fleet::local_server::serve_text;
 use fleet::redact::Redactor;
@@ -13,8 +12,9 @@ use jiff::Timestamp;
 use record::{FailureCode, Subject};
 use report::finding::diagnosis_report::DiagnosisReport;
 use report::finding::prometheus;
+use report::stderr_line;
 use report::stdout_line;
-use report::text::clean_line;
+use report::text::{clean_line, escaped_json};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::time::{MissedTickBehavior, interval};
@@ -165,7 +165,7 @@ fn print_changes(format: DiagnoseFormat, before: &BTreeMap<FindingKey, Finding>,
         if format == DiagnoseFormat::Json {
             // Findings have no maps whose keys aren't strings, so that this can't fail.
             let line = serde_json::to_string(&FindingChange { at, change, finding });
-            stdout_line!("{}", line.unwrap_or_default());
+            stdout_line!("{}", escaped_json(line.unwrap_or_default()));
         } else {
             stdout_line!("{at:.0} {}", change_line(change, finding));
         }
