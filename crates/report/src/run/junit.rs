@@ -13,8 +13,8 @@ use quick_xml::events::{BytesDecl, BytesText, Event};
 use record::{FalseAlarm, Outcome, RecordedEvent, RunRecord, ScenarioRecord};
 
 use super::{false_alarms, scenario};
-use crate::text::clean_line;
 use crate::text::style::OutputLayout;
+use crate::text::{clean_line, harmless};
 
 /// Name of the test suite, and class name of the test cases, that false alarms are.
 const FALSE_ALARMS: &str = "continuous diagnosis";
@@ -135,7 +135,7 @@ fn write_false_alarms(writer: &mut XmlWriter, run: &RunRecord) -> io::Result<()>
             case.write_inner_content(|writer| {
                 let message = clean_line(&false_alarms::headline(alarm));
                 let attributes = [("message", message.as_str()), ("type", "false alarm")];
-                let story = format!("\n{}", false_alarms::story(alarm, OutputLayout::default()));
+                let story = format!("\n{}", harmless(&false_alarms::story(alarm, OutputLayout::default())));
                 let element = writer.create_element("error").with_attributes(attributes);
                 element.write_text_content(BytesText::new(&story))?;
                 Ok(())
@@ -172,7 +172,7 @@ fn write_case(writer: &mut XmlWriter, run: &RunRecord, record: &ScenarioRecord) 
                 writer.create_element(element).with_attribute(("message", message.as_str())).write_empty()?;
             }
             Some((element, Some(kind))) => {
-                let story = format!("\n{}", scenario::story(record, OutputLayout::default()));
+                let story = format!("\n{}", harmless(&scenario::story(record, OutputLayout::default())));
                 let attributes = [("message", message.as_str()), ("type", kind)];
                 let element = writer.create_element(element).with_attributes(attributes);
                 element.write_text_content(BytesText::new(&story))?;
