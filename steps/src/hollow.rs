@@ -21,10 +21,10 @@ use crate::error::StepError;
 use crate::expected_finding::list;
 use crate::limits;
 use crate::member::heartbeat;
-use crate::needs::{ProviderAbility, StepRole, TableShape, needs};
+use crate::needs::{StepRole, TableShape, needs};
 use crate::params::CodeParam;
 use crate::pauses::between_reads;
-use crate::phrases::{CommonOutcome, SpeedChange, WithExternal, WithRing};
+use crate::phrases::{CommonOutcome, WithExternal, WithRing};
 use crate::selected_members::pick_named;
 use crate::update_run::{in_ring, max_concurrency};
 use crate::world::World;
@@ -181,27 +181,6 @@ fn image_fails(world: &mut World, image: String, count: usize, ring: WithRing) -
     let action = format!("workloads with image {image} don't become available on {count} hollow members");
     add_behaviour(context, HollowBehaviour { names, failing_images: Some(vec![image]), ..HollowBehaviour::default() })?;
     context.induced(action);
-    Ok(())
-}
-
-/// Part of its processor time, in percent, that the API server of a slow hub gets.
-const SLOW: u8 = 10;
-
-/// Gives the hub's API server a tenth of its processor time, as a CPU limit that is too low does: it is paused for nine tenths of each
-/// 100 ms. Or gives it its processor time back, as the end of the scenario does. Every scenario on the fleet would feel it: use a fleet of
-/// its own.
-#[needs(ability: |_| Some(ProviderAbility::ThrottleApiServers))]
-#[when(expr = "the hub's API server {gets slow or fast}")]
-async fn hub_speed(world: &mut World, change: SpeedChange) -> Result<(), StepError> {
-    let context = world.context();
-    context.check_own_fleet("the hub's API server is")?;
-    if change.slow {
-        context.throttled_hub = Some(context.fleet.throttle_hub(SLOW).await?);
-        context.induced(format!("the hub's API server gets {SLOW} % of its processor time"));
-    } else {
-        context.throttled_hub = None;
-        context.remedied("the hub's API server has its processor time back");
-    }
     Ok(())
 }
 

@@ -15,6 +15,7 @@ pub mod approval;
 mod argocd_retries;
 mod argocd_settings;
 mod attempt_end_times;
+pub mod backup;
 mod binding;
 pub mod conditions;
 mod context;

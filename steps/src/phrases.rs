@@ -234,15 +234,29 @@ pub enum CommonOutcome {
 
 impl_from_str!(CommonOutcome, |text| if text == "update runs succeed" { Self::RunsSucceed } else { Self::Available });
 
-/// `gets slow`, or `is as fast as before`.
+/// `gets slow`, `is as fast as before`, `hangs`, `works on`, `stops`, or `starts again`.
 #[derive(Clone, Copy, Debug, Parameter)]
-#[param(regex = "gets slow|is as fast as before", name = "gets slow or fast")]
-pub struct SpeedChange {
-    /// True if it gets slow.
-    pub slow: bool,
+#[param(regex = "gets slow|is as fast as before|hangs|works on|stops|starts again", name = "API server change")]
+pub enum ApiServerState {
+    /// It gets a part of its processor time only.
+    Slow,
+    /// Its process stays, and does nothing.
+    Hangs,
+    /// It has all of its processor time.
+    Fast,
+    /// Its process is killed.
+    Stops,
+    /// Its process is started again.
+    Starts,
 }
 
-impl_from_str!(SpeedChange, |text| Self { slow: text == "gets slow" });
+impl_from_str!(ApiServerState, |text| match text {
+    "gets slow" => Self::Slow,
+    "hangs" => Self::Hangs,
+    "stops" => Self::Stops,
+    "starts again" => Self::Starts,
+    _ => Self::Fast,
+});
 
 /// `hangs`, or `works on`.
 #[derive(Clone, Copy, Debug, Parameter)]

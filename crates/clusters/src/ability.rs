@@ -31,6 +31,8 @@ pub enum ProviderAbility {
     ThrottleApiServers,
     /// Have members whose network can be broken.
     BreakNetworks,
+    /// Restore clusters from backups of their etcd.
+    RestoreClusters,
     /// Stop a member's API server, and start it again.
     StopApiServers,
     /// Let the hub-agent hang.
@@ -74,6 +76,7 @@ impl fmt::Display for ProviderAbility {
             Self::PlayMembers => "have hollow members",
             Self::ThrottleApiServers => "slow API servers down",
             Self::BreakNetworks => "break the network of members",
+            Self::RestoreClusters => "restore clusters from backups",
             Self::StopApiServers => "stop API servers and start them again",
             Self::HangAgents => "let the hub-agent hang",
             Self::SetHubAgentFlags => "start the hub-agent with other flags",

@@ -133,6 +133,11 @@ pub(crate) fn etcd_socket(data: &Path) -> PathBuf {
     data.join("etcd.sock")
 }
 
+/// Returns the prefix of a cluster's keys in etcd, without a slash at its end.
+pub(crate) fn etcd_prefix(cluster: &str, port: impl std::fmt::Display) -> String {
+    format!("/{cluster}-{port}")
+}
+
 /// Specification of a cluster's API server. `host` is its additional host name on the fleet's network, if there is one.
 pub(crate) fn apiserver(
     program: &Path,
@@ -151,7 +156,7 @@ pub(crate) fn apiserver(
         "--permit-port-sharing=true".to_owned(),
         format!("--etcd-servers={}", etcd_address(site)),
         // A cluster that is recreated under the name of a deleted one starts empty.
-        format!("--etcd-prefix=/{cluster}-{port}"),
+        format!("--etcd-prefix={}", etcd_prefix(cluster, port)),
         site.flag("client-ca-file", &pki.ca_file()),
         site.flag("tls-cert-file", &serving.certificate_file),
         site.flag("tls-private-key-file", &serving.key_file),

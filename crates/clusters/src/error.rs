@@ -24,6 +24,15 @@ pub enum ClusterError {
     /// The fleet's supervisor could not be started, or it didn't answer.
     #[error("the fleet's supervisor doesn't answer: {0}")]
     Supervisor(String),
+    /// A cluster can't be backed up, or restored.
+    #[error("failed to back up or restore {cluster}")]
+    Backup {
+        /// Name of the cluster.
+        cluster: String,
+        /// Cause of the error.
+        #[source]
+        source: std::io::Error,
+    },
     /// The supervisor can't have its socket in the fleet's directory.
     #[error("the fleet's supervisor can't have its socket {}", path.display())]
     Socket {

@@ -104,6 +104,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::ThrottleApiServers,
         ProviderAbility::StopApiServers,
         ProviderAbility::BreakNetworks,
+        ProviderAbility::RestoreClusters,
         ProviderAbility::HangAgents,
         ProviderAbility::SetHubAgentFlags,
         ProviderAbility::ServeWebhooks,

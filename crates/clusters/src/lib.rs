@@ -16,7 +16,7 @@ pub mod credentials;
 pub mod docker;
 pub mod docker_images;
 pub mod error;
-mod etcd_alarm;
+mod etcd;
 mod exec_plugin;
 pub mod existing;
 mod external_program;

@@ -19,11 +19,12 @@ use crate::cluster::{Cluster, FleetRole};
 pub use crate::control_plane::GARBAGE_COLLECTION;
 use crate::control_plane::{self, ControlPlaneLocation};
 use crate::error::ClusterError;
-use crate::etcd_alarm;
+use crate::etcd::{self, EtcdBackup};
 use crate::home::FleetHome;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
 pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::Provider;
+use crate::state_dir::write_private;
 use crate::supervisor::ThrottledProcess;
 use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
 
@@ -122,11 +123,21 @@ impl LocalProvider {
         supervisor.at_end(ShutdownHook { name: "webhooks".into(), command, left: Vec::new() }).await
     }
 
+    fn etcd_socket(&self) -> PathBuf {
+        control_plane::etcd_socket(self.home.dir())
+    }
+
     /// Returns the names of the running processes.
     async fn running(&self) -> Result<Vec<String>, ClusterError> {
         let processes = self.home.supervisor().processes().await?;
         Ok(processes.into_iter().filter(|p| p.pid.is_some()).map(|p| p.name).collect())
     }
+}
+
+/// Returns the prefix of a cluster's keys in etcd.
+fn etcd_prefix(cluster: &Cluster) -> String {
+    let port = cluster.server.rsplit(':').next().unwrap_or_default();
+    format!("{}/", control_plane::etcd_prefix(&cluster.name, port))
 }
 
 /// Returns true if a local fleet has this ability: all but the load of images, for which there are no nodes.
@@ -197,6 +208,22 @@ impl Provider for LocalProvider {
         control_plane::ready(&self.home, cluster, &[&process], &client).await
     }
 
+    async fn back_up(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
+        let failed = |source| ClusterError::Backup { cluster: cluster.name.clone(), source };
+        let backup = etcd::back_up(&self.etcd_socket(), &etcd_prefix(cluster)).await.map_err(failed)?;
+        let text = serde_json::to_string(&backup).map_err(|error| failed(error.into()))?;
+        write_private(file, &text)
+    }
+
+    async fn restore(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
+        let failed = |source| ClusterError::Backup { cluster: cluster.name.clone(), source };
+        let text = std::fs::read_to_string(file).map_err(failed)?;
+        let backup: EtcdBackup = serde_json::from_str(&text).map_err(|error| failed(error.into()))?;
+        self.run_api_server(&cluster.name, false).await?;
+        etcd::restore(&self.etcd_socket(), &etcd_prefix(cluster), &backup).await.map_err(failed)?;
+        self.run_api_server(&cluster.name, true).await
+    }
+
     async fn start_pods(&self, cluster: &Cluster, programs: Option<&PodPrograms>) -> Result<(), ClusterError> {
         self.simulate_pods(cluster, programs.ok_or(ClusterError::NoPodPrograms)?).await
     }
@@ -211,7 +238,7 @@ impl Provider for LocalProvider {
         let quota = if limited { TOO_SMALL_QUOTA } else { 0 };
         supervisor.stop("etcd").await?;
         supervisor.start_again_with("etcd", &[format!("--quota-backend-bytes={quota}")]).await?;
-        if limited { Ok(()) } else { etcd_alarm::disarm(&control_plane::etcd_socket(self.home.dir())).await }
+        if limited { Ok(()) } else { etcd::disarm(&self.etcd_socket()).await }
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {

@@ -83,6 +83,23 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LimitStorage })
     }
 
+    /// Writes all that a cluster stores, but what ends by itself such as events, to a file.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::RestoreClusters`]), or etcd or the file can't be used.
+    async fn back_up(&self, _cluster: &Cluster, _file: &Path) -> Result<(), ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::RestoreClusters })
+    }
+
+    /// Stops a cluster's API server, makes the cluster store what a backup has and nothing else, and starts the API server again.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::RestoreClusters`]), there is no such backup, or the API server
+    /// doesn't get ready.
+    async fn restore(&self, _cluster: &Cluster, _file: &Path) -> Result<(), ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::RestoreClusters })
+    }
+
     /// Starts on a member what pods need, unless it runs already. `programs` are used if the provider has none of its
     /// own. Pods can be created at once.
     ///

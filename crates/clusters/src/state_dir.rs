@@ -17,17 +17,15 @@ use crate::error::ClusterError;
 /// # Errors
 /// Returns an error if the directory can't be created.
 pub fn root() -> Result<PathBuf, ClusterError> {
-    let root = match std::env::var_os("FLEETDRILL_STATE_DIR") {
-        Some(dir) => PathBuf::from(dir),
-        None => match etcetera::base_strategy::choose_base_strategy() {
-            Ok(dirs) => dirs.state_dir().unwrap_or_else(|| dirs.data_dir()).join("fleetdrill"),
-            Err(_) => {
-                let root = std::env::temp_dir().join("fleetdrill");
-                make_private(&root)?;
-                check_own(&root)?;
-                root
-            }
-        },
+    let root = if let Some(dir) = std::env::var_os("FLEETDRILL_STATE_DIR") {
+        PathBuf::from(dir)
+    } else if let Ok(dirs) = etcetera::base_strategy::choose_base_strategy() {
+        dirs.state_dir().unwrap_or_else(|| dirs.data_dir()).join("fleetdrill")
+    } else {
+        let root = std::env::temp_dir().join("fleetdrill");
+        make_private(&root)?;
+        check_own(&root)?;
+        root
     };
     // Absolute, because processes are started in other working directories.
     let root = std::path::absolute(&root).map_err(ClusterError::io("find", &root))?;
@@ -253,11 +251,14 @@ pub fn make_private(dir: &Path) -> Result<(), ClusterError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(ClusterError::io("make", dir))
 }
 
+/// Bits of a mode that give rights to anybody but the owner.
+const OTHERS: u32 = 0o077;
+
 /// Checks that a directory in one of all users, such as `/tmp`, is this user's, and that nobody else may enter it: another user may have
 /// made it in advance.
 fn check_own(dir: &Path) -> Result<(), ClusterError> {
     let found = fs::symlink_metadata(dir).map_err(ClusterError::io("read", dir))?;
-    let is_own = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
+    let is_own = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & OTHERS == 0;
     if is_own { Ok(()) } else { Err(ClusterError::io("use", dir)(not_own())) }
 }
 

@@ -58,7 +58,8 @@ impl Ledger {
 fn load() -> f64 {
     // The system's fixed point has 16 bits behind it.
     let [_, five_minutes, _] = rustix::system::sysinfo().loads;
-    (five_minutes as f64 / 65_536.0 * 100.0).round() / 100.0
+    let fixed = u32::try_from(five_minutes).unwrap_or(u32::MAX);
+    (f64::from(fixed) / 65_536.0 * 100.0).round() / 100.0
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> CommandError {

@@ -58,7 +58,8 @@ mod tests {
 
     fn features() -> Vec<Feature> {
         let feature = |name: &str| {
-            let scenarios: String = (0..4).map(|n| format!("  Scenario: {name}{n}\n    Given a\n")).collect();
+            let scenarios =
+                (0..4).map(|n| format!("  Scenario: {name}{n}\n    Given a\n")).collect::<Vec<_>>().concat();
             Feature::parse(format!("Feature: {name}\n{scenarios}"), gherkin::GherkinEnv::default()).expect("a feature")
         };
         ["a", "b", "c", "d"].map(feature).to_vec()

@@ -102,6 +102,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::ThrottleApiServers,
         ProviderAbility::StopApiServers,
         ProviderAbility::BreakNetworks,
+        ProviderAbility::RestoreClusters,
         ProviderAbility::HangAgents,
         ProviderAbility::SetHubAgentFlags,
         ProviderAbility::LimitHubAgent,

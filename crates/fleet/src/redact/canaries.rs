@@ -459,7 +459,7 @@ fn aliases_that_multiply_and_long_texts_take_no_long_time() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..12 {
         let aliases = vec![format!("*a{}", n - 1); 10].join(", ");
-        bomb.push_str(&format!("a{n}: &a{n} [{aliases}]\n"));
+        bomb = format!("{bomb}a{n}: &a{n} [{aliases}]\n");
     }
     let deep = format!("a: {}\nb: 1\n", "[".repeat(200_000));
     let texts = [

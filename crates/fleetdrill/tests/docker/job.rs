@@ -60,8 +60,14 @@ impl JobCluster {
 
     /// Command that runs a Job on the cluster with small requests, since three Pods share one machine.
     fn job(&self, more: &[&str]) -> Command {
-        let mut command = self.place.command(["job", "run", "--kubeconfig", &self.kubeconfig, "--image", &image()]);
-        command.args(["--requests", "cpu=100m,memory=512Mi"]).args(more);
+        self.job_of(&image(), "cpu=100m,memory=512Mi", more)
+    }
+
+    /// Command that runs a Job of an image with these requests.
+    fn job_of(&self, image: &str, requests: &str, more: &[&str]) -> Command {
+        let place = ["job", "run", "--kubeconfig", &self.kubeconfig, "--image", image, "--requests", requests];
+        let mut command = self.place.command(place);
+        command.args(more);
         command
     }
 
@@ -142,10 +148,11 @@ fn a_job_that_can_not_run_is_named_and_leaves_nothing() {
     job(&["--namespace", "small"]).expect(2, &["the cluster refuses the Job (403)", "exceeded quota"]);
     cluster.nothing_is_left("small");
     job(&["--namespace", "nowhere"]).expect(2, &["the cluster refuses the Job (404)", "nowhere"]);
-    job(&["--image", "Not@@an-image"]).expect(3, &["InvalidImageName"]);
+    said(cluster.job_of("Not@@an-image", "cpu=100m", &[])).expect(3, &["InvalidImageName"]);
     let unknown = "localhost:1/no-such-image:1";
-    job(&["--image", unknown, "--start-limit", "20"]).expect(3, &["hasn't started within 20 s", unknown]);
-    job(&["--requests", "cpu=1000", "--start-limit", "5"]).expect(3, &["Unschedulable"]);
+    let absent = said(cluster.job_of(unknown, "cpu=100m", &["--start-limit", "20"]));
+    absent.expect(3, &["hasn't started within 20 s", unknown]);
+    said(cluster.job_of(&image(), "cpu=1000", &["--start-limit", "5"])).expect(3, &["Unschedulable"]);
     cluster.nothing_is_left("default");
 
     let mut command = cluster.job(&["--", "--tags", "@drill"]);

@@ -23,7 +23,7 @@ use fleetdrill::accuracy::{DrillCatalogue, FaultCase};
 use fleetdrill::component_version::ArgoCdRequest;
 use fleetdrill::components::FleetToolchain;
 use fleetdrill::fleet_source::{ClusterSource, FleetBuilder, FleetNeeds, FleetPlan, FleetProgress};
-use fleetdrill::run::new_id;
+use fleetdrill::run_seed::new_id;
 use fleetdrill::selection::ScenarioSelection;
 use fleetdrill::suite::{Suite, codes};
 use fleetdrill::train::solution::ShellSetup;

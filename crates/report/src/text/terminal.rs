@@ -35,15 +35,12 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find(steers) {
         safe.push_str(&rest[..at]);
         rest = &rest[at..];
-        let end = match style_length(rest) {
-            Some(length) => {
-                safe.push_str(&rest[..length]);
-                length
-            }
-            None => {
-                safe.push(REPLACEMENT);
-                rest.chars().next().map_or(0, char::len_utf8)
-            }
+        let end = if let Some(length) = style_length(rest) {
+            safe.push_str(&rest[..length]);
+            length
+        } else {
+            safe.push(REPLACEMENT);
+            rest.chars().next().map_or(0, char::len_utf8)
         };
         rest = &rest[end..];
     }

@@ -1,57 +1,28 @@
-//! Alarms of etcd. An etcd that has run out of space raises one, and takes no writes until the alarm is disarmed, whatever space it has then.
+//! Client of etcd's JSON gateway, over etcd's socket.
 
 use std::io::{Error, Result};
 use std::path::Path;
-use std::time::Duration;
 
-use backon::{ConstantBuilder, Retryable as _};
 use futures::future::join;
 use http::{Request, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::UnixStream;
 
-use crate::error::ClusterError;
-
-/// Interval between two attempts.
-const INTERVAL: Duration = Duration::from_millis(200);
-
-/// Attempts in 30 s. An etcd that was just started takes about a second.
-const ATTEMPTS: usize = 150;
-
-/// Disarms all alarms of the etcd at a socket as soon as etcd answers, as `etcdctl alarm disarm` does: asks for the alarms, and takes back
-/// each one.
-pub(crate) async fn disarm(socket: &Path) -> std::result::Result<(), ClusterError> {
-    let attempts = ConstantBuilder::new().with_delay(INTERVAL).with_max_times(ATTEMPTS);
-    let disarmed = (|| disarm_once(socket)).retry(attempts).await;
-    disarmed.map_err(|error| ClusterError::Supervisor(format!("etcd doesn't disarm its alarms: {error}")))
-}
-
-/// Disarms the alarms that there are. Returns an error if there were any.
-async fn disarm_once(socket: &Path) -> Result<()> {
-    let answer = ask(socket, &json!({"action": "GET"})).await?;
-    let alarms = answer["alarms"].as_array().cloned().unwrap_or_default();
-    for alarm in &alarms {
-        let request = json!({"action": "DEACTIVATE", "memberID": alarm["memberID"], "alarm": alarm["alarm"]});
-        ask(socket, &request).await?;
-    }
-    if alarms.is_empty() { Ok(()) } else { Err(Error::other("there are still alarms")) }
-}
-
-/// Sends a request about alarms to etcd's JSON gateway, and returns the answer's body.
-async fn ask(socket: &Path, request: &Value) -> Result<Value> {
+/// Sends a request to etcd's JSON gateway, and returns the answer's body. Keys and values in both are in base64.
+pub(super) async fn ask(socket: &Path, path: &str, request: &Value) -> Result<Value> {
     let stream = UnixStream::connect(socket).await?;
     let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(Error::other)?;
     // The connection ends with its sender. An error of it is an error of the exchange, too.
-    let (answer, _) = join(exchange(sender, request), connection).await;
+    let (answer, _) = join(exchange(sender, path, request), connection).await;
     answer
 }
 
-async fn exchange(mut sender: SendRequest<Full<Bytes>>, request: &Value) -> Result<Value> {
-    let request = Request::post("/v3/maintenance/alarm")
+async fn exchange(mut sender: SendRequest<Full<Bytes>>, path: &str, request: &Value) -> Result<Value> {
+    let request = Request::post(path)
         .header(header::HOST, "etcd")
         .header(header::CONTENT_TYPE, "application/json")
         .body(Full::from(request.to_string()))
@@ -84,7 +55,7 @@ mod tests {
             stream.write_all(answer.as_bytes()).await?;
             Ok::<_, std::io::Error>(String::from_utf8_lossy(&read[..length]).into_owned())
         });
-        let answer = ask(&socket, &json!({"action": "GET"})).await;
+        let answer = ask(&socket, "/v3/maintenance/alarm", &json!({"action": "GET"})).await;
         let request = server.await??;
         assert!(request.starts_with("POST /v3/maintenance/alarm HTTP/1.1"), "{request}");
         answer

@@ -1,0 +1,8 @@
+//! What fleetdrill asks of a fleet's etcd: to disarm its alarms, and to give and take back all that it has of a cluster.
+
+mod alarm;
+mod backup;
+mod gateway;
+
+pub(crate) use alarm::disarm;
+pub(crate) use backup::{EtcdBackup, back_up, restore};

@@ -1,0 +1,30 @@
+@kubefleet @disruptive @takes-90s
+Feature: A cluster is restored from a backup
+  The hub has its objects of some time ago again, or a member has. No guide describes this.
+
+  Scenario: The hub is restored
+    Given a fleet of its own with 1 member
+    And a placement "kept" has put its resources on "member-1"
+    And a backup of the hub is taken
+    And a placement "newer" has put its resources on "member-1"
+    When the resources of placement "kept" change
+    Then a change to the resources of placement "kept" arrives on "member-1"
+    When the hub is restored from its backup
+    Then the resources of placement "kept" are on "member-1"
+    And placement "kept" becomes available on "member-1"
+    And within 120 seconds the diagnosis finds nothing
+    And a change to the resources of placement "kept" arrives on "member-1"
+
+  Scenario: A member is restored
+    Given a fleet of its own with 1 member
+    And a placement "kept" has put its resources on "member-1"
+    And a backup of "member-1" is taken
+    And a placement "newer" has put its resources on "member-1"
+    When the resources of placement "kept" change
+    Then a change to the resources of placement "kept" arrives on "member-1"
+    When "member-1" is restored from its backup
+    Then the resources of placement "kept" are on "member-1"
+    And placement "kept" becomes available on "member-1"
+    And placement "newer" becomes available on "member-1"
+    And within 120 seconds the diagnosis finds nothing
+    And a change to the resources of placement "newer" arrives on "member-1"
