@@ -11,29 +11,24 @@ use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::needs::{ProviderAbility, needs};
 use crate::objects::PARENT;
-use crate::phrases::DestinationRef;
+use crate::phrases::{BackupChange, DestinationRef};
 use crate::placement_objects::SETTINGS;
 use crate::world::World;
 
-/// Takes a backup of what a member or the hub stores in its etcd: all objects but events.
+/// `is backed up`: takes a backup of what a member or the hub stores in its etcd, all objects but events. `is restored from its backup`: stops
+/// its API server, puts back all objects as they were, removes those that are newer, and starts the API server again. Revisions count on, as
+/// after `etcdutl snapshot restore --bump-revision --mark-compacted`. The member, or the fleet, must be the scenario's own.
 #[needs(ability: |_| Some(ProviderAbility::RestoreClusters))]
-#[given(expr = "a backup of {destination} is taken")]
-async fn taken(world: &mut World, destination: DestinationRef) -> Result<(), StepError> {
+#[given(expr = "{destination} {is backed up or restored}")]
+#[when(expr = "{destination} {is backed up or restored}")]
+async fn backup(world: &mut World, destination: DestinationRef, change: BackupChange) -> Result<(), StepError> {
     let context = world.context();
     let cluster = own_cluster(context, destination).await?;
-    context.fleet.back_up(&cluster).await?;
-    context.did(format!("backup of {} taken", cluster.name));
-    Ok(())
-}
-
-/// Restores a member or the hub from its backup: stops its API server, puts back all objects as they were, removes those that are newer, and
-/// starts the API server again. Revisions count on, as after `etcdutl snapshot restore --bump-revision --mark-compacted`. The member, or the
-/// fleet, must be the scenario's own.
-#[needs(ability: |_| Some(ProviderAbility::RestoreClusters))]
-#[when(expr = "{destination} is restored from its backup")]
-async fn restored(world: &mut World, destination: DestinationRef) -> Result<(), StepError> {
-    let context = world.context();
-    let cluster = own_cluster(context, destination).await?;
+    if !change.restores {
+        context.fleet.back_up(&cluster).await?;
+        context.did(format!("backup of {} taken", cluster.name));
+        return Ok(());
+    }
     context.fleet.restore(&cluster).await?;
     context.induced(format!("{} restored from its backup", cluster.name));
     if cluster.name == fleet::HUB { recount(context).await } else { Ok(()) }

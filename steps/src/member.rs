@@ -19,7 +19,7 @@ use crate::limits;
 use crate::names;
 use crate::needs::{ProviderAbility, StepCall, StepRole, needs};
 use crate::params::ObjectRef;
-use crate::phrases::{AgentRef, FleetAddition, MemberDeparture, NamespaceDeletion, Rights, WithoutAgent};
+use crate::phrases::{AgentRef, FleetAddition, MemberDeparture, NamespaceDeletion, OwnMember, Rights};
 use crate::placement_objects::absent;
 use crate::repository::document;
 use crate::world::World;
@@ -66,21 +66,36 @@ fn fleet_ability(call: &StepCall<'_>) -> ProviderAbility {
 /// Joins a member that no other scenario uses, for faults that would disturb others. It leaves at the end.
 ///
 /// `, whose agent never comes`: registers the member on the hub, with its MemberCluster and the ServiceAccount of its agent, and starts
-/// neither a cluster nor an agent.
-#[needs(ability: |_| Some(ProviderAbility::MakeClusters))]
-#[given(expr = "a member {string} of its own{without agent?}")]
-#[when(expr = "a member {string} of its own{without agent?}")]
-async fn of_its_own(world: &mut World, name: String, without: WithoutAgent) -> Result<(), StepError> {
+/// neither a cluster nor an agent. `, on a network that can fail`: its agent reaches the hub through a proxy (Toxiproxy), so that the network
+/// between the two can be broken.
+#[needs(ability: |call| Some(own_member_ability(call)))]
+#[given(expr = "a member {string} of its own{what is special?}")]
+#[when(expr = "a member {string} of its own{what is special?}")]
+async fn of_its_own(world: &mut World, name: String, special: OwnMember) -> Result<(), StepError> {
     let context = world.context();
     let real = context.ledger.names.make(&name);
-    if without.0 {
+    if special == OwnMember::WithoutAgent {
         return register(context, &real).await;
     }
     context.own(real.clone());
-    context.fleet.add_member(&real, &json!({})).await?;
+    let mut what = format!("member {real} joined, with a cluster of its own");
+    if special == OwnMember::OnNetwork {
+        context.fleet.add_member_over_network(&real, &json!({})).await?;
+        what.push_str(", over a proxy");
+    } else {
+        context.fleet.add_member(&real, &json!({})).await?;
+    }
     let path = ObjectPath::new(kinds::MEMBER_CLUSTER.kind, None, &real);
-    context.did(Action::new(format!("member {real} joined, with a cluster of its own")).on(path));
+    context.did(Action::new(what).on(path));
     Ok(())
+}
+
+/// Ability that a provider needs for a member of a scenario's own.
+fn own_member_ability(call: &StepCall<'_>) -> ProviderAbility {
+    match call.parameters.last().and_then(|text| text.parse().ok()) {
+        Some(OwnMember::OnNetwork) => ProviderAbility::BreakNetworks,
+        _ => ProviderAbility::MakeClusters,
+    }
 }
 
 /// Creates what an agent of the member would need on the hub.

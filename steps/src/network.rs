@@ -1,29 +1,12 @@
 //! Steps about the network between a member's agent and the hub.
 
 use cucumber::{given, when};
-use fleet::kinds;
 use fleet::network::NetworkRoute;
-use record::{Action, ObjectPath};
-use serde_json::json;
 
 use crate::error::StepError;
 use crate::needs::{ProviderAbility, needs};
 use crate::phrases::NetworkChange;
 use crate::world::World;
-
-/// Joins a member that no other scenario uses, as `a member {string} of its own` does. Its agent reaches the hub through a proxy
-/// (Toxiproxy), so that the network between the two can be broken.
-#[needs(ability: |_| Some(ProviderAbility::BreakNetworks))]
-#[given(expr = "a member {string} of its own, on a network that can fail")]
-async fn on_a_network(world: &mut World, name: String) -> Result<(), StepError> {
-    let context = world.context();
-    let real = context.ledger.names.make(&name);
-    context.own(real.clone());
-    context.fleet.add_member_over_network(&real, &json!({})).await?;
-    let path = ObjectPath::new(kinds::MEMBER_CLUSTER.kind, None, &real);
-    context.did(Action::new(format!("member {real} joined, with a cluster of its own, over a proxy")).on(path));
-    Ok(())
-}
 
 /// Changes the network between the hub and the agent of a member that is on a network that can fail. A fault takes the place of an earlier
 /// one.

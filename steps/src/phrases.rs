@@ -108,12 +108,23 @@ impl_from_str!(Meanwhile, |text| match quoted(text).split_first() {
     None => Self::HubAgentRestarts,
 });
 
-/// `, whose agent never comes`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(regex = "(?:, whose agent never comes)?", name = "without agent?")]
-pub struct WithoutAgent(pub bool);
+/// `, whose agent never comes`, or `, on a network that can fail`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "(?:, whose agent never comes|, on a network that can fail)?", name = "what is special?")]
+pub enum OwnMember {
+    /// It joins, and its agent reaches the hub directly.
+    Plain,
+    /// It is registered, and has neither a cluster nor an agent.
+    WithoutAgent,
+    /// It joins, and its agent reaches the hub over a proxy.
+    OnNetwork,
+}
 
-impl_from_str!(WithoutAgent, |text| Self(!text.is_empty()));
+impl_from_str!(OwnMember, |text| match text {
+    "" => Self::Plain,
+    text if text.contains("network") => Self::OnNetwork,
+    _ => Self::WithoutAgent,
+});
 
 /// ` that takes 20 seconds`: the time for which its Pods have to be ready before it counts as available.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -625,6 +636,16 @@ pub struct DestinationRef {
 }
 
 impl_from_str!(DestinationRef, |text| Self { member: inner(text) });
+
+/// `is backed up`, or `is restored from its backup`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "is backed up|is restored from its backup", name = "is backed up or restored")]
+pub struct BackupChange {
+    /// True if it is restored.
+    pub restores: bool,
+}
+
+impl_from_str!(BackupChange, |text| Self { restores: text.contains("restored") });
 
 /// ` with '...'`, as JSON.
 #[derive(Clone, Debug, Parameter)]
