@@ -11,57 +11,10 @@ use crate::context::ScenarioContext;
 use crate::destination::manifest_to_try;
 use crate::error::StepError;
 use crate::limits;
-use crate::needs::{ProviderAbility, StepCall, needs};
+use crate::needs::{ProviderAbility, needs};
 use crate::pauses::read_until_as_expected;
-use crate::phrases::{ApiServerState, HangChange, RightsChange, SpaceChange};
+use crate::phrases::{HangChange, RightsChange, SpaceChange};
 use crate::world::World;
-
-/// Part of its processor time, in percent, that the API server of a slow hub gets.
-const SLOW: u8 = 10;
-
-/// Changes how the hub's API server runs. Every scenario on the fleet would feel it: use a fleet of its own.
-///
-/// `gets slow`: gives it a tenth of its processor time, as a CPU limit that is too low does: it is paused for nine tenths of each 100 ms.
-/// `hangs`: its process stays and does nothing; connections stay open, and new ones are accepted. `is as fast as before` and `works on`: gives
-/// it its processor time back, as the end of the scenario does. `stops`: kills it. `starts again`: starts it, and waits until it is ready.
-#[needs(ability: |call| Some(api_server_ability(call)))]
-#[when(expr = "the hub's API server {API server change}")]
-async fn api_server(world: &mut World, change: ApiServerState) -> Result<(), StepError> {
-    let context = world.context();
-    context.check_own_fleet("the hub's API server is")?;
-    let hub = context.hub().name;
-    match change {
-        ApiServerState::Slow => {
-            context.throttled_hub = Some(context.fleet.throttle_hub(SLOW).await?);
-            context.induced(format!("the hub's API server gets {SLOW} % of its processor time"));
-        }
-        ApiServerState::Hangs => {
-            context.throttled_hub = Some(context.fleet.throttle_hub(0).await?);
-            context.induced("the hub's API server paused: its process gets no processor time");
-        }
-        ApiServerState::Fast => {
-            context.throttled_hub = None;
-            context.remedied("the hub's API server has its processor time back");
-        }
-        ApiServerState::Stops => {
-            context.fleet.run_api_server(&hub, false).await?;
-            context.induced("the hub's API server stopped");
-        }
-        ApiServerState::Starts => {
-            context.fleet.run_api_server(&hub, true).await?;
-            context.remedied("the hub's API server started again");
-        }
-    }
-    Ok(())
-}
-
-/// Ability that a provider needs for a change of the hub's API server.
-fn api_server_ability(call: &StepCall<'_>) -> ProviderAbility {
-    match call.parameter() {
-        Some(ApiServerState::Stops | ApiServerState::Starts) => ProviderAbility::StopApiServers,
-        _ => ProviderAbility::ThrottleApiServers,
-    }
-}
 
 /// `hangs`: the hub-agent's process stays, and does nothing: no controller works, no webhook answers, the connections stay open. `works on`:
 /// it goes on where it was, as the end of the scenario does. Every scenario on the fleet would feel it: use a fleet of its own.

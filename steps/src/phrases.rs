@@ -245,6 +245,16 @@ pub enum CommonOutcome {
 
 impl_from_str!(CommonOutcome, |text| if text == "update runs succeed" { Self::RunsSucceed } else { Self::Available });
 
+/// `the hub's API server`, or `the API server of member "east"`.
+#[derive(Clone, Debug, Parameter)]
+#[param(regex = r#"the hub's API server|the API server of member "[^"]+""#, name = "API server")]
+pub struct ApiServerRef {
+    /// The member; none for the hub.
+    pub member: Option<String>,
+}
+
+impl_from_str!(ApiServerRef, |text| Self { member: text.strip_prefix("the API server of member ").and_then(inner) });
+
 /// `gets slow`, `is as fast as before`, `hangs`, `works on`, `stops`, or `starts again`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "gets slow|is as fast as before|hangs|works on|stops|starts again", name = "API server change")]
@@ -823,16 +833,6 @@ impl_from_str!(NetworkChange, |text| {
         _ => None,
     })
 });
-
-/// `stops`, or `starts again`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(regex = "stops|starts again", name = "stops or starts again")]
-pub struct ApiServerChange {
-    /// True if it stops.
-    pub stops: bool,
-}
-
-impl_from_str!(ApiServerChange, |text| Self { stops: text == "stops" });
 
 /// `called`, or `another than`.
 #[derive(Clone, Copy, Debug, Parameter)]

@@ -4,8 +4,7 @@ use cucumber::{given, when};
 use fleet::argocd::DestinationFault;
 
 use crate::error::StepError;
-use crate::needs::{ProviderAbility, needs};
-use crate::phrases::{ApiServerChange, RegistrationChange};
+use crate::phrases::RegistrationChange;
 use crate::world::World;
 
 /// Brings a fault upon Argo CD's registration of a member of the scenario's own: the ServiceAccount of the token is deleted; the Secret has
@@ -32,21 +31,5 @@ async fn changes(world: &mut World, member: String, change: RegistrationChange) 
     };
     context.fleet.break_destination(&cluster, fault).await?;
     context.induced(format!("{}: {what}", cluster.name));
-    Ok(())
-}
-
-/// Stops the API server of a member of the scenario's own, or starts it again and waits until it is ready.
-#[needs(ability: |_| Some(ProviderAbility::StopApiServers))]
-#[given(expr = "the API server of member {string} {stops or starts again}")]
-#[when(expr = "the API server of member {string} {stops or starts again}")]
-async fn api_server(world: &mut World, member: String, change: ApiServerChange) -> Result<(), StepError> {
-    let context = world.context();
-    let member = context.own_member(&member)?;
-    context.fleet.run_api_server(&member, !change.stops).await?;
-    if change.stops {
-        context.induced(format!("the API server of {member} stopped"));
-    } else {
-        context.remedied(format!("the API server of {member} started again"));
-    }
     Ok(())
 }

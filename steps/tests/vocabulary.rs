@@ -14,7 +14,7 @@ use syn::{Attribute, Expr, ExprLit, Item, ItemFn, Lit, Meta};
 
 /// Chapters of docs/steps.md, in the order in which a reader needs them, each with the files of its steps.
 const CHAPTERS: [(&str, &[&str]); 15] = [
-    ("Fleets and members", &["member"]),
+    ("Fleets and members", &["member", "api_server"]),
     ("Hundreds of members", &["hollow"]),
     ("Networks and backups", &["network", "backup"]),
     ("Placements", &["placement", "included_objects", "policy", "applying", "overrides", "eviction"]),
@@ -26,7 +26,7 @@ const CHAPTERS: [(&str, &[&str]); 15] = [
         &["conditions", "fields", "kubectl_get", "kubectl_list", "deleting", "finalizer", "forged_condition"],
     ),
     ("The diagnosis", &["diagnosing"]),
-    ("The hub: its agent, its API server, its etcd, logs and admission policies", &["hub", "logs", "admission"]),
+    ("The hub: its agent, its etcd, logs and admission policies", &["hub", "logs", "admission"]),
     ("Upgrades of KubeFleet and Argo CD", &["upgrade"]),
     ("Git repositories", &["repository", "repository_access"]),
     (

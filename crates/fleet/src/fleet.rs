@@ -608,20 +608,20 @@ impl Fleet {
         Ok(self.0.provider.limit_storage(limited).await?)
     }
 
-    /// Gives the hub's API server only a part of its processor time, `percent` of it, until the returned value is dropped.
+    /// Gives the API server of the hub or of a member only a part of its processor time, `percent` of it, until the returned value is dropped.
     ///
     /// # Errors
     /// Returns an error if the provider can't slow API servers down.
-    pub async fn throttle_hub(&self, percent: u8) -> Result<ThrottledProcess, FleetError> {
-        Ok(self.0.provider.throttle_api_server(&self.hub().name, percent).await?)
+    pub async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ThrottledProcess, FleetError> {
+        Ok(self.0.provider.throttle_api_server(cluster, percent).await?)
     }
 
-    /// Stops a member's API server, or starts it again and waits until it is ready.
+    /// Stops the API server of the hub or of a member, or starts it again and waits until it is ready.
     ///
     /// # Errors
     /// Returns an error if the provider can't stop API servers, or the API server doesn't get ready.
-    pub async fn run_api_server(&self, member: &str, running: bool) -> Result<(), FleetError> {
-        Ok(self.0.provider.run_api_server(member, running).await?)
+    pub async fn run_api_server(&self, cluster: &str, running: bool) -> Result<(), FleetError> {
+        Ok(self.0.provider.run_api_server(cluster, running).await?)
     }
 
     /// Log of the hub-agent since its last start.

@@ -86,8 +86,8 @@ pub struct ScenarioContext {
     place: Option<UpgradeParticipant>,
     /// Tasks that run beside the steps until the scenario ends.
     pub(crate) beside: JoinSet<()>,
-    /// The hub's API server, while it gets only a part of its processor time.
-    pub(crate) throttled_hub: Option<ThrottledProcess>,
+    /// API server, while it gets only a part of its processor time.
+    pub(crate) throttled_api_server: Option<ThrottledProcess>,
     /// Hub-agent that hangs, until this is dropped.
     pub(crate) hung_hub_agent: Option<ThrottledProcess>,
 }
@@ -133,7 +133,7 @@ impl ScenarioContext {
             own_fleet_notice: None,
             place: info.upgrade.clone().map(UpgradeParticipant::new),
             beside: JoinSet::new(),
-            throttled_hub: None,
+            throttled_api_server: None,
             hung_hub_agent: None,
             fleet,
             recorder,
