@@ -1,10 +1,8 @@
 //! Limits for the size of a bundle that is read. A bundle comes from elsewhere, and may have been made to fill the
 //! memory.
 
-use std::cell::Cell;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use diagnosis::ValueLimit;
 
@@ -19,10 +17,6 @@ const BYTES_OF_VALUE: u64 = 32;
 
 /// Smallest average size of an object, in bytes.
 const BYTES_OF_OBJECT: u64 = 512;
-
-/// Bytes of an entry's headers in an archive, with the end of the entry before it: a name has up to 4096 bytes. The crate `tar` reads
-/// longer names whole.
-const HEADER_BYTES: u64 = 64 << 10;
 
 /// Bytes that an archive's file counts besides its content and its name: those of the memory that even an empty file takes.
 const ENTRY_BYTES: u64 = 128;
@@ -146,48 +140,6 @@ impl SizeBudget {
     pub(super) fn take(&mut self, bytes: u64) -> io::Result<()> {
         self.0 = self.0.checked_sub(bytes).ok_or(ErrorKind::FileTooLarge)?;
         Ok(())
-    }
-}
-
-/// Limit for the headers of an archive's entries.
-#[derive(Clone, Debug)]
-pub(super) struct HeaderLimit(Rc<Cell<u64>>);
-
-impl HeaderLimit {
-    pub(super) fn new() -> Self {
-        Self(Rc::new(Cell::new(u64::MAX)))
-    }
-
-    /// Limits what is read from an archive.
-    pub(super) fn reader<R>(&self, archive: R) -> HeaderLimitedReader<R> {
-        HeaderLimitedReader { inner: archive, limit: self.clone() }
-    }
-
-    /// Runs `next`, which reads the headers of an entry from the archive. What is read outside of `next` has no limit.
-    pub(super) fn while_reading_headers<T>(&self, next: impl FnOnce() -> T) -> T {
-        self.0.set(HEADER_BYTES);
-        let next = next();
-        self.0.set(u64::MAX);
-        next
-    }
-}
-
-/// Reader of an archive that fails with kind `InvalidData` after the bytes that headers may have.
-pub(super) struct HeaderLimitedReader<R> {
-    inner: R,
-    limit: HeaderLimit,
-}
-
-impl<R: Read> Read for HeaderLimitedReader<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = self.limit.0.get();
-        let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-        if most == 0 && !buffer.is_empty() {
-            return Err(io::Error::new(ErrorKind::InvalidData, "an entry has a name that is too long"));
-        }
-        let read = self.inner.read(&mut buffer[..most])?;
-        self.limit.0.set(left - read as u64);
-        Ok(read)
     }
 }
 

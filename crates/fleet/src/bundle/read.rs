@@ -7,6 +7,7 @@ use std::panic::resume_unwind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 
+use archive_limit::HeaderLimit;
 use diagnosis::{ClusterSnapshot, ObjectList, ReadObjectsError, Snapshot, SnapshotRole, UnreadKind, UnreadReason};
 use flate2::read::{GzDecoder, MultiGzDecoder};
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::BundleError;
 use super::file;
-use super::limit::{Budget, CappedReader, HeaderLimit, SizeBudget, SizeLimit};
+use super::limit::{Budget, CappedReader, SizeBudget, SizeLimit};
 use super::manifest::{BundleClusterEntry, BundleManifest, KIND, MissingBundlePart, SCHEMA};
 use super::objects::{self, SplitError};
 use super::objects_parser::ObjectsParser;
@@ -391,7 +392,7 @@ fn unpack(
     scope: BundleScope,
     send: impl Fn(ArchivePart) -> bool,
 ) -> io::Result<()> {
-    let headers = HeaderLimit::new();
+    let headers = HeaderLimit::default();
     let mut archive = tar::Archive::new(headers.reader(file));
     let mut entries = archive.entries()?;
     while let Some(entry) = headers.while_reading_headers(|| entries.next()) {

@@ -9,13 +9,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use archive_limit::HeaderLimit;
 use flate2::read::GzDecoder;
 use ring::digest::{Context, SHA256};
 use tar::{Archive, Entry, EntryType};
 use tempfile::TempDir;
 
 use super::download::{DownloadProgress, download, without_secrets};
-use super::header_limit::HeaderLimit;
 use super::{ArchiveIndex, ArchivedVersion, INDEX, LIMIT, SCHEMA};
 use crate::add::swap;
 use crate::blocking::blocking;
@@ -232,7 +232,7 @@ fn unpack(file: &Path, archive: &Path, to: &Path) -> Result<(Vec<ArchivedVersion
             lists_left: LISTS,
         };
         let mut decoder = GzDecoder::new(io::BufReader::new(&mut reader));
-        let headers = HeaderLimit::new();
+        let headers = HeaderLimit::default();
         let mut tar = Archive::new(headers.reader(&mut decoder));
         let mut entries = tar.entries().map_err(|error| unpacker.unreadable(&error))?;
         while let Some(entry) = headers.while_reading_headers(|| entries.next()) {

@@ -5,7 +5,6 @@
 
 mod download;
 mod export;
-mod header_limit;
 mod import;
 #[cfg(test)]
 mod tests;

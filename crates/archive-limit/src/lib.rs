@@ -1,4 +1,5 @@
-//! Limit for the headers of an archive's entries. The crate `tar` reads the names in them whole, however long they are.
+//! Limit for the headers of entries in archives that come from elsewhere: bundles, and archives of components. The crate `tar` reads the names
+//! in them whole, however long they are.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read};
@@ -9,20 +10,22 @@ const HEADER_BYTES: u64 = 64 << 10;
 
 /// Limit that is in force while an entry's headers are read.
 #[derive(Clone, Debug)]
-pub(super) struct HeaderLimit(Rc<Cell<u64>>);
+pub struct HeaderLimit(Rc<Cell<u64>>);
 
-impl HeaderLimit {
-    pub(super) fn new() -> Self {
+impl Default for HeaderLimit {
+    fn default() -> Self {
         Self(Rc::new(Cell::new(u64::MAX)))
     }
+}
 
+impl HeaderLimit {
     /// Limits what is read from an archive.
-    pub(super) fn reader<R>(&self, archive: R) -> HeaderLimitedReader<R> {
+    pub fn reader<R>(&self, archive: R) -> HeaderLimitedReader<R> {
         HeaderLimitedReader { inner: archive, limit: self.clone() }
     }
 
     /// Runs `next`, which reads the headers of an entry from the archive. What is read outside of `next` has no limit.
-    pub(super) fn while_reading_headers<T>(&self, next: impl FnOnce() -> T) -> T {
+    pub fn while_reading_headers<T>(&self, next: impl FnOnce() -> T) -> T {
         self.0.set(HEADER_BYTES);
         let next = next();
         self.0.set(u64::MAX);
@@ -31,7 +34,7 @@ impl HeaderLimit {
 }
 
 /// Reader of an archive that fails with kind `InvalidData` after the bytes that headers may have.
-pub(super) struct HeaderLimitedReader<R> {
+pub struct HeaderLimitedReader<R> {
     inner: R,
     limit: HeaderLimit,
 }
