@@ -1,7 +1,6 @@
 //! Steps about the network between a member's agent and the hub.
 
 use cucumber::{given, when};
-use fleet::network::NetworkRoute;
 
 use crate::error::StepError;
 use crate::needs::{ProviderAbility, needs};
@@ -23,10 +22,10 @@ async fn changes(world: &mut World, member: String, change: NetworkChange) -> Re
     let context = world.context();
     let member = context.own_member(&member)?;
     if let Some(fault) = change.0 {
-        context.fleet.break_network(&member, NetworkRoute::AgentToHub, fault).await?;
+        context.fleet.break_network(&member, fault).await?;
         context.induced(format!("the network between {member} and the hub {fault}"));
     } else {
-        context.fleet.repair_network(&member, NetworkRoute::AgentToHub).await?;
+        context.fleet.repair_network(&member).await?;
         context.remedied(format!("the network between {member} and the hub works again"));
     }
     Ok(())

@@ -86,7 +86,7 @@ impl ScenarioContext {
             }
             for member in &self.ledger.own_members {
                 // A member leaves only if its agent reaches the hub.
-                if let Err(error) = self.fleet.repair_routes(member).await {
+                if let Err(error) = self.fleet.repair_network_if_any(member).await {
                     tracing::warn!(%error, member, "failed to repair its network");
                 }
                 // Works that were left in a namespace that is being deleted would keep the member for ever.
