@@ -161,7 +161,7 @@ impl<'a> FleetReading<'a> {
             let asked =
                 clusters.filter_map(|(cluster, reader)| Some((queries.remove(&cluster.name)?, cluster, reader)));
             let reads = asked.map(|(queries, cluster, reader)| answer(cluster, reader, queries));
-            stream::iter(reads.collect::<Vec<_>>()).buffer_unordered(CLUSTERS_AT_ONCE).collect::<Vec<()>>().await;
+            stream::iter(reads).for_each_concurrent(CLUSTERS_AT_ONCE, |read| read).await;
             self.renew_time().await;
         }
     }
