@@ -5,8 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use record::RunRecord;
-use report::run::SCHEMA;
-use serde_json::{Value, json};
+use report::run::to_line;
 
 use crate::error::CommandError;
 
@@ -44,10 +43,7 @@ impl Ledger {
     /// Returns an error if the line can't be written.
     pub(crate) fn add(&mut self, run: &RunRecord) -> Result<(), CommandError> {
         let run = RunRecord { load: Some(load()), ..run.without_events() };
-        let mut line = serde_json::to_value(run).map_err(|error| CommandError::usage(error.to_string(), None))?;
-        if let Value::Object(fields) = &mut line {
-            fields.insert("schema".to_owned(), json!(SCHEMA));
-        }
+        let line = to_line(&run).map_err(|error| CommandError::usage(error.to_string(), None))?;
         // One write, so that a run that is killed leaves no half line.
         let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|error| unwritable(&self.path, &error))

@@ -1,8 +1,7 @@
 //! Durations of scenarios by which the Pods of a Job deal the shards: the record of an earlier run, reduced to what is needed for that.
 
 use record::{Outcome, RunRecord};
-use report::run::SCHEMA;
-use serde_json::{Value, json};
+use report::run::to_line;
 
 use crate::error::CommandError;
 
@@ -23,11 +22,7 @@ pub(crate) fn reduced(runs: &[RunRecord]) -> Result<Option<String>, CommandError
         repeated_shards: Vec::new(),
         ..first.clone()
     };
-    let mut value = serde_json::to_value(record).map_err(|error| CommandError::usage(error.to_string(), None))?;
-    if let Value::Object(fields) = &mut value {
-        fields.insert("schema".to_owned(), json!(SCHEMA));
-    }
-    let text = value.to_string();
+    let text = to_line(&record).map_err(|error| CommandError::usage(error.to_string(), None))?;
     if text.len() > MOST_BYTES {
         let message = format!("the durations of --shard-by take {} bytes, and a ConfigMap has 1 MiB", text.len());
         return Err(CommandError::usage(message, Some("give one run only")));

@@ -27,6 +27,14 @@ pub(super) fn to_json(run: &RunRecord) -> Result<String, Box<dyn std::error::Err
     Ok(escaped_json(text) + "\n")
 }
 
+/// Returns the report as JSON in one line, without a line end.
+///
+/// # Errors
+/// Returns an error if a path isn't UTF-8.
+pub fn to_line(run: &RunRecord) -> serde_json::Result<String> {
+    serde_json::to_string(&JsonRunReport { schema: SCHEMA, run })
+}
+
 #[cfg(test)]
 mod tests {
     use schemas::DocumentSchema;

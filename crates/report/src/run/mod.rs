@@ -23,7 +23,7 @@ pub mod fixture;
 
 pub use event::{Reporter, Reporters, RunEvent};
 pub use file::{ReportError, ReportFile, ReportFormat, STDOUT, prepare, write_atomically};
-pub use json::SCHEMA;
+pub use json::{SCHEMA, to_line};
 pub use progress::{LogWriter, RunProgressDisplay};
 pub use summary::OutcomeCounts;
 pub use terminal::{DetailLevel, TerminalReporter};
