@@ -25,12 +25,16 @@ pub fn has_own_fleet(feature: &Feature, scenario: &Scenario) -> bool {
 
 /// True if a scenario's own fleet has KubeFleet's webhooks, of which a machine can serve those of one fleet.
 pub fn serves_webhooks(feature: &Feature, scenario: &Scenario) -> bool {
-    lacking(feature, scenario, |ability| ability != ProviderAbility::ServeWebhooks).is_some()
+    needs_ability(feature, scenario, ProviderAbility::ServeWebhooks)
 }
 
 /// True if a scenario breaks the network of a member.
 pub fn breaks_networks(feature: &Feature, scenario: &Scenario) -> bool {
-    lacking(feature, scenario, |ability| ability != ProviderAbility::BreakNetworks).is_some()
+    needs_ability(feature, scenario, ProviderAbility::BreakNetworks)
+}
+
+fn needs_ability(feature: &Feature, scenario: &Scenario, needed: ProviderAbility) -> bool {
+    lacking(feature, scenario, |ability| ability != needed).is_some()
 }
 
 /// Returns the first ability that a scenario needs and the fleet's provider doesn't have.
