@@ -2,6 +2,7 @@
 
 use record::RunRecord;
 use report::run::{Reporters, RunEvent, RunProgressDisplay};
+use report::runs::changes::RunChanges;
 use report::runs::compare::RunComparison;
 use report::runs::json::RunsReport;
 use report::runs::merge::{MergeError, MergedRuns};
@@ -29,17 +30,22 @@ pub(super) fn report(args: &ReportArgs) -> Result<CommandExitCode, CommandError>
         Some(_) => CommandExitCode::Fine,
         None => exit_of_record(&runs.record),
     };
+    let changes = RunChanges { flaky: runs.flaky(), comparison };
     if args.output != OutputFormat::Text {
-        args.files.requested().try_for_each(|file| file.write(&runs.record))?;
-        data::print(args.output, &RunsReport::of(&runs, comparison.as_ref()));
+        args.files.requested().try_for_each(|file| file.write_with(&runs.record, &changes))?;
+        data::print(args.output, &RunsReport::of(&runs, changes.comparison.as_ref()));
         return Ok(exit);
     }
     let look = OutputLayout::from_locale();
-    let exit = finish(reporters(&args.files, args.verbose, &runs.record)?, &runs.record, exit);
+    let mut reporters = reporters(&args.files, args.verbose, &runs.record)?;
+    let said = [
+        text::flaky(&changes.flaky, look),
+        changes.comparison.as_ref().map(|comparison| text::comparison(comparison, look)).unwrap_or_default(),
+    ];
+    reporters.set_changes(changes);
+    let exit = finish(reporters, &runs.record, exit);
     // A report on stdout stands there alone.
     if args.files.on_stdout() == 0 {
-        let said =
-            [text::flaky(&runs.flaky(), look), comparison.map(|c| text::comparison(&c, look)).unwrap_or_default()];
         said.iter().filter(|text| !text.is_empty()).for_each(|text| data::print_text(&format!("\n{text}")));
     }
     Ok(exit)

@@ -58,6 +58,9 @@ fn only_what_is_worse_fails_a_comparison() {
         "{}",
         said.stdout
     );
+    let page = place.write("changes.html", "");
+    place.run(["report", &new, "--against", &old, "--html", &page]).expect(1, &[]);
+    assert!(std::fs::read_to_string(page).expect("written").contains("<section id=\"compared\">"));
     // It fails as before.
     place.run(["report", &new, "--against", &new]).expect(0, &[]);
     let said = place.run(["report", &new, "--against", &old, "-o", "json"]);

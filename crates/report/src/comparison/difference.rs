@@ -22,6 +22,11 @@ pub enum DifferenceVerdict {
     Breaks,
 }
 
+impl DifferenceVerdict {
+    /// All severities, the most severe first.
+    pub(crate) const WORST_FIRST: [Self; 3] = [Self::Breaks, Self::Differs, Self::Safe];
+}
+
 /// Outcome of a scenario on the old version, without an upgrade. The outcome of the scenario in flight is compared with
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]

@@ -5,3 +5,4 @@
 pub(crate) mod compare;
 pub mod difference;
 pub(crate) mod scenario_observations;
+pub(crate) mod word_diff;

@@ -5,6 +5,7 @@ use std::path::Path;
 use record::{RecordEntry, RunRecord, ScenarioRecord};
 
 use super::file::{ReportError, ReportFile};
+use crate::runs::changes::RunChanges;
 
 /// Event of a run. A scenario is identified by its file and line, which are unique.
 #[derive(Clone, Copy, Debug)]
@@ -92,13 +93,14 @@ pub trait Reporter {
 pub struct Reporters {
     live: Vec<Box<dyn Reporter + Send>>,
     files: Vec<ReportFile>,
+    changes: RunChanges,
 }
 
 impl Reporters {
     /// Creates reporters that consist of one, such as the terminal.
     #[must_use]
     pub fn new(reporter: impl Reporter + Send + 'static) -> Self {
-        Self { live: vec![Box::new(reporter)], files: Vec::new() }
+        Self { live: vec![Box::new(reporter)], files: Vec::new(), changes: RunChanges::default() }
     }
 
     /// Adds a reporter that takes events as they come.
@@ -114,6 +116,11 @@ impl Reporters {
         file.prepare()?;
         self.files.push(file);
         Ok(())
+    }
+
+    /// Adds to the page what several runs say together.
+    pub fn set_changes(&mut self, changes: RunChanges) {
+        self.changes = changes;
     }
 
     /// Passes an event to all reporters.
@@ -132,7 +139,7 @@ impl Reporters {
         let mut written = Vec::new();
         let mut errors = Vec::new();
         for file in &self.files {
-            match file.write(run) {
+            match file.write_with(run, &self.changes) {
                 Ok(()) => written.push(file),
                 Err(err) => errors.push(err),
             }

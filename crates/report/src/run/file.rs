@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use record::RunRecord;
 
 use super::{html, json, junit};
+use crate::runs::changes::RunChanges;
 use crate::text::stdout;
 
 /// A report that couldn't be written.
@@ -103,16 +104,24 @@ impl ReportFile {
         if self.is_stdout() { Ok(()) } else { prepare(&self.path) }
     }
 
-    /// Writes the report.
+    /// Writes the report of one run.
     ///
     /// # Errors
     /// Returns an error if the report can't be written. An older file of that name is unchanged then.
     pub fn write(&self, run: &RunRecord) -> Result<(), ReportError> {
+        self.write_with(run, &RunChanges::default())
+    }
+
+    /// Writes the report of a merged run, with what the runs say together. Only the page has that.
+    ///
+    /// # Errors
+    /// Returns an error if the report can't be written. An older file of that name is unchanged then.
+    pub fn write_with(&self, run: &RunRecord, changes: &RunChanges) -> Result<(), ReportError> {
         let of_format = |source| ReportError::Format { format: self.format.name(), source };
         let bytes = match self.format {
             ReportFormat::Junit => junit::to_xml(run).map_err(of_format)?,
             ReportFormat::Json => json::to_json(run).map_err(of_format)?,
-            ReportFormat::Html => html::to_html(run)?,
+            ReportFormat::Html => html::to_html(run, changes)?,
         };
         if self.is_stdout() {
             // The command reports at its end if stdout couldn't be written to.

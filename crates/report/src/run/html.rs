@@ -16,6 +16,7 @@ use crate::html as page;
 use crate::html::condition_spans::{ConditionSpan, condition_spans};
 use crate::html::finding_view::{FindingView, time};
 use crate::html::timeline::{Axis, LanePeriods, Period, Timeline, condition_lanes, state_and_seconds};
+use crate::runs::changes::{RunChanges, RunChangesView};
 
 /// Template of the page.
 const PAGE: &str = include_str!("run.html");
@@ -44,6 +45,8 @@ struct RunPage<'a> {
     codes: BTreeSet<&'a str>,
     kinds: BTreeSet<&'a str>,
     members: BTreeSet<&'a str>,
+    /// What several runs say together, if the record is of several.
+    changes: RunChangesView<'a>,
     script: &'static str,
 }
 
@@ -134,12 +137,12 @@ struct TransitionView<'a> {
 ///
 /// # Errors
 /// Returns an error if the template can't be filled: a bug.
-pub(super) fn to_html(run: &RunRecord) -> Result<String, ReportError> {
-    page::render(PAGE, &RunPage::of(run))
+pub(crate) fn to_html(run: &RunRecord, changes: &RunChanges) -> Result<String, ReportError> {
+    page::render(PAGE, &RunPage::of(run, changes))
 }
 
 impl<'a> RunPage<'a> {
-    fn of(run: &'a RunRecord) -> Self {
+    fn of(run: &'a RunRecord, changes: &'a RunChanges) -> Self {
         let counts = OutcomeCounts::of(run);
         let alarms = run.false_alarms();
         let verdict = if counts.failed + counts.interrupted + alarms.len() > 0 {
@@ -177,6 +180,7 @@ impl<'a> RunPage<'a> {
             codes: was_run().flat_map(codes).collect(),
             kinds: was_run().flat_map(objects).map(|object| object.kind.as_str()).collect(),
             members: was_run().flat_map(members).collect(),
+            changes: RunChangesView::of(changes),
             script: SCRIPT,
         }
     }
@@ -420,7 +424,7 @@ mod tests {
 
     #[test]
     fn a_run_as_html() {
-        insta::assert_snapshot!(to_html(&fixture::run()).unwrap());
+        insta::assert_snapshot!(to_html(&fixture::run(), &RunChanges::default()).unwrap());
     }
 
     #[test]
@@ -428,7 +432,7 @@ mod tests {
         let mut run = fixture::run();
         let end = record::PodEnd::Killed { signal: 9 };
         run.repeated_shards = vec![record::RepeatedShard { shard: 2, pod: "drill-1-x".to_owned(), end }];
-        let page = to_html(&run).unwrap();
+        let page = to_html(&run, &RunChanges::default()).unwrap();
         assert!(page.contains("<p>Repeated: shard 2, because Pod drill-1-x was killed by signal 9.</p>"), "{page}");
     }
 
@@ -436,7 +440,7 @@ mod tests {
     fn texts_of_objects_are_no_markup() {
         let mut run = fixture::run();
         run.scenarios[0].scenario = "</summary><script>alert(1)</script>".into();
-        let page = to_html(&run).unwrap();
+        let page = to_html(&run, &RunChanges::default()).unwrap();
         assert!(!page.contains("<script>alert"), "{page}");
         assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
     }

@@ -23,6 +23,8 @@ pub mod fixture;
 
 pub use event::{Reporter, Reporters, RunEvent};
 pub use file::{ReportError, ReportFile, ReportFormat, STDOUT, prepare, write_atomically};
+#[cfg(test)]
+pub(crate) use html::to_html;
 pub use json::{SCHEMA, to_line};
 pub use progress::{LogWriter, RunProgressDisplay};
 pub use summary::OutcomeCounts;

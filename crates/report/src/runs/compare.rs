@@ -105,6 +105,21 @@ impl RunComparison {
     }
 }
 
+impl RunDifference {
+    /// Subject of the difference on one line. A difference of outcomes is of one scenario.
+    pub(super) fn title(&self) -> String {
+        let Self { kind, verdict, about, scenarios, .. } = self;
+        match (kind, scenarios.first()) {
+            (DifferenceKind::Outcome, Some(ScenarioName { file, line, scenario })) => {
+                format!("{scenario} ({file}:{line})")
+            }
+            (DifferenceKind::Timing, _) if *verdict == DifferenceVerdict::Safe => format!("takes less time: {about}"),
+            (DifferenceKind::Timing, _) => format!("takes longer: {about}"),
+            _ => about.clone(),
+        }
+    }
+}
+
 impl ComparedRuns {
     fn of(run: &RunRecord) -> Self {
         Self {
@@ -113,6 +128,12 @@ impl ComparedRuns {
             versions: run.versions.iter().cloned().collect(),
             counts: OutcomeCounts::of(run),
         }
+    }
+
+    /// Returns the versions on one line, for reports.
+    pub(super) fn versions_text(&self) -> String {
+        let versions: Vec<_> = self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+        versions.join(", ")
     }
 }
 

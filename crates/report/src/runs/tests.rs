@@ -4,11 +4,12 @@ use jiff::ToSpan as _;
 use record::{Outcome, PodEnd, RepeatedShard, RunRecord};
 use schemas::DocumentSchema;
 
+use super::changes::RunChanges;
 use super::compare::RunComparison;
 use super::json::{RunsReport, SCHEMA};
-use super::merge::{MergeError, MergedRuns};
+use super::merge::{FlakyScenario, MergeError, MergedRuns};
 use super::text;
-use crate::run::fixture;
+use crate::run::{fixture, to_html};
 use crate::text::style::OutputLayout;
 
 fn named(id: &str) -> RunRecord {
@@ -100,6 +101,29 @@ fn what_has_changed() {
     assert!(comparison.is_worse());
     insta::assert_snapshot!(plain(&text::comparison(&comparison, OutputLayout::default())));
     insta::assert_json_snapshot!(RunsReport::of(&after, Some(&comparison)));
+}
+
+#[test]
+fn what_has_changed_is_on_the_page() {
+    let (before, after) = changed();
+    let changes = RunChanges {
+        flaky: vec![FlakyScenario {
+            file: "features/web.feature".into(),
+            line: 7,
+            scenario: "A <b>change</b> arrives".into(),
+            passed: 3,
+            failed: 1,
+        }],
+        comparison: Some(RunComparison::of(&before, &after)),
+    };
+    let page = to_html(&after.record, &changes).unwrap();
+    let from = page.find("<section id=\"flaky\">").unwrap();
+    let until = page.find("<section id=\"scenarios\">").unwrap();
+    insta::assert_snapshot!(page[from..until].trim());
+    assert!(page.contains("<a href=\"#flaky\">") && page.contains("<a href=\"#compared\">"));
+    // A run that is compared with nothing has no such sections.
+    let alone = to_html(&after.record, &RunChanges::default()).unwrap();
+    assert!(!alone.contains("flaky") && !alone.contains("compared"));
 }
 
 #[test]

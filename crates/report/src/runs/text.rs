@@ -3,6 +3,7 @@
 use owo_colors::{OwoColorize, Style};
 use record::ScenarioName;
 
+use super::changes::heading;
 use super::compare::{RunComparison, RunDifference};
 use super::merge::FlakyScenario;
 use crate::comparison::difference::{DifferenceKind, DifferenceVerdict};
@@ -39,8 +40,7 @@ pub fn comparison(comparison: &RunComparison, look: OutputLayout) -> String {
     page.styled(&"compared".style(BOLD).to_string());
     page.indented(2, |page| {
         for (label, runs) in [("was: ", before), ("now: ", after)] {
-            let versions: Vec<_> = runs.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-            let text = format!("{} of {:.0}: {} ({})", runs.id, runs.started_at, runs.counts, versions.join(", "));
+            let text = format!("{} of {:.0}: {} ({})", runs.id, runs.started_at, runs.counts, runs.versions_text());
             page.item(label, BOLD, 5, &text);
         }
         page.text(&counts(comparison, *in_both));
@@ -49,7 +49,7 @@ pub fn comparison(comparison: &RunComparison, look: OutputLayout) -> String {
             page.item(&sign, ERROR, 2, &format!("{code} is a new false alarm of the continuous diagnosis"));
         }
     });
-    for verdict in [DifferenceVerdict::Breaks, DifferenceVerdict::Differs, DifferenceVerdict::Safe] {
+    for verdict in DifferenceVerdict::WORST_FIRST {
         write_differences(&mut page, comparison, verdict, look);
     }
     for (what, scenarios) in [("only in the earlier runs", gone), ("only in these runs", new)] {
@@ -73,32 +73,21 @@ fn counts(comparison: &RunComparison, in_both: usize) -> String {
 }
 
 fn write_differences(page: &mut TextPage, comparison: &RunComparison, verdict: DifferenceVerdict, look: OutputLayout) {
-    let (heading, style, sign): (_, Style, _) = match verdict {
-        DifferenceVerdict::Breaks => ("fails now", ERROR, look.symbols.failed),
-        DifferenceVerdict::Differs => ("differs", WARNING, look.symbols.skipped),
-        DifferenceVerdict::Safe => ("is better", SUCCESS, look.symbols.passed),
+    let (style, sign): (Style, _) = match verdict {
+        DifferenceVerdict::Breaks => (ERROR, look.symbols.failed),
+        DifferenceVerdict::Differs => (WARNING, look.symbols.skipped),
+        DifferenceVerdict::Safe => (SUCCESS, look.symbols.passed),
     };
     if comparison.with_verdict(verdict).next().is_none() {
         return;
     }
     page.blank();
-    page.styled(&heading.style(style).to_string());
+    page.styled(&heading(verdict).style(style).to_string());
     for difference in comparison.with_verdict(verdict) {
         page.indented(2, |page| {
-            page.item(&format!("{sign} "), style, 2, &title(difference));
+            page.item(&format!("{sign} "), style, 2, &difference.title());
             page.indented(2, |page| write_difference(page, difference));
         });
-    }
-}
-
-/// Subject of a difference on one line. A difference of outcomes is of one scenario.
-fn title(difference: &RunDifference) -> String {
-    let RunDifference { kind, verdict, about, scenarios, .. } = difference;
-    match (kind, scenarios.first()) {
-        (DifferenceKind::Outcome, Some(ScenarioName { file, line, scenario })) => format!("{scenario} ({file}:{line})"),
-        (DifferenceKind::Timing, _) if *verdict == DifferenceVerdict::Safe => format!("takes less time: {about}"),
-        (DifferenceKind::Timing, _) => format!("takes longer: {about}"),
-        _ => about.clone(),
     }
 }
 

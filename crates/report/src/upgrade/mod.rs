@@ -16,7 +16,6 @@ pub mod json;
 pub mod report;
 pub mod text;
 mod timeline;
-mod word_diff;
 
 #[cfg(test)]
 mod fixture;

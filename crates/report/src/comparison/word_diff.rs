@@ -9,14 +9,14 @@ const ALIKE: f32 = 0.4;
 
 /// Part of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct WordDiffPart {
-    pub(super) text: String,
+pub(crate) struct WordDiffPart {
+    pub(crate) text: String,
     /// True if the other text doesn't have this part.
-    pub(super) marked: bool,
+    pub(crate) marked: bool,
 }
 
 /// Returns both texts in parts. No part is marked if there is only one text, or if the texts have little in common.
-pub(super) fn side_by_side(was: Option<&str>, is: Option<&str>) -> (Vec<WordDiffPart>, Vec<WordDiffPart>) {
+pub(crate) fn side_by_side(was: Option<&str>, is: Option<&str>) -> (Vec<WordDiffPart>, Vec<WordDiffPart>) {
     let (Some(was), Some(is)) = (was, is) else {
         return (whole(was), whole(is));
     };
