@@ -30,7 +30,7 @@ fn json(command: &mut Command) -> Value {
 }
 
 /// Default version of a component of the toolchain.
-fn component(place: &Place, name: &str) -> Value {
+pub(crate) fn component(place: &Place, name: &str) -> Value {
     let all = json(&mut place.command(["toolchain", "list", "-o", "json"]));
     let mut all = all.as_array().expect("a list").iter();
     let found = all.find(|one| one["component"] == name && one["default"] == true);
@@ -38,7 +38,7 @@ fn component(place: &Place, name: &str) -> Value {
 }
 
 /// Directory of KubeFleet's module in Go's cache, with sources and charts.
-fn module(version: &str) -> PathBuf {
+pub(crate) fn module(version: &str) -> PathBuf {
     let module = format!("{MODULE}@{version}");
     json(Command::new("go").args(["mod", "download", "-json", &module]))["Dir"].as_str().expect("a directory").into()
 }

@@ -2,14 +2,16 @@
 //! are reported as ignored, unless `REQUIRE` names the program: `REQUIRE=docker,kind cargo test --test docker`.
 //! `KIND_NODE_IMAGE` names the image of the nodes; without it kind uses its default. The charts come from KubeFleet's
 //! Go module, so their test also needs Go. Tests that take more than five minutes run with `FLEETDRILL_TEST_LONG=1` only, as
-//! `make test-long` sets it. The test of Argo CD in Pods needs `ARGOCD_MANIFESTS`, a file that installs it, and its images. Tests of Jobs need
+//! `make test-long` sets it. The test of Argo CD in Pods needs `ARGOCD_MANIFESTS`, a file that installs it, and its images. Tests of fleetdrill in Pods need
 //! `FLEETDRILL_IMAGE`.
 
 #![expect(clippy::print_stderr, reason = "what isn't run is told")]
 
 mod charts;
 mod containers;
+mod in_cluster;
 mod job;
+mod kind_cluster;
 mod nodes;
 #[path = "../command/place.rs"]
 #[expect(dead_code, reason = "shared with the command's other tests")]
@@ -48,15 +50,16 @@ fn main() -> ExitCode {
         eprintln!("not run: `{program} version` fails");
     }
     missing.extend([LONG, ARGOCD_MANIFESTS, IMAGE].into_iter().filter(|variable| std::env::var_os(variable).is_none()));
-    let tests = [containers::TESTS, nodes::TESTS, charts::TESTS, job::TESTS].into_iter().flatten().map(
-        |&(name, needs, test)| {
+    let tests = [containers::TESTS, nodes::TESTS, charts::TESTS, job::TESTS, in_cluster::TESTS]
+        .into_iter()
+        .flatten()
+        .map(|&(name, needs, test)| {
             let run = move || {
                 test();
                 Ok(())
             };
             Trial::test(name, run).with_ignored_flag(needs.iter().any(|program| missing.contains(program)))
-        },
-    );
+        });
     // One test at a time, since each test makes its own clusters.
     libtest_mimic::run(&Arguments { test_threads: Some(1), ..arguments }, tests.collect()).exit_code()
 }
