@@ -17,20 +17,37 @@ use crate::error::ClusterError;
 /// # Errors
 /// Returns an error if the directory can't be created.
 pub fn root() -> Result<PathBuf, ClusterError> {
-    let root = if let Some(dir) = std::env::var_os("FLEETDRILL_STATE_DIR") {
-        PathBuf::from(dir)
+    let root = location()?;
+    make_private(&root.path)?;
+    root.check()?;
+    Ok(root.path)
+}
+
+/// Location of the state directory, whether it exists or not.
+struct RootLocation {
+    path: PathBuf,
+    /// True for a directory in the system's temporary directory, where another user may have made it.
+    is_temporary: bool,
+}
+
+impl RootLocation {
+    /// Checks that no other user has made the directory.
+    fn check(&self) -> Result<(), ClusterError> {
+        if self.is_temporary { check_own(&self.path) } else { Ok(()) }
+    }
+}
+
+fn location() -> Result<RootLocation, ClusterError> {
+    let (root, is_temporary) = if let Some(dir) = std::env::var_os("FLEETDRILL_STATE_DIR") {
+        (PathBuf::from(dir), false)
     } else if let Ok(dirs) = etcetera::base_strategy::choose_base_strategy() {
-        dirs.state_dir().unwrap_or_else(|| dirs.data_dir()).join("fleetdrill")
+        (dirs.state_dir().unwrap_or_else(|| dirs.data_dir()).join("fleetdrill"), false)
     } else {
-        let root = std::env::temp_dir().join("fleetdrill");
-        make_private(&root)?;
-        check_own(&root)?;
-        root
+        (std::env::temp_dir().join("fleetdrill"), true)
     };
     // Absolute, because processes are started in other working directories.
-    let root = std::path::absolute(&root).map_err(ClusterError::io("find", &root))?;
-    make_private(&root)?;
-    Ok(root)
+    let path = std::path::absolute(&root).map_err(ClusterError::io("find", &root))?;
+    Ok(RootLocation { path, is_temporary })
 }
 
 /// Returns the directory of the fleet `name`, whether it exists or not.
@@ -44,12 +61,17 @@ pub fn fleet(name: &str) -> Result<PathBuf, ClusterError> {
 
 /// Returns the names of the running fleets, and removes the directories of fleets whose supervisor has died.
 /// Directories of other kinds are left alone, because `FLEETDRILL_STATE_DIR` may be a directory with other things in
-/// it.
+/// it. Creates nothing, so that a Pod with a read-only root file system can ask.
 ///
 /// # Errors
 /// Returns an error if the state directory can't be read.
 pub async fn fleets() -> Result<Vec<String>, ClusterError> {
-    fleets_in(&root()?).await
+    let root = location()?;
+    if !root.path.try_exists().map_err(ClusterError::io("read", &root.path))? {
+        return Ok(Vec::new());
+    }
+    root.check()?;
+    fleets_in(&root.path).await
 }
 
 async fn fleets_in(root: &Path) -> Result<Vec<String>, ClusterError> {

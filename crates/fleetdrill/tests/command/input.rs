@@ -394,3 +394,12 @@ fn kubectl_completes_the_words_of_the_plugin() {
     let expected = "import\tPut the components of an exported file into the cache\n:4\n";
     assert_eq!(said.expect(0, &[]).stdout, expected);
 }
+
+#[test]
+fn asking_for_fleets_creates_nothing() {
+    let place = Place::new();
+    // A Pod with a read-only root file system can ask as well.
+    place.run(["status"]).expect(0, &[]);
+    place.run(["diagnose", "--kubeconfig", "/dev/null"]).expect(2, &[]);
+    assert!(!place.state().exists());
+}
