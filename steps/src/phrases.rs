@@ -806,11 +806,47 @@ impl_from_str!(RegistrationChange, |text| match text {
     _ => Self::Restored,
 });
 
-/// `loses everything`, `loses what the agent sends`, `loses what the hub sends`, `takes 2000 ms longer each way, give or take 500 ms`,
+/// `member "east"`, or `repository "web"`.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = r#"member "[^"]+"|repository "[^"]+""#, name = "member or repository")]
+pub enum ReachedByArgoCd {
+    /// The API server of the member with this name.
+    Member(String),
+    /// The git server of the repository with this name.
+    Repository(String),
+}
+
+impl_from_str!(ReachedByArgoCd, |text| match text.strip_prefix("member ").and_then(inner) {
+    Some(member) => Self::Member(member),
+    None => Self::Repository(text.strip_prefix("repository ").and_then(inner).unwrap_or_default()),
+});
+
+/// `member "east" and the hub`, `Argo CD and member "east"`, or `Argo CD and repository "web"`.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    regex = r#"member "[^"]+" and the hub|Argo CD and member "[^"]+"|Argo CD and repository "[^"]+""#,
+    name = "network"
+)]
+pub enum NetworkLinkRef {
+    /// Between the agent of the member with this name and the hub.
+    MemberToHub(String),
+    /// Between Argo CD and a member or a repository.
+    ArgoCd(ReachedByArgoCd),
+}
+
+impl_from_str!(NetworkLinkRef, |text| match text.strip_prefix("Argo CD and ") {
+    Some(reached) => Self::ArgoCd(reached.parse().unwrap_or_else(|never| match never {})),
+    None => {
+        let member = text.strip_prefix("member ").and_then(|text| text.strip_suffix(" and the hub")).and_then(inner);
+        Self::MemberToHub(member.unwrap_or_default())
+    }
+});
+
+/// `loses everything`, `loses what the agent sends` (or `Argo CD`), `loses what the hub sends` (or `the server`), `takes 2000 ms longer each way, give or take 500 ms`,
 /// `passes 4 kB/s`, `closes each connection after 100 kB`, `resets connections`, `refuses connections`, or `works again`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = "loses everything|loses what the agent sends|loses what the hub sends|\
+    regex = "loses everything|loses what (?:the agent|Argo CD) sends|loses what the (?:hub|server) sends|\
              takes [0-9]+ ms longer each way, give or take [0-9]+ ms|passes [0-9]+ kB/s|\
              closes each connection after [0-9]+ kB|resets connections|refuses connections|works again",
     name = "network change"
@@ -823,7 +859,7 @@ impl_from_str!(NetworkChange, |text| {
     let milliseconds = |count: u32| Duration::from_millis(count.into());
     Self(match text.split(' ').next().unwrap_or_default() {
         "loses" if text.ends_with("everything") => Some(NetworkFault::LosesAll),
-        "loses" if text.contains("the agent") => Some(NetworkFault::LosesRequests),
+        "loses" if text.contains("the agent") || text.contains("Argo CD") => Some(NetworkFault::LosesRequests),
         "loses" => Some(NetworkFault::LosesAnswers),
         "takes" => Some(NetworkFault::Delays { by: milliseconds(number()), jitter: milliseconds(number()) }),
         "passes" => Some(NetworkFault::Slows { kilobytes_per_second: number() }),

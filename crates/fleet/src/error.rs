@@ -80,6 +80,9 @@ pub enum FleetError {
     /// The fleet was created without Toxiproxy.
     #[error("fleet `{0}` was started without Toxiproxy, which breaks networks")]
     NoToxiproxy(String),
+    /// The repository with this name isn't served over HTTP, so no proxy can stand before it.
+    #[error("repository {0} isn't served over HTTP")]
+    NotServedOverHttp(String),
     /// Argo CD runs in Pods, where this can't be done.
     #[error("Argo CD runs in Pods here: fleetdrill can't {0}")]
     ArgoCdInPods(&'static str),

@@ -250,7 +250,7 @@ impl Fleet {
     }
 
     /// Programs of Argo CD. `action` is what needs them, e.g. "change its kustomize".
-    async fn argocd_programs(&self, action: &'static str) -> Result<ArgoCdPrograms, FleetError> {
+    pub(crate) async fn argocd_programs(&self, action: &'static str) -> Result<ArgoCdPrograms, FleetError> {
         self.programs_of(self.0.argocd.read().await.as_ref(), action).cloned()
     }
 

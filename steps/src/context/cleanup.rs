@@ -86,8 +86,8 @@ impl ScenarioContext {
             }
             for member in &self.ledger.own_members {
                 // A member leaves only if its agent reaches the hub.
-                if let Err(error) = self.fleet.repair_network_if_any(member).await {
-                    tracing::warn!(%error, member, "failed to repair its network");
+                if let Err(error) = self.fleet.repair_networks_of(member).await {
+                    tracing::warn!(%error, member, "failed to repair its networks");
                 }
                 // Works that were left in a namespace that is being deleted would keep the member for ever.
                 if let Err(error) = fleet::faults::release_works(&self.hub(), member).await {

@@ -139,6 +139,11 @@ pub(crate) async fn restore_destination(hub: &Cluster, member: &Cluster) -> Resu
     use_account(hub, member, MANAGER).await
 }
 
+/// Changes the address by which Argo CD reaches a member.
+pub(crate) async fn move_destination(hub: &Cluster, member: &str, server: &str) -> Result<(), FleetError> {
+    patch_secret(hub, member, &json!({"stringData": {"server": server}})).await
+}
+
 /// Deletes the member's Secret. The ServiceAccount ends with the member's cluster.
 pub(super) async fn remove(hub: &Cluster, member: &str) -> Result<(), FleetError> {
     delete(hub, SECRET, Some(NAMESPACE), &secret(member)).await

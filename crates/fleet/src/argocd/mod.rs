@@ -32,7 +32,7 @@ use futures::future::{try_join, try_join_all};
 
 pub(crate) use self::applicationset::start as start_applicationset_controller;
 pub use self::destinations::{DestinationFault, limit_rights, restore_rights};
-pub(crate) use self::destinations::{break_destination, restore_destination};
+pub(crate) use self::destinations::{break_destination, move_destination, restore_destination};
 pub use self::install::NAMESPACE;
 pub use self::installation::ArgoCdInstallation;
 pub use self::manifests::ArgoCdManifests;

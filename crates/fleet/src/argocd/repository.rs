@@ -65,8 +65,19 @@ impl Repository {
     /// Returns the repository with the URL that it has on the git server at this origin, e.g. `http://127.0.0.1:40001`, or
     /// `ssh://git@127.0.0.1:40002`.
     pub(crate) fn served_at(&self, origin: &str) -> Self {
-        let name = self.dir.file_name().unwrap_or_default().to_string_lossy();
-        Self { served: Some(format!("{origin}/{name}")), ..self.clone() }
+        Self { served: Some(format!("{origin}/{}", self.name())), ..self.clone() }
+    }
+
+    /// Name of the repository's directory.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Origin of the server for HTTP that has the repository, e.g. `http://127.0.0.1:40001`.
+    pub(crate) fn http_origin(&self) -> Option<String> {
+        let url = self.served.as_ref().filter(|url| url.starts_with("http://"))?;
+        url.rsplit_once('/').map(|(origin, _)| origin.to_owned())
     }
 
     /// Host in the repository's URL, if it is served.

@@ -1,9 +1,10 @@
-//! Faults of the network between a member's agent and the hub.
+//! Faults of networks: between a member's agent and the hub, and between Argo CD and what it reads and deploys to.
 //!
 //! [Toxiproxy](https://github.com/Shopify/toxiproxy) passes the connections on. It runs under the fleet's supervisor as soon as the first
-//! member needs it. Its proxy for a member has the member's name, and the member's agent finds the hub at the proxy's address.
+//! [`NetworkLink`] needs it. Each link has a proxy, at whose address the client finds the server.
 
 mod fault;
+mod link;
 mod toxiproxy;
 
 use std::path::PathBuf;
@@ -12,7 +13,9 @@ use clusters::supervisor::protocol::ProcessSpec;
 use serde_json::Value;
 
 pub use self::fault::NetworkFault;
+pub use self::link::NetworkLink;
 use self::toxiproxy::ToxiproxyClient;
+use crate::argocd::{self, Repository};
 use crate::error::FleetError;
 use crate::fleet::Fleet;
 use crate::member::Member;
@@ -37,40 +40,73 @@ impl Fleet {
     /// # Errors
     /// Returns the errors of [`Fleet::add_member`], or an error if Toxiproxy can't be started.
     pub async fn add_member_over_network(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
-        let toxiproxy = self.toxiproxy().await?;
-        let [port] = self.supervisor().reserve().await?;
-        let upstream = self.hub().server.trim_start_matches("https://").trim_end_matches('/');
-        toxiproxy.create(name, port, upstream).await?;
-        self.add_member_by(name, labels, Some(format!("https://127.0.0.1:{port}"))).await
+        let server = self.proxied(&NetworkLink::MemberToHub(name.to_owned()), &self.hub().server).await?;
+        self.add_member_by(name, labels, Some(server)).await
     }
 
-    /// Brings a fault upon the network of a member, in place of an earlier one.
+    /// Lets Argo CD reach a member over a network that can be broken. TLS goes through unchanged, as to the hub.
     ///
     /// # Errors
-    /// Returns an error if the member isn't on such a network.
-    pub async fn break_network(&self, member: &str, fault: NetworkFault) -> Result<(), FleetError> {
-        let toxiproxy = self.toxiproxy().await?;
-        toxiproxy.repair(member).await?;
-        toxiproxy.break_proxy(member, fault).await
+    /// Returns an error if Argo CD runs in Pods, which can't reach the proxy, if the member isn't there, or if Toxiproxy can't be started.
+    pub async fn put_destination_on_network(&self, member: &str) -> Result<(), FleetError> {
+        self.argocd_programs("put a proxy before a member").await?;
+        let cluster = self.member(member).await?.cluster;
+        let server = self.proxied(&NetworkLink::ArgoCdToMember(member.to_owned()), &cluster.server).await?;
+        argocd::move_destination(self.hub(), member, &server).await
     }
 
-    /// Takes the fault away from the network of a member. Connections that lost something are closed with it.
+    /// Lets Argo CD reach a repository that is served over HTTP by a network that can be broken. Returns the repository with its new URL.
     ///
     /// # Errors
-    /// Returns an error if the member isn't on such a network.
-    pub async fn repair_network(&self, member: &str) -> Result<(), FleetError> {
-        self.toxiproxy().await?.repair(member).await
+    /// Returns an error if Argo CD runs in Pods, which can't reach the proxy, if the repository isn't served over HTTP, or if Toxiproxy
+    /// can't be started.
+    pub async fn put_repository_on_network(&self, repository: &Repository) -> Result<Repository, FleetError> {
+        self.argocd_programs("put a proxy before a repository").await?;
+        let origin = repository.http_origin().ok_or_else(|| FleetError::NotServedOverHttp(repository.name()))?;
+        let link = NetworkLink::ArgoCdToRepository(repository.name());
+        Ok(repository.served_at(&self.proxied(&link, &origin).await?))
     }
 
-    /// Repairs the network of a member that is about to leave, if the member is on one that can be broken.
+    /// Brings a fault upon a link, in place of an earlier one.
+    ///
+    /// # Errors
+    /// Returns an error if the link isn't on a network that can be broken.
+    pub async fn break_network(&self, link: &NetworkLink, fault: NetworkFault) -> Result<(), FleetError> {
+        let toxiproxy = self.toxiproxy().await?;
+        toxiproxy.repair(&link.proxy()).await?;
+        toxiproxy.break_proxy(&link.proxy(), fault).await
+    }
+
+    /// Takes the fault away from a link. Connections that lost something are closed with it.
+    ///
+    /// # Errors
+    /// Returns an error if the link isn't on a network that can be broken.
+    pub async fn repair_network(&self, link: &NetworkLink) -> Result<(), FleetError> {
+        self.toxiproxy().await?.repair(&link.proxy()).await
+    }
+
+    /// Repairs the networks of a member that is about to leave, if it is on any that can be broken.
     ///
     /// # Errors
     /// Returns an error if Toxiproxy doesn't answer.
-    pub async fn repair_network_if_any(&self, member: &str) -> Result<(), FleetError> {
+    pub async fn repair_networks_of(&self, member: &str) -> Result<(), FleetError> {
         if !self.has_toxiproxy().await? {
             return Ok(());
         }
-        self.toxiproxy().await?.repair_if_there(member).await
+        let toxiproxy = self.toxiproxy().await?;
+        for link in NetworkLink::of_member(member) {
+            toxiproxy.repair_if_there(&link.proxy()).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates the proxy of a link to a server, and returns the URL by which the server is reached over it. `server` is a URL, too.
+    async fn proxied(&self, link: &NetworkLink, server: &str) -> Result<String, FleetError> {
+        let (scheme, upstream) = server.trim_end_matches('/').split_once("://").unwrap_or(("https", server));
+        let toxiproxy = self.toxiproxy().await?;
+        let [port] = self.supervisor().reserve().await?;
+        toxiproxy.create(&link.proxy(), port, upstream).await?;
+        Ok(format!("{scheme}://127.0.0.1:{port}"))
     }
 
     /// True if Toxiproxy runs.
