@@ -154,3 +154,29 @@ Feature: A finalizer holds what is being deleted
     When placement "web" is deleted
     Then no binding and no Work of placement "web" is left
     And the diagnosis finds nothing
+
+  # A script for objects that don't go away has met a hub-agent that was down. The hub-agent deletes a placement's Works before it lets the
+  # placement and its bindings go; now nobody does.
+  @KF-DL-006 @disruptive
+  Scenario: Somebody takes the finalizers off a placement and its binding while the hub-agent is down
+    Given a fleet of its own with 1 member
+    And a placement "web" has put its resources on "member-1"
+    And a placement "other" has put its resources on "member-1"
+    When the hub-agent stops
+    And somebody's finalizer holds the binding of placement "web" for "member-1"
+    And the binding of placement "web" for "member-1" is deleted
+    And somebody takes all finalizers off the binding of placement "web" for "member-1"
+    And somebody's finalizer holds placement "web"
+    And placement "web" is deleted
+    And somebody takes all finalizers off placement "web"
+    And the hub-agent is restarted
+    Then within 120 seconds the diagnosis of object "Work/fleet-member-{member-1}/{web}-work" of the hub is KF-DL-006
+      | object                                 | value            |
+      | Work/fleet-member-{member-1}/{web}-work |                  |
+      | ClusterResourcePlacement/{web}         | (no such object) |
+      | ClusterResourceBinding/                | (no such object) |
+    And the resources of placement "web" are on "member-1"
+    And a change to the resources of placement "other" arrives on "member-1"
+    When object "Work/fleet-member-{member-1}/{web}-work" of the hub is deleted
+    Then the resources of placement "web" are gone from "member-1"
+    And the diagnosis finds nothing

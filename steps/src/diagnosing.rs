@@ -33,8 +33,8 @@ const EVIDENCE: TableShape = TableShape { rows: "evidence", columns: &["object",
 /// Waits for two minutes at most, because the diagnosis takes a state that is seconds old for one that passes. `within 200 seconds `: for a
 /// diagnosis that rests on something which takes longer, such as the age of a heartbeat.
 ///
-/// The diagnosis reads what it needs, as `fleetdrill diagnose` does. Of an object of a member, given by its path, it reads everything, as with
-/// `--read-all`.
+/// The diagnosis reads what it needs, as `fleetdrill diagnose` does. Of an object of a member, and of a Work, given by their paths, it reads
+/// everything, as with `--read-all`.
 ///
 /// With a table (columns `object`, `value`), the finding's evidence names, in this order, these objects (kind and name, `{name}` filled
 /// in) with values that contain these.
@@ -50,10 +50,19 @@ async fn is(
     step: &Step,
 ) -> Result<(), StepError> {
     let context = world.context();
-    let reads_everything = matches!(&object, ObjectRef::Named { member: Some(_), .. });
+    let reads_everything = is_found_by_full_read(&object);
     let asserted = AssertedDiagnosis { object, code: code.0, member: member.0, relation, within: None };
     let wanted = asserted.resolve(context)?;
     within(context, limit.0.map_or(limits::DIAGNOSED, Duration::from_secs), wanted, reads_everything, step).await
+}
+
+/// True if a live diagnosis doesn't ask for an object: nothing on the hub leads to objects of members, and to Works without a placement.
+fn is_found_by_full_read(object: &ObjectRef) -> bool {
+    match object {
+        ObjectRef::Named { member: None, path } => path.split('/').next() == Some(fleet::kinds::WORK.kind),
+        ObjectRef::Named { .. } => true,
+        _ => false,
+    }
 }
 
 /// The diagnosis finds nothing wrong with anything of this scenario: neither a failure nor a notice, now.

@@ -21,19 +21,30 @@ pub(crate) const FINALIZER: &str = "example.com/protect";
 /// Name of the ConfigMap that holds a member's namespace on the hub.
 const HOLDER: &str = "held";
 
-/// `holds`: sets the finalizer `example.com/protect`, which no controller removes, on an object; for a member's namespace on the hub, on a
-/// ConfigMap `held` that the step makes in it. Once somebody deletes the object, it stays. `releases`: removes the finalizer.
-#[given(expr = "somebody's finalizer {holds or releases} {held object}")]
-#[when(expr = "somebody's finalizer {holds or releases} {held object}")]
+/// `somebody's finalizer holds`: sets the finalizer `example.com/protect`, which no controller removes, on an object; for a member's namespace on
+/// the hub, on a ConfigMap `held` that the step makes in it. Once somebody deletes the object, it stays. `somebody's finalizer releases`:
+/// removes the finalizer. `somebody takes all finalizers off`: also those by which KubeFleet's controllers clean up, as scripts for objects
+/// that don't go away do.
+#[given(expr = "{finalizer change} {held object}")]
+#[when(expr = "{finalizer change} {held object}")]
 async fn changes(world: &mut World, change: FinalizerChange, held: HeldObject) -> Result<(), StepError> {
     let context = world.context();
     let (cluster, kind, path) = place(context, &held).await?;
     let (namespace, name) = (path.namespace.as_deref(), path.name.as_str());
-    if !change.holds {
-        objects::remove_finalizer(&cluster, kind, namespace, name, FINALIZER).await?;
-        let sentence = format!("finalizer {FINALIZER} taken off {path} on {}", cluster.name);
-        context.remedied(Action::new(sentence).on(path));
-        return Ok(());
+    match change {
+        FinalizerChange::Holds => {}
+        FinalizerChange::Releases => {
+            objects::remove_finalizer(&cluster, kind, namespace, name, FINALIZER).await?;
+            let sentence = format!("finalizer {FINALIZER} taken off {path} on {}", cluster.name);
+            context.remedied(Action::new(sentence).on(path));
+            return Ok(());
+        }
+        FinalizerChange::TakesAllOff => {
+            objects::remove_all_finalizers(&cluster, kind, namespace, name).await?;
+            let sentence = format!("all finalizers taken off {path} on {}", cluster.name);
+            context.induced(Action::new(sentence).on(path));
+            return Ok(());
+        }
     }
     if let HeldObject::MemberNamespace(_) = held {
         context.make_on(&cluster, kind, namespace, json!({"metadata": {"name": name}})).await?;

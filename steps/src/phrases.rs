@@ -133,15 +133,26 @@ pub struct TakesSeconds(pub Option<u64>);
 
 impl_from_str!(TakesSeconds, |text| Self(text.split(' ').nth(3).and_then(|seconds| seconds.parse().ok())));
 
-/// `holds`, or `releases`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(regex = "holds|releases", name = "holds or releases")]
-pub struct FinalizerChange {
-    /// True if the finalizer is set.
-    pub holds: bool,
+/// `somebody's finalizer holds`, `somebody's finalizer releases`, or `somebody takes all finalizers off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    regex = "somebody's finalizer holds|somebody's finalizer releases|somebody takes all finalizers off",
+    name = "finalizer change"
+)]
+pub enum FinalizerChange {
+    /// The object gets a finalizer.
+    Holds,
+    /// The finalizer is taken off.
+    Releases,
+    /// All finalizers are taken off, those of controllers, too.
+    TakesAllOff,
 }
 
-impl_from_str!(FinalizerChange, |text| Self { holds: text == "holds" });
+impl_from_str!(FinalizerChange, |text| match text {
+    "somebody's finalizer holds" => Self::Holds,
+    "somebody's finalizer releases" => Self::Releases,
+    _ => Self::TakesAllOff,
+});
 
 /// `the ConfigMap of placement "web" on "member-1"`, `the binding of placement "web" for "member-1"`, `the hub's namespace of member "east"`,
 /// `placement "web"`, `application "web"`, or `"ConfigMap/settings" on "member-1"`: in the namespace `{apps}`.

@@ -15,6 +15,7 @@ const OF_RUNS: &[&str] = &["KF-RO-001", "KF-UR-001 to KF-UR-052"];
 const OF_REQUESTS: &[&str] = &["KF-UR-004", "KF-UR-040", "KF-UR-050"];
 const OF_BINDINGS: &[&str] = &[
     "KF-DL-001 to KF-DL-004",
+    "KF-DL-006",
     "KF-RO-003",
     "KF-RO-004",
     "KF-UR-003",
@@ -54,6 +55,7 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
         &[
             "KF-AP-001",
             "KF-DL-001",
+            "KF-DL-006",
             "KF-DR-003",
             "KF-DR-004",
             "KF-DR-005",

@@ -79,6 +79,24 @@ pub async fn remove_finalizer(
     }
 }
 
+/// Removes all finalizers from an object. An object that is gone is no error.
+///
+/// # Errors
+/// Returns an error if the cluster refuses the request.
+pub async fn remove_all_finalizers(
+    cluster: &Cluster,
+    kind: ResourceKind,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<(), FleetError> {
+    match change_finalizers(cluster, kind, namespace, name, Vec::clear).await {
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+        changed => {
+            changed.map_err(FleetError::api(&cluster.name, format!("remove the finalizers from {}/{name}", kind.kind)))
+        }
+    }
+}
+
 /// Changes the finalizers of an object. After a conflict with a controller's write, the object is read again.
 async fn change_finalizers(
     cluster: &Cluster,

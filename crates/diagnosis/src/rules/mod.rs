@@ -34,6 +34,7 @@ mod message;
 mod missing_namespace;
 mod not_taken;
 mod obstacle;
+mod orphaned_work;
 mod outcome;
 mod overrides;
 mod pattern;
@@ -154,6 +155,7 @@ fn drafts(fleet: FleetView<'_>, without: Option<&FailureCode>) -> (Vec<FindingDr
         foreign_finalizer::rule,
         deletion_stage::rule,
         leftover::rule,
+        orphaned_work::rule,
         eviction::rule,
         resource_snapshot::rule,
         work_synchronized::rule,

@@ -259,3 +259,46 @@ fn what_a_work_has_left_on_the_member_is_found_without_anything_on_the_hub() {
     let with_work = fleet(work, on_member(gone));
     assert_eq!(found(&with_work), ["KF-DL-001 Work/fleet-member-member-1/web-work (member-1)"]);
 }
+
+/// Work of placement web for member-1 that is three minutes old.
+fn old_work() -> Value {
+    let mut work = with(work("member-1", "web"), "/metadata/creationTimestamp", "2026-01-08T11:57:00Z");
+    work["metadata"]["labels"]["kubernetes-fleet.io/parent-resource-binding"] = WEB_BINDING.into();
+    work
+}
+
+const WEB_BINDING: &str = "web-member-1-2afc7d7f";
+
+#[test]
+fn a_work_without_placement_and_binding_is_found() {
+    let on_hub = |objects: Vec<Value>| hub([objects, vec![member_namespace("member-1")]].concat());
+    let expected = ["KF-DL-006 Work/fleet-member-member-1/web-work (member-1)"];
+    // A live fleet isn't asked for it.
+    let orphaned = on_hub(vec![old_work()]);
+    assert_eq!(found_without_reading_check(&orphaned), expected);
+    let finding = diagnosis::diagnose(&orphaned).remove(0);
+    assert!(finding.cause.contains("ClusterResourcePlacement web and the binding"), "{}", finding.cause);
+    let mut namespaced = old_work();
+    namespaced["metadata"]["labels"]["kubernetes-fleet.io/parent-placement-namespace"] = "apps".into();
+    let finding = diagnosis::diagnose(&on_hub(vec![namespaced.clone()])).remove(0);
+    assert!(finding.cause.contains("ResourcePlacement apps/web and the binding"), "{}", finding.cause);
+    // A placement of the same name for the whole cluster is another one.
+    let other_scope = on_hub(vec![namespaced, green("web", &["member-1"])]);
+    assert_eq!(found_without_reading_check(&other_scope), expected);
+}
+
+#[test]
+fn a_work_that_has_a_placement_or_a_binding_or_goes_is_no_orphan() {
+    let found_with = |work: Value, more: Vec<Value>| {
+        let objects = [vec![work, member_namespace("member-1")], more].concat();
+        let found = found_without_reading_check(&hub(objects));
+        found.into_iter().filter(|line| line.contains("KF-DL-006")).collect::<Vec<_>>()
+    };
+    assert_eq!(found_with(old_work(), vec![green("web", &["member-1"])]), [""; 0]);
+    assert_eq!(found_with(old_work(), vec![binding("web", "member-1", "web-0-snapshot", json!([]))]), [""; 0]);
+    let young = with(old_work(), "/metadata/creationTimestamp", NOW_ISH);
+    assert_eq!(found_with(young, Vec::new()), [""; 0]);
+    assert_eq!(found_with(deleted(old_work()), Vec::new()), [""; 0]);
+    let goes = hub(vec![old_work(), deleted(member_namespace("member-1"))]);
+    assert!(!found_without_reading_check(&goes).iter().any(|line| line.contains("KF-DL-006")));
+}
