@@ -28,3 +28,25 @@ Feature: The hub takes no writes
     When the hub's etcd has space again
     Then a change to the resources of placement "web" arrives on "member-1"
     And the diagnosis finds nothing
+
+  # Behind, and not broken. On a local fleet, the members have the same etcd.
+  @healthy @takes-60s
+  Scenario: The hub's etcd is slow
+    Given a fleet of its own with 1 member
+    And a placement "first" has put its resources on "member-1"
+    When the hub's etcd gets slow
+    And a placement "web" selects "member-1"
+    Then the diagnosis finds nothing while placement "web" becomes available on "member-1"
+    When the hub's etcd is as fast as before
+    Then a change to the resources of placement "first" arrives on "member-1"
+    And the diagnosis finds nothing
+
+  @healthy @takes-60s
+  Scenario: The hub's etcd is defragmented while it is used
+    Given a fleet of its own with 1 member
+    And a placement "first" has put its resources on "member-1"
+    When a placement "web" selects "member-1"
+    And the hub's etcd is defragmented
+    Then the diagnosis finds nothing while placement "web" becomes available on "member-1"
+    And a change to the resources of placement "first" arrives on "member-1"
+    And the diagnosis finds nothing

@@ -7,8 +7,8 @@ use crate::needs::{ProviderAbility, StepCall, needs};
 use crate::phrases::{ApiServerRef, ApiServerState};
 use crate::world::World;
 
-/// Part of its processor time, in percent, that a slow API server gets.
-const SLOW: u8 = 10;
+/// Part of its processor time, in percent, that a slow API server or etcd gets.
+pub(crate) const SLOW: u8 = 10;
 
 /// Changes how an API server runs. Everybody on the fleet or on the member would feel it: use a fleet, or a member, of its own.
 ///

@@ -7,13 +7,14 @@ use kube::api::{Patch, PatchParams};
 use record::{Action, ObjectPath};
 use serde_json::json;
 
+use crate::api_server::SLOW;
 use crate::context::ScenarioContext;
 use crate::destination::manifest_to_try;
 use crate::error::StepError;
 use crate::limits;
-use crate::needs::{ProviderAbility, needs};
+use crate::needs::{ProviderAbility, StepCall, needs};
 use crate::pauses::read_until_as_expected;
-use crate::phrases::{HangChange, RightsChange, SpaceChange};
+use crate::phrases::{EtcdChange, HangChange, RightsChange};
 use crate::world::World;
 
 /// `hangs`: the hub-agent's process stays, and does nothing: no controller works, no webhook answers, the connections stay open. `works on`:
@@ -56,22 +57,47 @@ async fn rights(world: &mut World, change: RightsChange) -> Result<(), StepError
 
 /// `runs out of space`: restarts the hub's etcd with a quota (`--quota-backend-bytes`) that is smaller than what it stores, as if it had
 /// grown to its quota: etcd raises its alarm NOSPACE with the next write, and takes reads and deletions only. `has space again`: restarts it
-/// with its usual quota, and disarms the alarm. On a local fleet, the members have the same etcd. Every scenario on the fleet would feel it:
-/// use a fleet of its own.
-#[needs(ability: |_| Some(ProviderAbility::LimitStorage))]
-#[when(expr = "the hub's etcd {runs out of space or has it again}")]
-async fn space(world: &mut World, change: SpaceChange) -> Result<(), StepError> {
+/// with its usual quota, and disarms the alarm. `gets slow`: gives it a tenth of its processor time, as an API server that gets slow; `is as
+/// fast as before`, as the end of the scenario does, gives it back. `is defragmented`: has it write its file anew, as `etcdctl defrag` does. On
+/// a local fleet, the members have the same etcd. Every scenario on the fleet would feel it: use a fleet of its own.
+#[needs(ability: |call| Some(etcd_ability(call)))]
+#[when(expr = "the hub's etcd {etcd change}")]
+async fn etcd(world: &mut World, change: EtcdChange) -> Result<(), StepError> {
     let context = world.context();
     context.check_own_fleet("the hub is")?;
-    context.fleet.limit_storage(change.out).await?;
-    if change.out {
-        context.induced("the quota of the hub's etcd is smaller than what it stores");
-    } else {
-        // An API server may still send a write to the etcd of before.
-        written(context, "a write works again", Result::is_ok).await?;
-        context.remedied("the hub's etcd has its usual quota, and its alarm is disarmed");
+    match change {
+        EtcdChange::OutOfSpace => {
+            context.fleet.limit_storage(true).await?;
+            context.induced("the quota of the hub's etcd is smaller than what it stores");
+        }
+        EtcdChange::Space => {
+            context.fleet.limit_storage(false).await?;
+            // An API server may still send a write to the etcd of before.
+            written(context, "a write works again", Result::is_ok).await?;
+            context.remedied("the hub's etcd has its usual quota, and its alarm is disarmed");
+        }
+        EtcdChange::Slow => {
+            context.throttled_etcd = Some(context.fleet.throttle_storage(SLOW).await?);
+            context.induced(format!("the hub's etcd gets {SLOW} % of its processor time"));
+        }
+        EtcdChange::Fast => {
+            context.throttled_etcd = None;
+            context.remedied("the hub's etcd has its processor time back");
+        }
+        EtcdChange::Defragmented => {
+            context.fleet.defragment_storage().await?;
+            context.did("the hub's etcd defragmented");
+        }
     }
     Ok(())
+}
+
+/// Ability that a provider needs for a change of etcd.
+fn etcd_ability(call: &StepCall<'_>) -> ProviderAbility {
+    match call.parameter() {
+        Some(EtcdChange::OutOfSpace | EtcdChange::Space) => ProviderAbility::LimitStorage,
+        _ => ProviderAbility::SlowStorage,
+    }
 }
 
 /// The hub's API server refuses a change of an object, an annotation of the namespace `fleet-system`, with a message that has this in it.

@@ -310,15 +310,32 @@ pub struct RightsChange {
 
 impl_from_str!(RightsChange, |text| Self { lost: text == "loses its rights" });
 
-/// `runs out of space`, or `has space again`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(regex = "runs out of space|has space again", name = "runs out of space or has it again")]
-pub struct SpaceChange {
-    /// True if it runs out of space.
-    pub out: bool,
+/// `runs out of space`, `has space again`, `gets slow`, `is as fast as before`, or `is defragmented`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    regex = "runs out of space|has space again|gets slow|is as fast as before|is defragmented",
+    name = "etcd change"
+)]
+pub enum EtcdChange {
+    /// Its quota is smaller than what it stores.
+    OutOfSpace,
+    /// It has its usual quota, and no alarm.
+    Space,
+    /// It gets a part of its processor time only.
+    Slow,
+    /// It has all of its processor time.
+    Fast,
+    /// It writes its file anew.
+    Defragmented,
 }
 
-impl_from_str!(SpaceChange, |text| Self { out: text == "runs out of space" });
+impl_from_str!(EtcdChange, |text| match text {
+    "runs out of space" => Self::OutOfSpace,
+    "has space again" => Self::Space,
+    "gets slow" => Self::Slow,
+    "is defragmented" => Self::Defragmented,
+    _ => Self::Fast,
+});
 
 /// `while it holds a Work`, or `by force`.
 #[derive(Clone, Copy, Debug, Parameter)]

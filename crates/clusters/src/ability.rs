@@ -45,6 +45,8 @@ pub enum ProviderAbility {
     ServeWebhooks,
     /// Limit the space of the hub's etcd.
     LimitStorage,
+    /// Give the hub's etcd only a part of its processor time, and have it defragmented.
+    SlowStorage,
     /// Run a member's agent with fewer rights on its own cluster than all.
     LimitAgents,
     /// Serve repositories over SSH: a matter of how fleetdrill is built, not of the provider.
@@ -55,7 +57,12 @@ impl ProviderAbility {
     /// True if the heartbeats of a member may stop where this ability is used.
     #[must_use]
     pub fn disturbs_members(self) -> bool {
-        matches!(self, Self::StopAgents | Self::BreakNetworks)
+        matches!(
+            self,
+            Self::StopAgents
+                | Self::BreakNetworks
+                | Self::StopApiServers
+        )
     }
 }
 
@@ -83,6 +90,7 @@ impl fmt::Display for ProviderAbility {
             Self::LimitHubAgent => "take the hub-agent's rights away",
             Self::ServeWebhooks => "start the hub-agent with its webhooks",
             Self::LimitStorage => "limit the space of etcd",
+            Self::SlowStorage => "slow etcd down or have it defragmented",
             Self::LimitAgents => "limit the rights of agents",
             Self::ServeSsh => "serve repositories over SSH",
         })

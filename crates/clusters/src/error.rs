@@ -79,6 +79,9 @@ pub enum ClusterError {
     /// A certificate could not be made.
     #[error("failed to make a certificate")]
     Certificate(#[from] rcgen::Error),
+    /// etcd refused to be defragmented.
+    #[error("failed to have etcd defragmented")]
+    Defragmentation(#[source] std::io::Error),
     /// A client could not be created, or a request failed.
     #[error("the API server of {cluster} refused a request")]
     Api {

@@ -109,6 +109,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::SetHubAgentFlags,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
+        ProviderAbility::SlowStorage,
         ProviderAbility::LimitAgents,
     ];
     !lacks.contains(&ability)

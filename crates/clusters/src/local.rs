@@ -123,6 +123,13 @@ impl LocalProvider {
         supervisor.at_end(ShutdownHook { name: "webhooks".into(), command, left: Vec::new() }).await
     }
 
+    /// Waits until a cluster's API server is ready.
+    async fn api_server_ready(&self, cluster: &str) -> Result<(), ClusterError> {
+        let (process, client) =
+            (control_plane::process(cluster, "kube-apiserver"), self.cluster(cluster).await?.client);
+        control_plane::ready(&self.home, cluster, &[&process], &client).await
+    }
+
     fn etcd_socket(&self) -> PathBuf {
         control_plane::etcd_socket(self.home.dir())
     }
@@ -204,8 +211,7 @@ impl Provider for LocalProvider {
             return self.home.supervisor().stop(&process).await;
         }
         self.home.supervisor().start_again(&process).await?;
-        let client = self.cluster(cluster).await?.client;
-        control_plane::ready(&self.home, cluster, &[&process], &client).await
+        self.api_server_ready(cluster).await
     }
 
     async fn back_up(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
@@ -239,6 +245,14 @@ impl Provider for LocalProvider {
         supervisor.stop("etcd").await?;
         supervisor.start_again_with("etcd", &[format!("--quota-backend-bytes={quota}")]).await?;
         if limited { Ok(()) } else { etcd::disarm(&self.etcd_socket()).await }
+    }
+
+    async fn throttle_storage(&self, percent: u8) -> Result<ThrottledProcess, ClusterError> {
+        self.home.supervisor().throttle("etcd", percent).await
+    }
+
+    async fn defragment_storage(&self) -> Result<(), ClusterError> {
+        etcd::defragment(&self.etcd_socket()).await
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {

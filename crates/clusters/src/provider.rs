@@ -83,6 +83,22 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LimitStorage })
     }
 
+    /// Gives the hub's etcd only a part of its processor time, `percent` of it, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::SlowStorage`]).
+    async fn throttle_storage(&self, _percent: u8) -> Result<ThrottledProcess, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SlowStorage })
+    }
+
+    /// Has the hub's etcd defragmented, as `etcdctl defrag` does: it answers nothing meanwhile.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::SlowStorage`]), or etcd refuses.
+    async fn defragment_storage(&self) -> Result<(), ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SlowStorage })
+    }
+
     /// Writes all that a cluster stores, but what ends by itself such as events, to a file.
     ///
     /// # Errors

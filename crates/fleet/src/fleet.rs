@@ -608,6 +608,23 @@ impl Fleet {
         Ok(self.0.provider.limit_storage(limited).await?)
     }
 
+    /// Gives the hub's etcd only a part of its processor time, `percent` of it, until the returned value is dropped. The etcd of a local fleet is
+    /// the members', too.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't slow etcd down.
+    pub async fn throttle_storage(&self, percent: u8) -> Result<ThrottledProcess, FleetError> {
+        Ok(self.0.provider.throttle_storage(percent).await?)
+    }
+
+    /// Has the hub's etcd defragmented.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't, or etcd refuses.
+    pub async fn defragment_storage(&self) -> Result<(), FleetError> {
+        Ok(self.0.provider.defragment_storage().await?)
+    }
+
     /// Gives the API server of the hub or of a member only a part of its processor time, `percent` of it, until the returned value is dropped.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 //! controllers report.
 //!
 //! [`Fleet`] is a hub and its members. `fleet.rs` has its main methods. Further methods, none of which `fleet.rs`
-//! calls, are in `fleet_argocd.rs`, `cluster_backup.rs`, [`existing`], [`hollow`], [`network`], [`upgrade`] and [`webhook`].
+//! calls, are in `fleet_argocd.rs`, `cluster_backup.rs`, [`existing`], [`hollow`],
+//! [`network`], [`upgrade`] and [`webhook`].
 //!
 //! [`observe`] watches objects and records the transitions of their conditions; waits are built on it. [`argocd`] is
 //! the other product that can run on a fleet, [`webhook`] is an admission webhook for the fleet's API servers, and [`hollow`]

@@ -90,6 +90,8 @@ pub struct ScenarioContext {
     pub(crate) throttled_api_server: Option<ThrottledProcess>,
     /// Hub-agent that hangs, until this is dropped.
     pub(crate) hung_hub_agent: Option<ThrottledProcess>,
+    /// The hub's etcd, while it gets only a part of its processor time.
+    pub(crate) throttled_etcd: Option<ThrottledProcess>,
 }
 
 /// An object, in most cases something to delete at the end.
@@ -135,6 +137,7 @@ impl ScenarioContext {
             beside: JoinSet::new(),
             throttled_api_server: None,
             hung_hub_agent: None,
+            throttled_etcd: None,
             fleet,
             recorder,
             info,

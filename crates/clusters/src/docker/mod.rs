@@ -108,6 +108,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::LimitHubAgent,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
+        ProviderAbility::SlowStorage,
         ProviderAbility::LimitAgents,
     ];
     !lacks.contains(&ability)
