@@ -64,6 +64,7 @@ mod recorder;
 pub mod registration;
 pub mod repository;
 pub mod repository_access;
+pub mod request_limits;
 pub mod resource_results;
 mod selected_members;
 pub mod settings;

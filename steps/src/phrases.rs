@@ -337,6 +337,16 @@ impl_from_str!(EtcdChange, |text| match text {
     _ => Self::Fast,
 });
 
+/// `takes one request at a time of`, or `takes all requests of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "takes one request at a time of|takes all requests of", name = "takes requests of")]
+pub struct RequestLimitChange {
+    /// True if it takes one request at a time.
+    pub limited: bool,
+}
+
+impl_from_str!(RequestLimitChange, |text| Self { limited: text.contains("one request") });
+
 /// `while it holds a Work`, or `by force`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "while it holds a Work|by force", name = "how")]

@@ -47,6 +47,8 @@ pub enum ProviderAbility {
     LimitStorage,
     /// Give the hub's etcd only a part of its processor time, and have it defragmented.
     SlowStorage,
+    /// Let the hub's API server set priorities of requests (API Priority and Fairness).
+    SetPriorities,
     /// Run a member's agent with fewer rights on its own cluster than all.
     LimitAgents,
     /// Serve repositories over SSH: a matter of how fleetdrill is built, not of the provider.
@@ -91,6 +93,7 @@ impl fmt::Display for ProviderAbility {
             Self::ServeWebhooks => "start the hub-agent with its webhooks",
             Self::LimitStorage => "limit the space of etcd",
             Self::SlowStorage => "slow etcd down or have it defragmented",
+            Self::SetPriorities => "set priorities of requests",
             Self::LimitAgents => "limit the rights of agents",
             Self::ServeSsh => "serve repositories over SSH",
         })

@@ -42,6 +42,10 @@ pub(crate) const MEMBER_NICENESS: i32 = 10;
 /// takes 17 % of the processor time of a hub's API server while 200 scenarios run (its own profile, `/debug/pprof/profile`, v1.36.3).
 pub const GARBAGE_COLLECTION: (&str, &str) = ("GOGC", "400");
 
+/// Flags of an API server that turn API Priority and Fairness on again, after those of [`apiserver`].
+pub(crate) const PRIORITY_FLAGS: [&str; 2] =
+    ["--enable-priority-and-fairness=true", "--runtime-config=flowcontrol.apiserver.k8s.io/v1=true"];
+
 /// Location of a control plane, as its command lines need it: the address to listen on, and the paths of the fleet's
 /// files.
 pub(crate) struct ControlPlaneLocation {

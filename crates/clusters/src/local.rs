@@ -123,6 +123,15 @@ impl LocalProvider {
         supervisor.at_end(ShutdownHook { name: "webhooks".into(), command, left: Vec::new() }).await
     }
 
+    /// Starts an API server again with these flags after its own, and waits until it is ready. Of a flag that is given twice, the last one
+    /// counts. The flags stay with it.
+    async fn restart_api_server_with(&self, cluster: &str, flags: &[String]) -> Result<(), ClusterError> {
+        let process = control_plane::process(cluster, "kube-apiserver");
+        self.home.supervisor().stop(&process).await?;
+        self.home.supervisor().start_again_with(&process, flags).await?;
+        self.api_server_ready(cluster).await
+    }
+
     /// Waits until a cluster's API server is ready.
     async fn api_server_ready(&self, cluster: &str) -> Result<(), ClusterError> {
         let (process, client) =
@@ -253,6 +262,10 @@ impl Provider for LocalProvider {
 
     async fn defragment_storage(&self) -> Result<(), ClusterError> {
         etcd::defragment(&self.etcd_socket()).await
+    }
+
+    async fn set_priorities(&self, cluster: &str) -> Result<(), ClusterError> {
+        self.restart_api_server_with(cluster, &control_plane::PRIORITY_FLAGS.map(str::to_owned)).await
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {

@@ -99,6 +99,14 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SlowStorage })
     }
 
+    /// Starts a cluster's API server again with API Priority and Fairness, and waits until it is ready.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::SetPriorities`]), or the API server doesn't get ready.
+    async fn set_priorities(&self, _cluster: &str) -> Result<(), ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SetPriorities })
+    }
+
     /// Writes all that a cluster stores, but what ends by itself such as events, to a file.
     ///
     /// # Errors

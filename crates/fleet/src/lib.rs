@@ -2,7 +2,7 @@
 //! controllers report.
 //!
 //! [`Fleet`] is a hub and its members. `fleet.rs` has its main methods. Further methods, none of which `fleet.rs`
-//! calls, are in `fleet_argocd.rs`, `cluster_backup.rs`, [`existing`], [`hollow`],
+//! calls, are in `fleet_argocd.rs`, `cluster_backup.rs`, `request_limits.rs`, [`existing`], [`hollow`],
 //! [`network`], [`upgrade`] and [`webhook`].
 //!
 //! [`observe`] watches objects and records the transitions of their conditions; waits are built on it. [`argocd`] is
@@ -49,6 +49,7 @@ pub mod pages;
 pub mod placed_resources;
 mod port;
 pub mod redact;
+mod request_limits;
 mod seen_objects;
 pub mod snapshot;
 mod start;

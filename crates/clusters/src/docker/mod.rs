@@ -109,6 +109,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
         ProviderAbility::SlowStorage,
+        ProviderAbility::SetPriorities,
         ProviderAbility::LimitAgents,
     ];
     !lacks.contains(&ability)
