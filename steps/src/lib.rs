@@ -20,6 +20,7 @@ pub mod backup;
 mod binding;
 pub mod conditions;
 mod context;
+pub mod credentials;
 mod data_table;
 pub mod deadline;
 pub mod deleting;

@@ -337,6 +337,28 @@ impl_from_str!(EtcdChange, |text| match text {
     _ => Self::Fast,
 });
 
+/// `expires in 90 seconds`, or `is renewed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "expires in [0-9]+ seconds|is renewed", name = "token change")]
+pub struct TokenChange {
+    /// Time after which it expires; none for a token that lasts.
+    pub expires_in: Option<Duration>,
+}
+
+impl_from_str!(TokenChange, |text| Self {
+    expires_in: text.split(' ').nth(2).and_then(|seconds| Some(Duration::from_secs(seconds.parse().ok()?)))
+});
+
+/// `is of a CA of its own`, or `is of the next CA`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "is of a CA of its own|is of the next CA", name = "certificate change")]
+pub struct CertificateChange {
+    /// True if a CA takes the place of another.
+    pub next: bool,
+}
+
+impl_from_str!(CertificateChange, |text| Self { next: text.contains("next") });
+
 /// `takes one request at a time of`, or `takes all requests of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(regex = "takes one request at a time of|takes all requests of", name = "takes requests of")]

@@ -47,8 +47,12 @@ pub enum ProviderAbility {
     LimitStorage,
     /// Give the hub's etcd only a part of its processor time, and have it defragmented.
     SlowStorage,
+    /// Sign tokens of `ServiceAccount`s that expire when a scenario says.
+    SignTokens,
     /// Let the hub's API server set priorities of requests (API Priority and Fairness).
     SetPriorities,
+    /// Have the hub answer members with a certificate of another CA.
+    ChangeHubCertificate,
     /// Run a member's agent with fewer rights on its own cluster than all.
     LimitAgents,
     /// Serve repositories over SSH: a matter of how fleetdrill is built, not of the provider.
@@ -64,6 +68,8 @@ impl ProviderAbility {
             Self::StopAgents
                 | Self::BreakNetworks
                 | Self::StopApiServers
+                | Self::SignTokens
+                | Self::ChangeHubCertificate
         )
     }
 }
@@ -93,7 +99,9 @@ impl fmt::Display for ProviderAbility {
             Self::ServeWebhooks => "start the hub-agent with its webhooks",
             Self::LimitStorage => "limit the space of etcd",
             Self::SlowStorage => "slow etcd down or have it defragmented",
+            Self::SignTokens => "sign tokens that expire",
             Self::SetPriorities => "set priorities of requests",
+            Self::ChangeHubCertificate => "change the hub's certificate",
             Self::LimitAgents => "limit the rights of agents",
             Self::ServeSsh => "serve repositories over SSH",
         })

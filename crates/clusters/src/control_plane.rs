@@ -151,7 +151,7 @@ pub(crate) fn apiserver(
     (host, port): (Option<&str>, u16),
 ) -> Result<ProcessSpec, ClusterError> {
     let serving = pki.server_at(&format!("{cluster}-apiserver"), host)?;
-    let (signing, verifying) = pki.signing_key(&format!("{cluster}-service-accounts"))?;
+    let (signing, verifying) = pki.service_account_keys(cluster)?;
     let mut args = vec![
         format!("--bind-address={}", site.bind),
         "--advertise-address=127.0.0.1".to_owned(),

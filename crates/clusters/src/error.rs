@@ -79,6 +79,9 @@ pub enum ClusterError {
     /// A certificate could not be made.
     #[error("failed to make a certificate")]
     Certificate(#[from] rcgen::Error),
+    /// A token could not be signed.
+    #[error("failed to sign a token: {0}")]
+    Token(String),
     /// etcd refused to be defragmented.
     #[error("failed to have etcd defragmented")]
     Defragmentation(#[source] std::io::Error),

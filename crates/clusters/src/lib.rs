@@ -31,6 +31,7 @@ mod pods;
 pub mod provider;
 pub mod provider_spec;
 pub mod retry;
+mod service_account_token;
 pub mod state_dir;
 pub mod stderr;
 pub mod supervisor;

@@ -9,21 +9,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use crate::ability::ProviderAbility;
 use crate::agents::deployment::AgentDeployment;
 use crate::agents::{self, Agent, SYSTEM};
-use crate::cluster::{Cluster, FleetRole};
+use crate::cluster::{Cluster, FleetRole, HUB};
 pub use crate::control_plane::GARBAGE_COLLECTION;
 use crate::control_plane::{self, ControlPlaneLocation};
 use crate::error::ClusterError;
 use crate::etcd::{self, EtcdBackup};
 use crate::home::FleetHome;
+use crate::pki::Pki;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
 pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::Provider;
+use crate::service_account_token;
 use crate::state_dir::write_private;
 use crate::supervisor::ThrottledProcess;
 use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
@@ -36,6 +39,9 @@ const WEBHOOKS_LIMIT: Duration = Duration::from_secs(300);
 
 /// Directory of the certificates that the hub-agent makes for its webhooks (v0.1.2, v0.3.1).
 const WEBHOOK_CERTIFICATES: &str = "/tmp/k8s-webhook-server";
+
+/// Name of the hub's host for members that get another certificate of it than everybody else, who call it by its address.
+pub const MEMBERS_HUB: &str = "localhost";
 
 /// Programs of a control plane.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -137,6 +143,11 @@ impl LocalProvider {
         let (process, client) =
             (control_plane::process(cluster, "kube-apiserver"), self.cluster(cluster).await?.client);
         control_plane::ready(&self.home, cluster, &[&process], &client).await
+    }
+
+    /// Directory of a CA for the hub's certificate for members.
+    fn hub_ca_dir(&self, number: usize) -> PathBuf {
+        self.home.dir().join(format!("hub-ca-{number}"))
     }
 
     fn etcd_socket(&self) -> PathBuf {
@@ -264,8 +275,30 @@ impl Provider for LocalProvider {
         etcd::defragment(&self.etcd_socket()).await
     }
 
+    async fn expiring_token(&self, cluster: &str, token: &str, at: Timestamp) -> Result<String, ClusterError> {
+        service_account_token::expiring(token, at, &self.home.pki().service_account_key(cluster)?)
+    }
+
     async fn set_priorities(&self, cluster: &str) -> Result<(), ClusterError> {
         self.restart_api_server_with(cluster, &control_plane::PRIORITY_FLAGS.map(str::to_owned)).await
+    }
+
+    async fn make_hub_ca(&self, number: usize) -> Result<String, ClusterError> {
+        Ok(Pki::create(&self.hub_ca_dir(number))?.ca().to_owned())
+    }
+
+    async fn use_hub_ca(&self, number: usize) -> Result<(), ClusterError> {
+        let pair = Pki::open(&self.hub_ca_dir(number))?.server("hub")?;
+        let [certificate, key] = ["crt", "key"].map(|ending| self.home.dir().join(format!("hub-for-members.{ending}")));
+        let is_served = certificate.exists();
+        write_private(&certificate, &pair.certificate)?;
+        write_private(&key, &pair.key)?;
+        if is_served {
+            // The API server watches the files.
+            return Ok(());
+        }
+        let flag = format!("--tls-sni-cert-key={},{}:{MEMBERS_HUB}", certificate.display(), key.display());
+        self.restart_api_server_with(HUB, &[flag]).await
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {

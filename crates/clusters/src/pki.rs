@@ -34,6 +34,10 @@ fn read_text(path: &Path) -> Result<String, ClusterError> {
     std::fs::read_to_string(path).map_err(ClusterError::io("read", path))
 }
 
+fn service_account_key_name(cluster: &str) -> String {
+    format!("{cluster}-service-accounts")
+}
+
 impl Pki {
     /// Creates a new CA in `dir`.
     ///
@@ -108,18 +112,31 @@ impl Pki {
         self.sign(name, common_name, organization, params)
     }
 
-    /// Creates a key pair for ServiceAccount tokens and returns its files: the private key, which signs, and the public
+    /// Creates a key pair for a cluster's ServiceAccount tokens and returns its files: the private key, which signs, and the public
     /// key, which verifies. kube-apiserver can derive a public key from a private one only for RSA and the older EC
     /// format.
     ///
     /// # Errors
     /// Returns an error if a file can't be written.
-    pub fn signing_key(&self, name: &str) -> Result<(PathBuf, PathBuf), ClusterError> {
+    pub fn service_account_keys(&self, cluster: &str) -> Result<(PathBuf, PathBuf), ClusterError> {
         let key = KeyPair::generate()?;
-        let (private, public) = (self.dir.join(format!("{name}.key")), self.dir.join(format!("{name}.pub")));
+        let (private, name) = (self.service_account_key_file(cluster), service_account_key_name(cluster));
+        let public = self.dir.join(format!("{name}.pub"));
         write_private(&private, &key.serialize_pem())?;
         write_private(&public, &key.public_key_pem())?;
         Ok((private, public))
+    }
+
+    /// Reads the private key that [`Pki::service_account_keys`] made for a cluster.
+    ///
+    /// # Errors
+    /// Returns an error if the file can't be read, or isn't a key.
+    pub(crate) fn service_account_key(&self, cluster: &str) -> Result<KeyPair, ClusterError> {
+        Ok(KeyPair::from_pem(&read_text(&self.service_account_key_file(cluster))?)?)
+    }
+
+    fn service_account_key_file(&self, cluster: &str) -> PathBuf {
+        self.dir.join(format!("{}.key", service_account_key_name(cluster)))
     }
 
     fn sign(

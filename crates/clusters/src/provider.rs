@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use crate::ability::ProviderAbility;
 use crate::agents::Agent;
@@ -99,12 +100,37 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SlowStorage })
     }
 
+    /// Returns a token with the claims of a cluster's `token` that expires at another time, signed as the API server signs its own.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::SignTokens`]), or the token can't be signed.
+    async fn expiring_token(&self, _cluster: &str, _token: &str, _at: Timestamp) -> Result<String, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SignTokens })
+    }
+
     /// Starts a cluster's API server again with API Priority and Fairness, and waits until it is ready.
     ///
     /// # Errors
     /// Returns an error if the provider lacks the ability ([`ProviderAbility::SetPriorities`]), or the API server doesn't get ready.
     async fn set_priorities(&self, _cluster: &str) -> Result<(), ClusterError> {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SetPriorities })
+    }
+
+    /// Makes a CA for the certificate by which the hub answers members that call it by the name `localhost`, and returns the CA's certificate.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::ChangeHubCertificate`]), or a file can't be written.
+    async fn make_hub_ca(&self, _number: usize) -> Result<String, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ChangeHubCertificate })
+    }
+
+    /// Has the hub answer members that call it by the name `localhost` with a certificate of a CA that [`Provider::make_hub_ca`] made. Open
+    /// connections stay. The API server takes up to a minute.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::ChangeHubCertificate`]), or the API server doesn't get ready.
+    async fn use_hub_ca(&self, _number: usize) -> Result<(), ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ChangeHubCertificate })
     }
 
     /// Writes all that a cluster stores, but what ends by itself such as events, to a file.

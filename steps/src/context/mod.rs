@@ -92,6 +92,8 @@ pub struct ScenarioContext {
     pub(crate) hung_hub_agent: Option<ThrottledProcess>,
     /// The hub's etcd, while it gets only a part of its processor time.
     pub(crate) throttled_etcd: Option<ThrottledProcess>,
+    /// Certificates of the CAs of the hub's certificate for members, in the order in which they were made.
+    pub(crate) hub_cas: Vec<String>,
 }
 
 /// An object, in most cases something to delete at the end.
@@ -138,6 +140,7 @@ impl ScenarioContext {
             throttled_api_server: None,
             hung_hub_agent: None,
             throttled_etcd: None,
+            hub_cas: Vec::new(),
             fleet,
             recorder,
             info,

@@ -109,7 +109,9 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
         ProviderAbility::SlowStorage,
+        ProviderAbility::SignTokens,
         ProviderAbility::SetPriorities,
+        ProviderAbility::ChangeHubCertificate,
         ProviderAbility::LimitAgents,
     ];
     !lacks.contains(&ability)
