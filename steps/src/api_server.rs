@@ -1,6 +1,10 @@
 //! Steps about API servers that don't run as they should.
 
-use cucumber::{given, when};
+use std::time::Duration;
+
+use cucumber::{given, then, when};
+use fleet::FleetError;
+use tokio::time::timeout;
 
 use crate::error::StepError;
 use crate::needs::{ProviderAbility, StepCall, needs};
@@ -50,6 +54,23 @@ async fn api_server(world: &mut World, server: ApiServerRef, change: ApiServerSt
         }
     }
     Ok(())
+}
+
+/// A diagnosis of the fleet, while the hub's API server doesn't answer, ends within this time, with an error that names what wasn't read.
+#[then(expr = "within {int} seconds the diagnosis ends, because the hub doesn't answer")]
+async fn diagnosis_ends(world: &mut World, seconds: u64) -> Result<(), StepError> {
+    let context = world.context();
+    let read = timeout(Duration::from_secs(seconds), context.fleet.needed_snapshot()).await;
+    match read {
+        Ok(Err(FleetError::Unlisted { resources, .. })) => {
+            context
+                .did(format!("the diagnosis ended: {} kinds of objects of the hub couldn't be read", resources.len()));
+            Ok(())
+        }
+        Ok(Err(error)) => Err(error.into()),
+        Ok(Ok(_)) => Err(StepError::Differs("the hub has answered".into())),
+        Err(_) => Err(StepError::Differs(format!("the diagnosis hasn't ended after {seconds} s"))),
+    }
 }
 
 /// Ability that a provider needs for a change of an API server.

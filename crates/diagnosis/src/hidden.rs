@@ -40,7 +40,7 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("clusterresourceplacementevictions.placement.kubernetes-fleet.io", &["KF-EV-001 to KF-EV-009"]),
     (
         "memberclusters.cluster.kubernetes-fleet.io",
-        &["KF-HA-001 to KF-HA-004", "KF-MC-001 to KF-MC-007", "KF-SC-002", "KF-SC-004 to KF-SC-010"],
+        &["KF-HA-001 to KF-HA-004", "KF-MC-001 to KF-MC-008", "KF-SC-002", "KF-SC-004 to KF-SC-010"],
     ),
     ("clusterresourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("resourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),

@@ -110,7 +110,7 @@ pub(super) fn period_seconds(member: Object<'_>) -> i64 {
 }
 
 /// Returns the `InternalMemberCluster` of a member.
-fn internal_member<'a>(fleet: FleetView<'a>, member: &str) -> Option<Object<'a>> {
+pub(super) fn internal_member<'a>(fleet: FleetView<'a>, member: &str) -> Option<Object<'a>> {
     fleet.hub.object(CLUSTER_GROUP, "InternalMemberCluster", Some(&member_namespace(member)), member)
 }
 

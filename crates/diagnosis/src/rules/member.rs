@@ -12,6 +12,7 @@ use super::fleet::{FleetView, MemberPlacement, PlacementView, subject};
 use super::foreign_finalizer::is_held_by_others;
 use super::heartbeat::{Heartbeat, period_seconds};
 use super::hub_agent::REACTION_LIMIT;
+use super::member_health::Unhealthy;
 use super::{deletion, kubectl, outcome};
 use crate::kinds::{ROLE, ROLE_BINDING, SERVICE_ACCOUNT};
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
@@ -44,7 +45,9 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
                 .or_else(|| leaving_deadlock(fleet, member))
                 .or_else(|| leaves_without_agent(fleet, member))
         } else {
-            silent_member(fleet, member).or_else(|| never_joined(fleet, member))
+            silent_member(fleet, member)
+                .or_else(|| never_joined(fleet, member))
+                .or_else(|| Unhealthy::of(fleet, member).map(|unhealthy| unhealthy.finding(fleet, member)))
         });
     }
     for placement in fleet.placements() {
@@ -91,7 +94,8 @@ fn waiting_placement(
         return None;
     }
     let member = fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, status.member);
-    let lost = member.and_then(|m| Heartbeat::of(fleet, m)).is_some_and(|heartbeat| heartbeat.is_overdue());
+    let lost = member.and_then(|m| Heartbeat::of(fleet, m)).is_some_and(|heartbeat| heartbeat.is_overdue())
+        || member.is_some_and(|member| Unhealthy::of(fleet, member).is_some());
     let long = age > PATIENCE && !waiting.is_empty();
     if !(lost || long) {
         return None;
@@ -154,7 +158,7 @@ fn silent_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraf
     } else if member.deleted_at().is_some() && heartbeat.age > LEAVING_SILENCE_LIMIT {
         evidence.extend([quote.deletion(member), quote.field(member, "metadata.finalizers")]);
         RuleCode::KF_MC_006
-    } else if heartbeat.age > SILENCE_LIMIT {
+    } else if heartbeat.age > SILENCE_LIMIT && Unhealthy::of(fleet, member).is_none() {
         RuleCode::KF_MC_001
     } else {
         return None;

@@ -30,6 +30,7 @@ mod leaving;
 mod leftover;
 mod matching;
 mod member;
+mod member_health;
 mod message;
 mod missing_namespace;
 mod not_taken;

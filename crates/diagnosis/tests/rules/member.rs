@@ -223,3 +223,45 @@ fn a_changed_placement_on_a_silent_member_is_a_consequence() {
     let expected = ["KF-MC-001 MemberCluster/member-1", "  KF-AP-001 {c}ResourcePlacement/{ns}web (member-1)"];
     in_both_scopes(&objects, &expected);
 }
+
+/// Member whose agent says for a minute that its API server doesn't answer, and has sent a heartbeat at this time.
+fn unhealthy(heartbeat: &str) -> Value {
+    let member = with(member_cluster("member-1"), "/status/agentStatus/0/lastReceivedHeartbeat", heartbeat);
+    let healthy =
+        condition("Healthy", "False", "InternalMemberClusterUnhealthy", "health probe failed with status code 0");
+    with(member, "/status/agentStatus/0/conditions/1", healthy)
+}
+
+/// Fleet with this member, which has got a placement that it doesn't apply.
+fn fleet_with(member: Value) -> Vec<Value> {
+    let mut objects = fleet("");
+    objects[0] = member;
+    objects
+}
+
+#[test]
+fn a_member_whose_api_server_does_not_answer_is_found_with_its_placements() {
+    let expected = ["KF-MC-008 MemberCluster/member-1", "  KF-AP-001 {c}ResourcePlacement/{ns}web (member-1)"];
+    in_both_scopes(&fleet_with(unhealthy("2026-01-08T11:59:50Z")), &expected);
+    // Heartbeats come less and less often.
+    in_both_scopes(&fleet_with(unhealthy(LONG_AGO)), &expected);
+    let finding = diagnosis::diagnose(&hub(fleet_with(unhealthy(LONG_AGO)))).remove(0);
+    assert!(finding.cause.contains("for 60 s (health probe failed with status code 0)"), "{}", finding.cause);
+}
+
+#[test]
+fn what_else_is_wrong_with_a_silent_member_is_told_first() {
+    let mut without_rights = fleet_with(unhealthy(LONG_AGO));
+    without_rights.retain(|object| object["kind"] != "RoleBinding");
+    assert_eq!(diagnosis::diagnose(&hub(without_rights)).remove(0).code.0, "KF-MC-002");
+    // What it said last is too old.
+    let gone = fleet_with(unhealthy("2026-01-08T11:30:00Z"));
+    assert_eq!(diagnosis::diagnose(&hub(gone)).remove(0).code.0, "KF-MC-001");
+}
+
+#[test]
+fn an_api_server_that_is_restarted_is_no_failure() {
+    let mut member = unhealthy("2026-01-08T11:59:50Z");
+    member["status"]["agentStatus"][0]["conditions"][1]["lastTransitionTime"] = "2026-01-08T11:59:45Z".into();
+    assert_eq!(found(&hub(vec![member, member_namespace("member-1")])), [""; 0]);
+}
