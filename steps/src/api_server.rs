@@ -18,7 +18,8 @@ pub(crate) const SLOW: u8 = 10;
 ///
 /// `gets slow`: gives it a tenth of its processor time, as a CPU limit that is too low does: it is paused for nine tenths of each 100 ms.
 /// `hangs`: its process stays and does nothing; connections stay open, and new ones are accepted. `is as fast as before` and `works on`: gives
-/// it its processor time back, as the end of the scenario does. `stops`: kills it. `starts again`: starts it, and waits until it is ready.
+/// it its processor time back, as the end of the scenario does. `stops`: kills it, and the cluster's controller manager. `starts again`: starts
+/// both, and waits until the API server is ready.
 #[needs(ability: |call| Some(ability(call)))]
 #[given(expr = "{API server} {API server change}")]
 #[when(expr = "{API server} {API server change}")]

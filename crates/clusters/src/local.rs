@@ -133,9 +133,23 @@ impl LocalProvider {
     /// counts. The flags stay with it.
     async fn restart_api_server_with(&self, cluster: &str, flags: &[String]) -> Result<(), ClusterError> {
         let process = control_plane::process(cluster, "kube-apiserver");
+        self.run_controller_manager(cluster, false).await?;
         self.home.supervisor().stop(&process).await?;
         self.home.supervisor().start_again_with(&process, flags).await?;
-        self.api_server_ready(cluster).await
+        self.api_server_ready(cluster).await?;
+        self.run_controller_manager(cluster, true).await
+    }
+
+    /// Stops a cluster's controller manager, or starts it again, if the cluster has one already. At its start it gives the API server 10 s to
+    /// get healthy, and ends otherwise (Kubernetes 1.36): it must not start while the API server is stopped.
+    async fn run_controller_manager(&self, cluster: &str, running: bool) -> Result<(), ClusterError> {
+        let (supervisor, name) = (self.home.supervisor(), control_plane::process(cluster, "kube-controller-manager"));
+        let processes = supervisor.processes().await?;
+        match processes.iter().find(|process| process.name == name) {
+            Some(_) if !running => supervisor.stop(&name).await,
+            Some(process) if process.pid.is_none() => supervisor.start_again(&name).await,
+            _ => Ok(()),
+        }
     }
 
     /// Waits until a cluster's API server is ready.
@@ -228,10 +242,12 @@ impl Provider for LocalProvider {
     async fn run_api_server(&self, cluster: &str, running: bool) -> Result<(), ClusterError> {
         let process = control_plane::process(cluster, "kube-apiserver");
         if !running {
+            self.run_controller_manager(cluster, false).await?;
             return self.home.supervisor().stop(&process).await;
         }
         self.home.supervisor().start_again(&process).await?;
-        self.api_server_ready(cluster).await
+        self.api_server_ready(cluster).await?;
+        self.run_controller_manager(cluster, true).await
     }
 
     async fn back_up(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
