@@ -15,6 +15,9 @@ use crate::supervisor::protocol::ProcessSpec;
 /// Time limit for an API server to become ready. It takes 3 to 7 s if four start at once on two cores.
 const READY_LIMIT: Duration = Duration::from_secs(120);
 
+/// Time limit for an answer to the question whether an API server is ready.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
+
 /// Hubs run only these controllers: with the workload controllers, and no webhooks, a Deployment that a placement
 /// selects would start pods on the hub.
 const HUB_CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,serviceaccount-controller";
@@ -247,9 +250,11 @@ pub(crate) async fn ready(
             return Err(ClusterError::Died { process: exit.name, during, status: exit.status, log: exit.log });
         }
         let request = http::Request::get("/readyz").body(Vec::new()).unwrap_or_default();
-        let last = match client.request_text(request).await {
-            Ok(_) => return Ok(()),
-            Err(error) => error.to_string(),
+        // A process that is paused takes connections and never answers.
+        let last = match tokio::time::timeout(PROBE_LIMIT, client.request_text(request)).await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {} s", PROBE_LIMIT.as_secs()),
         };
         if started.elapsed() > READY_LIMIT {
             let process = processes.first().copied().unwrap_or_default();

@@ -24,6 +24,17 @@ pub enum ClusterError {
     /// The fleet's supervisor could not be started, or it didn't answer.
     #[error("the fleet's supervisor doesn't answer: {0}")]
     Supervisor(String),
+    /// The fleet's supervisor runs and didn't answer in time, for example because it is paused.
+    #[error(
+        "the fleet's supervisor{} doesn't answer within {seconds} s",
+        process.map(|id| format!(" (process {id})")).unwrap_or_default()
+    )]
+    SupervisorHangs {
+        /// Time limit, in seconds.
+        seconds: u64,
+        /// Process id of the supervisor.
+        process: Option<u32>,
+    },
     /// A cluster can't be backed up, or restored.
     #[error("failed to back up or restore {cluster}")]
     Backup {

@@ -160,6 +160,11 @@ fn is_dying(dir: &Path) -> bool {
     !supervisor.is_empty() && fs::read(format!("/proc/{}/cmdline", supervisor.trim())).is_ok_and(|line| line.is_empty())
 }
 
+/// Returns the process id of the supervisor that holds, or held, a fleet's directory.
+pub(crate) fn supervisor_id(dir: &Path) -> Option<u32> {
+    fs::read_to_string(dir.join(LOCK)).ok()?.trim().parse().ok()
+}
+
 /// Time limit for a killed supervisor to release its lock.
 const DYING_LIMIT: Duration = Duration::from_secs(5);
 

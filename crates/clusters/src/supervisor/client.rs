@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -59,6 +60,7 @@ pub struct ThrottledProcess {
 /// waits until the process has ended.
 #[derive(Debug)]
 struct OwnedSupervisor {
+    dir: PathBuf,
     child: Mutex<Child>,
     kept: AtomicBool,
 }
@@ -70,13 +72,33 @@ impl Drop for OwnedSupervisor {
         }
         let child = self.child.get_mut();
         drop(child.stdin.take());
+        // A supervisor that somebody has paused would never notice.
+        signal(child.id(), Signal::CONT);
         wait_until_ended(child, END_LIMIT);
+        if matches!(child.try_wait(), Ok(None)) {
+            let _ = child.start_kill();
+            wait_until_ended(child, KILLED_LIMIT);
+            let _ = state_dir::remove_once(&self.dir);
+        }
+    }
+}
+
+/// Sends a signal to a process, if there is one; one that has ended already is no error.
+fn signal(id: Option<u32>, signal: Signal) {
+    if let Some(id) = id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
+        let _ = kill_process(id, signal);
     }
 }
 
 /// Time limit for a supervisor's end: the limit of its shutdown hooks, and some seconds for its processes and its
 /// directory.
 const END_LIMIT: Duration = SHUTDOWN_HOOK_LIMIT.saturating_add(Duration::from_secs(10));
+
+/// Time limit for an answer. A supervisor answers at once, except to requests that stop a process: it waits until the process is gone.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// Time limit for a supervisor to start.
+const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// Time limit until a killed supervisor is gone.
 const KILLED_LIMIT: Duration = Duration::from_secs(1);
@@ -115,14 +137,19 @@ impl SupervisorClient {
             .map_err(|e| ClusterError::Supervisor(format!("{}: {e}", program.0.display())))?;
         let mut ready = String::new();
         if let Some(stdout) = unready.child.insert(child).stdout.take() {
-            let _ = BufReader::new(stdout).read_line(&mut ready).await;
+            let mut stdout = BufReader::new(stdout);
+            if tokio::time::timeout(START_LIMIT, stdout.read_line(&mut ready)).await.is_err() {
+                let why = format!("it didn't start within {} s", START_LIMIT.as_secs());
+                return Err(ClusterError::Supervisor(why));
+            }
         }
         if ready.trim() != "ready" {
             return Err(ClusterError::Supervisor(format!("it didn't start{}", last_lines(&log_tail(&log)))));
         }
         let child = unready.child.take();
-        let owned =
-            child.map(|child| Arc::new(OwnedSupervisor { child: Mutex::new(child), kept: AtomicBool::new(false) }));
+        let owned = child.map(|child| {
+            Arc::new(OwnedSupervisor { dir: dir.to_owned(), child: Mutex::new(child), kept: AtomicBool::new(false) })
+        });
         std::mem::forget(unready);
         Ok(Self { dir: dir.to_owned(), owned })
     }
@@ -311,24 +338,39 @@ impl SupervisorClient {
         self.done(SupervisorRequest::EndAfter { seconds: time.as_secs() }, "set the fleet's end".into()).await
     }
 
-    /// Ends the fleet and waits until nothing of it is left.
+    /// Ends the fleet and waits until nothing of it is left. A supervisor that is paused goes on for that, and one that doesn't answer is
+    /// killed: the fleet's processes end with it.
     ///
     /// # Errors
-    /// Returns an error if the supervisor doesn't answer.
+    /// Returns an error if the supervisor can't be reached.
     pub async fn end(&self) -> Result<(), ClusterError> {
         let end = state_dir::FleetEndDetector::of(&self.dir);
-        self.done(SupervisorRequest::End, "end the fleet".into()).await?;
-        match &self.owned {
-            Some(owned) => drop(owned.child.lock().await.wait().await),
-            None => {
-                // A supervisor that is killed while it ends the fleet leaves the directory behind; stop waiting in that
-                // case.
-                while !end.is_reached() && (state_dir::is_held(&self.dir) || !self.dir.exists()) {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+        let supervisor = state_dir::supervisor_id(&self.dir);
+        signal(supervisor, Signal::CONT);
+        let ended = async {
+            match self.done(SupervisorRequest::End, "end the fleet".into()).await {
+                // It was killed, and its processes with it: their directory is all that is left.
+                Err(_) if !state_dir::is_alive(&self.dir) => {}
+                answer => answer?,
+            }
+            match &self.owned {
+                Some(owned) => drop(owned.child.lock().await.wait().await),
+                None => {
+                    // A supervisor that is killed while it ends the fleet leaves the directory behind; stop waiting in that
+                    // case.
+                    while !end.is_reached() && (state_dir::is_held(&self.dir) || !self.dir.exists()) {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
                 }
             }
+            Ok::<_, ClusterError>(())
+        };
+        match tokio::time::timeout(END_LIMIT, ended).await {
+            Ok(Err(ClusterError::SupervisorHangs { .. })) | Err(_) => signal(supervisor, Signal::KILL),
+            Ok(ended) => ended?,
         }
-        Ok(())
+        // A supervisor that was killed leaves its directory, which the list of fleets removes.
+        if self.dir.exists() { state_dir::fleets().await.map(drop) } else { Ok(()) }
     }
 
     /// Watches for processes that end without having been stopped; the channel's value is the first of them. The end of
@@ -378,7 +420,7 @@ impl SupervisorClient {
     pub async fn throttle(&self, name: &str, percent: u8) -> Result<ThrottledProcess, ClusterError> {
         let mut connection = self.open().await?;
         say(&mut connection, &SupervisorRequest::Throttle { name: name.to_owned(), percent }).await?;
-        is_done(hear(&mut connection).await?, format!("throttle {name}"))?;
+        is_done(self.hear(&mut connection).await?, format!("throttle {name}"))?;
         Ok(ThrottledProcess { _connection: connection })
     }
 
@@ -389,7 +431,18 @@ impl SupervisorClient {
     async fn ask(&self, request: SupervisorRequest) -> Result<SupervisorResponse, ClusterError> {
         let mut lines = self.open().await?;
         say(&mut lines, &request).await?;
-        hear(&mut lines).await
+        self.hear(&mut lines).await
+    }
+
+    /// Reads one answer, within a time limit.
+    async fn hear(&self, lines: &mut Framed<UnixStream, LinesCodec>) -> Result<SupervisorResponse, ClusterError> {
+        match tokio::time::timeout(ANSWER_LIMIT, hear(lines)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(ClusterError::SupervisorHangs {
+                seconds: ANSWER_LIMIT.as_secs(),
+                process: state_dir::supervisor_id(&self.dir),
+            }),
+        }
     }
 
     async fn open(&self) -> Result<Framed<UnixStream, LinesCodec>, ClusterError> {

@@ -18,6 +18,7 @@ pub fn for_cluster(error: &ClusterError) -> Option<String> {
             Some("the supervisor's socket has too long a path: set FLEETDRILL_STATE_DIR to a shorter one".into())
         }
         ClusterError::Supervisor(why) => log_of_program(why),
+        ClusterError::SupervisorHangs { process, .. } => Some(hanging_supervisor(*process)),
         ClusterError::Refused { reason, .. } => log_of_program(reason),
         ClusterError::NoSuchFleet(_) => {
             Some("`fleetdrill status` lists the fleets there are; `fleetdrill up` makes one".into())
@@ -48,6 +49,13 @@ pub fn for_cluster(error: &ClusterError) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns what to do about a supervisor that doesn't answer.
+fn hanging_supervisor(process: Option<u32>) -> String {
+    let wake =
+        process.map(|id| format!("if it is paused, let it go on: kill -CONT {id}; otherwise ")).unwrap_or_default();
+    format!("{wake}end the fleet, which kills a supervisor that hangs: fleetdrill down NAME")
 }
 
 /// Returns a hint for a failed command of somebody else's program, by the command's words and what the program printed.

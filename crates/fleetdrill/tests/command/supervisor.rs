@@ -319,6 +319,31 @@ async fn signals_end_a_supervisor_in_order() {
 }
 
 #[tokio::test]
+async fn a_supervisor_that_is_paused_is_named_and_ends() {
+    let place = Place::new();
+    let supervisor = supervisor(&place).await;
+    supervisor.start(shell("one", "exec sleep 1000")).await.expect("starts");
+    supervisor.keep().await.expect("kept");
+    drop(supervisor);
+    let id = place.process("supervisor serve");
+    proc::kill(id, Signal::STOP);
+    let named = format!("the fleet's supervisor (process {id}) doesn't answer within 30 s");
+    place.run(["status"]).expect(3, &[&named, &format!("kill -CONT {id}"), "fleetdrill down NAME"]);
+    place.run(["down", "fleet"]).expect(0, &["fleet `fleet` ended"]);
+    place.nothing_is_left();
+}
+
+#[tokio::test]
+async fn a_supervisor_that_is_paused_ends_with_its_owner() {
+    let place = Place::new();
+    let supervisor = supervisor(&place).await;
+    supervisor.start(shell("one", "exec sleep 1000")).await.expect("starts");
+    proc::kill(place.process("supervisor serve"), Signal::STOP);
+    drop(supervisor);
+    place.nothing_is_left();
+}
+
+#[tokio::test]
 async fn reserved_ports_are_the_fleets_alone() {
     let place = Place::new();
     let supervisor = supervisor(&place).await;
