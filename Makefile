@@ -5,7 +5,8 @@
 #   test-long  tests that take too long for every change
 #
 # Variables: CARGO (the command), RUNS (how often test-long repeats the suite), ARGS (more arguments for `fleetdrill
-# run`, e.g. make drill ARGS='--keep failed'), AGE and ONLY (of `make remedies`), PARTS and SHARD (of `make mutants`), NEEDS (more things that `make setup` checks for).
+# run`, e.g. make drill ARGS='--keep failed'), AGE and ONLY (of `make remedies`), PARTS and SHARD (of `make mutants`), KILLS and
+# SEED (of `make chaos`, with ONLY), MINUTES (of `make soak`), NEEDS (more things that `make setup` checks for).
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -13,7 +14,7 @@ SHELL := bash
 # Targets on one command line run one after the other, because they share two caches and the machine.
 .NOTPARALLEL:
 .PHONY: help setup drill test test-long lint fmt clippy rustdoc deny advisories toolchain unit features suite exercises remedies \
-	mutants bench docs dist clean
+	mutants chaos soak bench docs dist clean
 
 CARGO ?= cargo
 RUNS ?= 20
@@ -22,6 +23,9 @@ AGE ?= 0
 ONLY ?=
 KUBEFLEET ?=
 PARTS ?=
+KILLS ?= 200
+SEED ?= 1
+MINUTES ?= 30
 NEEDS ?=
 DEBUG := target/debug/fleetdrill
 DRILL := target/drill/fleetdrill
@@ -110,6 +114,20 @@ test-long: ## Run tests that take too long for every change: the suite RUNS time
 # Takes hours; goes on where it was interrupted. PARTS=record for one of record, diagnosis and judges, SHARD=3/40 for a part of that.
 mutants: ## Change what decides in many small ways, and check that a test fails for each (docs/testing.md)
 	scripts/mutants $(PARTS)
+
+# Goes on where it was interrupted: report/chaos/ has a ledger for each seed and commit. ONLY='run keeper' for a part. Needs root or user namespaces.
+chaos: ## Kill, stop and starve fleetdrill, its supervisors and components at KILLS moments of SEED, and check what is left
+	@scripts/setup
+	$(CARGO) build --locked
+	$(DEBUG) toolchain install
+	FLEETDRILL_CHAOS_KILLS=$(KILLS) FLEETDRILL_CHAOS_SEED=$(SEED) FLEETDRILL_CHAOS_ONLY='$(ONLY)' \
+		FLEETDRILL_CHAOS_LEDGER="$(CURDIR)/report/chaos/seed-$(SEED)-$$(git rev-parse --short HEAD).jsonl" \
+		$(CARGO) test --locked -p fleetdrill --test chaos -- --nocapture
+
+soak: ## Keep a fleet up for MINUTES, run scenarios on it, and check that its supervisor doesn't grow
+	@scripts/setup
+	$(CARGO) build --locked
+	FLEETDRILL_SOAK_MINUTES=$(MINUTES) $(CARGO) test --locked -p fleetdrill --test chaos -- --nocapture
 
 bench: ## Measure how fast fleets start, how well scenarios share a fleet, and what both cost (ARGS=kubefleet for a part)
 	@scripts/setup argocd
