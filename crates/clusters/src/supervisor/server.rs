@@ -410,9 +410,16 @@ async fn tell_exits(supervisor: &Supervisor, lines: &mut Framed<UnixStream, Line
             return;
         }
     }
-    while let Ok(exit) = exits.recv().await {
-        if !before.contains(&exit) && send(lines, &exit).await.is_err() {
-            return;
+    loop {
+        let exit = tokio::select! {
+            exit = exits.recv() => exit,
+            // The client sends nothing more: it has closed the connection, which would stay open here until the next exit.
+            _ = lines.next() => return,
+        };
+        match exit {
+            Ok(exit) if before.contains(&exit) => {}
+            Ok(exit) if send(lines, &exit).await.is_ok() => {}
+            _ => return,
         }
     }
 }

@@ -344,6 +344,37 @@ async fn a_supervisor_that_is_paused_ends_with_its_owner() {
 }
 
 #[tokio::test]
+async fn a_client_that_has_gone_leaves_no_connection() {
+    let place = Place::new();
+    let supervisor = supervisor(&place).await;
+    let descriptors = format!("/proc/{}/fd", place.process("supervisor serve"));
+    let count = || std::fs::read_dir(&descriptors).map_or(0, Iterator::count);
+    // `watch` keeps its connection for as long as its runtime lives.
+    let watch = || {
+        let dir = supervisor.dir().to_owned();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async {
+                let visitor = SupervisorClient::connect(&dir).expect("it is there");
+                let exits = visitor.watch().await.expect("an answer");
+                // The supervisor handles requests in their order.
+                visitor.processes().await.expect("an answer");
+                drop(exits);
+            });
+        })
+        .join()
+        .expect("it watches");
+    };
+    let before = count();
+    for _ in 0..20 {
+        watch();
+    }
+    until("the connections are closed", || (count() <= before).then_some(()));
+    supervisor.end().await.expect("ends");
+    place.nothing_is_left();
+}
+
+#[tokio::test]
 async fn reserved_ports_are_the_fleets_alone() {
     let place = Place::new();
     let supervisor = supervisor(&place).await;
