@@ -119,7 +119,7 @@ async fn collect(
     let mut missing = Vec::new();
     for shard in (1..=shards).filter(|shard| !records.contains_key(shard)) {
         let log = match pods.last_of(shard) {
-            Some(pod) => job.last_lines(&pod.name).await,
+            Some(pod) => job.last_lines(pod).await,
             None => String::new(),
         };
         missing.push((shard, log));

@@ -14,6 +14,7 @@ use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 
 use super::manifests::JobManifests;
+use super::pods::ShardPod;
 use super::results::{JOB_LABEL, owner};
 use crate::error::CommandError;
 use crate::hints;
@@ -27,7 +28,7 @@ const DELETION_LIMIT: Duration = Duration::from_secs(120);
 /// Label of the Pods of a Job.
 const JOB_NAME: &str = "batch.kubernetes.io/job-name";
 
-/// Container whose log is read.
+/// Container that runs the shard.
 const CONTAINER: &str = "fleetdrill";
 
 /// Number of lines of a log.
@@ -149,11 +150,13 @@ impl CreatedJob {
         Ok(listed.items.into_iter().filter(is_ours).collect())
     }
 
-    /// Returns the last lines of a Pod's log; nothing if it can't be read.
-    pub(crate) async fn last_lines(&self, pod: &str) -> String {
+    /// Returns the last lines of the log of a Pod's container that failed, or else of the one that runs the shard; nothing if the log can't
+    /// be read.
+    pub(crate) async fn last_lines(&self, pod: &ShardPod) -> String {
+        let container = pod.failed_container.as_deref().unwrap_or(CONTAINER);
         let params =
-            LogParams { container: Some(CONTAINER.to_owned()), tail_lines: Some(LOG_LINES), ..LogParams::default() };
-        self.api::<Pod>().logs(pod, &params).await.unwrap_or_default()
+            LogParams { container: Some(container.to_owned()), tail_lines: Some(LOG_LINES), ..LogParams::default() };
+        self.api::<Pod>().logs(&pod.name, &params).await.unwrap_or_default()
     }
 
     /// Deletes the Job, waits until it and its Pods are gone; the garbage collector deletes what it owns.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 use record::{PodEnd, RepeatedShard};
 
 /// Annotation and label of a Pod of an Indexed Job with its index, from 0.
@@ -63,6 +63,8 @@ pub(crate) struct ShardPod {
     pub(crate) state: PodState,
     /// Reason why Kubernetes ends it, if it does: a drained node takes the Pod away before its end is seen.
     disruption: Option<String>,
+    /// Name of the container that failed; `None` if none has.
+    pub(crate) failed_container: Option<String>,
 }
 
 /// All Pods that a Job has had, by UID. The Job's controller names Pods of one shard at random, so their order is that in which they were
@@ -141,7 +143,13 @@ fn shard_pod(pod: &Pod) -> Option<ShardPod> {
     let known = [&metadata.annotations, &metadata.labels];
     let index = known.into_iter().flatten().find_map(|map| map.get(INDEX))?;
     let shard = index.parse::<usize>().ok()? + 1;
-    Some(ShardPod { shard, name: metadata.name.clone()?, state: state(pod), disruption: disruption(pod) })
+    Some(ShardPod {
+        shard,
+        name: metadata.name.clone()?,
+        state: state(pod),
+        disruption: disruption(pod),
+        failed_container: failed(pod).map(|(name, _)| name.to_owned()),
+    })
 }
 
 fn state(pod: &Pod) -> PodState {
@@ -156,6 +164,13 @@ fn state(pod: &Pod) -> PodState {
 fn containers(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     let status = pod.status.iter();
     status.flat_map(|s| s.init_container_statuses.iter().chain(&s.container_statuses)).flatten()
+}
+
+/// Returns the first container of a Pod that failed: its name, and its end.
+fn failed(pod: &Pod) -> Option<(&str, &ContainerStateTerminated)> {
+    let mut ended = containers(pod)
+        .filter_map(|container| Some((container.name.as_str(), container.state.as_ref()?.terminated.as_ref()?)));
+    ended.find(|(_, terminated)| terminated.exit_code != 0)
 }
 
 /// Returns the reason why a Pod hasn't started, if something is wrong.
@@ -185,8 +200,7 @@ fn end(pod: &Pod) -> PodEnd {
     if status.is_some_and(|status| status.reason.as_deref() == Some("Evicted")) {
         return PodEnd::Evicted { message: status.and_then(|s| s.message.clone()).unwrap_or_default() };
     }
-    let mut terminated = containers(pod).filter_map(|container| container.state.as_ref()?.terminated.as_ref());
-    let failed = terminated.find(|terminated| terminated.exit_code != 0);
+    let failed = failed(pod).map(|(_, terminated)| terminated);
     if failed.is_some_and(|terminated| terminated.reason.as_deref() == Some("OOMKilled")) {
         return PodEnd::OutOfMemory;
     }
@@ -246,6 +260,17 @@ mod tests {
         let mut deleted = pod("a", "0", terminated(130, "Error"));
         deleted.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-11-28T00:00:00Z")).unwrap());
         assert_eq!(end(&deleted), PodEnd::Deleted);
+    }
+
+    #[test]
+    fn the_container_that_failed_is_known() {
+        let of = |status: Value| shard_pod(&pod("a", "0", status)).unwrap().failed_container;
+        let mut status = in_state("Failed", &json!({"waiting": {"reason": "PodInitializing"}}));
+        status["initContainerStatuses"] = json!([{"name": "features", "image": "", "imageID": "", "ready": false,
+            "restartCount": 0, "state": {"terminated": {"exitCode": 128, "reason": "Error"}}}]);
+        assert_eq!(of(status).as_deref(), Some("features"));
+        assert_eq!(of(terminated(3, "Error")).as_deref(), Some("fleetdrill"));
+        assert_eq!(of(terminated(0, "Completed")), None);
     }
 
     #[test]
