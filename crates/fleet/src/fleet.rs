@@ -8,6 +8,7 @@ use std::time::Duration;
 use clusters::ability::ProviderAbility;
 use clusters::agents::{HUB_AGENT, member_agent_name};
 use clusters::cluster::{Cluster, FleetRole, HUB};
+use clusters::error::ClusterError;
 use clusters::home::FleetHome;
 use clusters::kubeconfig;
 use clusters::local::PodPrograms;
@@ -199,6 +200,21 @@ impl SavedFleet {
     }
 }
 
+/// Time in which a supervisor reports the end of a process. Requests to that process fail earlier.
+const EXIT_REPORTED: Duration = Duration::from_secs(1);
+
+/// Returns the end of the process by which an error came, if one has ended, and otherwise the error.
+async fn explained_by_exit(error: FleetError, mut exits: watch::Receiver<Option<ProcessExit>>) -> FleetError {
+    if matches!(error, FleetError::Broken { .. } | FleetError::Cluster(ClusterError::Died { .. })) {
+        return error;
+    }
+    match tokio::time::timeout(EXIT_REPORTED, exits.wait_for(Option::is_some)).await.map(|exit| exit.map(|e| e.clone()))
+    {
+        Ok(Ok(Some(exit))) => FleetError::Broken { exit },
+        _ => error,
+    }
+}
+
 impl Fleet {
     /// Starts a fleet: all clusters at once, KubeFleet as soon as the hub is ready, and the join of each member as soon
     /// as hub and member are ready. The fleet ends with this program unless [`Fleet::keep`] is called.
@@ -210,15 +226,16 @@ impl Fleet {
         let dir = clusters::state_dir::fleet(&options.name)?;
         // `fleets()` also deletes the leftovers of dead fleets, so a stale directory of this name doesn't count.
         if clusters::state_dir::fleets().await?.contains(&options.name) {
-            return Err(clusters::error::ClusterError::FleetExists(options.name).into());
+            return Err(ClusterError::FleetExists(options.name).into());
         }
         let (supervisor, release) = (&options.supervisor, Release::read(options.agents.clone()));
         let home = async { Ok::<_, FleetError>(Arc::new(FleetHome::create(supervisor, &dir).await?)) };
         let (home, release) = try_join(home, release).await?;
-        let supervisor = home.supervisor().clone();
+        let (supervisor, exits) = (home.supervisor().clone(), home.first_exit());
         match Self::start(home, release, options, progress).await {
             Ok(fleet) => Ok(fleet),
             Err(error) => {
+                let error = explained_by_exit(error, exits).await;
                 // The caller needs this error, not the error of a failed cleanup.
                 let _ = supervisor.end().await;
                 Err(error)
@@ -572,7 +589,7 @@ impl Fleet {
     /// Kills the hub-agent, starts it again by `start`, and waits until it works: until it notices changes of resources.
     async fn restart_hub_agent_by(
         &self,
-        start: impl Future<Output = Result<(), clusters::error::ClusterError>>,
+        start: impl Future<Output = Result<(), ClusterError>>,
     ) -> Result<(), FleetError> {
         self.stop_hub_agent().await?;
         // The hub-agent replaces its webhooks' configuration at its start.
@@ -813,5 +830,22 @@ mod tests {
         older["created_at"] = json!("2026-01-01T00:00:00Z");
         let read: SavedFleet = serde_json::from_value(older).expect("a state");
         assert_eq!(read.members, ["member-1"]);
+    }
+
+    #[tokio::test]
+    async fn an_error_is_explained_by_the_end_of_a_process() {
+        let refused = || FleetError::NoSuchMember("member-1".into());
+        let (sender, exits) = watch::channel(None);
+        assert!(matches!(explained_by_exit(refused(), exits.clone()).await, FleetError::NoSuchMember(_)));
+        let exit =
+            |name: &str| ProcessExit { name: name.into(), status: "signal: 9 (SIGKILL)".into(), log: String::new() };
+        let ends = async {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            sender.send_replace(Some(exit("hub-kube-apiserver")));
+        };
+        let (explained, ()) = tokio::join!(explained_by_exit(refused(), exits.clone()), ends);
+        assert_eq!(explained.to_string(), "hub-kube-apiserver ended (signal: 9 (SIGKILL))");
+        let named = explained_by_exit(FleetError::Broken { exit: exit("etcd") }, exits).await;
+        assert!(matches!(named, FleetError::Broken { exit } if exit.name == "etcd"));
     }
 }
