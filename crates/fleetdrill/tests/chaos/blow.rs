@@ -96,7 +96,7 @@ pub struct Blow {
 const COMMANDS: &[(HitCommand, u32)] = &[
     (HitCommand::Up, 5),
     (HitCommand::Run, 5),
-    (HitCommand::Upgrade, 1),
+    (HitCommand::Upgrade, 3),
     (HitCommand::Train, 4),
     (HitCommand::Collect, 3),
     (HitCommand::Diagnose, 1),

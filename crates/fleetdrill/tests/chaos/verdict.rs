@@ -60,7 +60,8 @@ fn allowed(blow: &Blow, dealt: &DealtBlow, reaction: f64) -> Allowed {
     match (blow.target, blow.fault) {
         (_, Fault::Pause) => ends(&[0], &[]),
         (Target::Harness, Fault::Kill | Fault::Stop) => ends(&[], &[Signal::KILL]),
-        (Target::Harness, Fault::HangUp) => ends(&[], &[Signal::HUP]),
+        // Under `nohup`, a command goes on.
+        (Target::Harness, Fault::HangUp) => ends(&[0], &[Signal::HUP]),
         (Target::Harness, _) => {
             let codes: &[i32] = if is_late { &[130, 0] } else { &[130] };
             let signals: &[Signal] = if is_starting { &[Signal::INT, Signal::TERM] } else { &[] };
