@@ -50,7 +50,9 @@ pub fn settle(stage: &Stage, blow: &Blow, dealt: &DealtBlow) -> Aftermath {
     // A bundle that is there is a whole one.
     if stage.work(BUNDLE).exists() {
         let read = stage.run(&["diagnose", "--from", BUNDLE], LOOK_LIMIT);
-        check("diagnose --from", &read, &[0, 1, 4], &mut wrong);
+        // One of a hub that didn't answer is whole, and says so.
+        let codes: &[i32] = if read.stderr.contains("the hub couldn't be read") { &[2] } else { &[0, 1, 4] };
+        check("diagnose --from", &read, codes, &mut wrong);
     }
     let fleet_is_whole =
         matches!(blow.command, HitCommand::Collect | HitCommand::Diagnose) && !hurt && wrong.is_empty();
