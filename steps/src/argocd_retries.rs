@@ -17,7 +17,7 @@ use fleet::FleetError;
 use fleet::argocd;
 use fleet::kinds::JOB;
 use fleet::observe::Verdict;
-use record::Action;
+use record::{Action, ControllerRace};
 use serde_json::Value;
 
 use crate::application_waits::wait;
@@ -40,7 +40,7 @@ pub(crate) async fn begins(context: &mut ScenarioContext, name: &str) -> Result<
         return Ok(());
     }
     let sentence = format!("Argo CD missed the sync of Application/{}", application.name);
-    context.did(Action::new(sentence).on(application.path()));
+    context.worked_around(ControllerRace::MissedSync, Action::new(sentence).on(application.path()));
     refresh(context, name, false).await
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn refresh(context: &mut ScenarioContext, name: &str, hard: boo
         return Ok(());
     }
     let sentence = format!("Argo CD missed the refresh of Application/{}: it is asked again", application.name);
-    context.did(Action::new(sentence).on(application.path()));
+    context.worked_around(ControllerRace::MissedRefresh, Action::new(sentence).on(application.path()));
     context.wrote(&argocd::unask(&hub, &application.name).await?);
     ask(context, name, hard).await?;
     compared(context, name, limits::SYNCED).await
@@ -81,7 +81,8 @@ pub(crate) async fn comes(
     if behind {
         let application = context.application(name)?;
         let missed = format!("Argo CD missed what the sync of Application/{} has changed", application.name);
-        context.did(Action::new(format!("{missed}: it is asked to compare")).on(application.path()));
+        let action = Action::new(format!("{missed}: it is asked to compare")).on(application.path());
+        context.worked_around(ControllerRace::MissedChange, action);
         refresh(context, name, false).await?;
     }
     wait(context, name, expectation, limits::SYNCED.saturating_sub(limits::COMPARED), check).await
@@ -130,7 +131,8 @@ pub(crate) async fn terminate(context: &mut ScenarioContext, name: &str) -> Resu
             return Ok(());
         }
         let missed = format!("Argo CD missed that the operation of Application/{} is to end", application.name);
-        context.did(Action::new(format!("{missed}: it is asked again")).on(application.path()));
+        let action = Action::new(format!("{missed}: it is asked again")).on(application.path());
+        context.worked_around(ControllerRace::MissedTermination, action);
         asked = match argocd::terminate(&context.hub(), &application.name).await {
             // It has ended by itself.
             Err(FleetError::Idle(_)) => return Ok(()),
@@ -165,7 +167,7 @@ pub(crate) async fn sync_judged_by_an_old_hook(
                 "Argo CD missed that Job/{job} was created again and took the failure of the one before for its own: Application/{} is synced again",
                 synced.name
             );
-            context.did(Action::new(sentence).on(synced.path()));
+            context.worked_around(ControllerRace::StaleHookJob, Action::new(sentence).on(synced.path()));
             context.wrote(&argocd::sync_again(&hub, &synced.name).await?);
             begins(context, name).await?;
             return Ok(true);

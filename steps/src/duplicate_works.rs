@@ -16,7 +16,7 @@ use fleet::kinds;
 use fleet::labels::RUN_LABEL;
 use fleet::objects;
 use fleet::observe::{Observer, WatchSelection, WatchedObjects};
-use record::{Action, RecordedEvent};
+use record::{Action, ControllerRace, RecordedEvent};
 use serde_json::Value;
 
 use crate::context::ScenarioContext;
@@ -63,7 +63,8 @@ async fn keep(observer: Observer, hub: Cluster, placement: String, recorder: Rec
                 Ok(()) => {
                     let path = work.path();
                     let sentence = format!("KubeFleet made two Works of one envelope (KF-WS-010): {path} is deleted");
-                    recorder.add(RecordedEvent::Did(Action::new(sentence).on(path)));
+                    let (race, action) = (ControllerRace::DuplicateWork, Action::new(sentence).on(path));
+                    recorder.add(RecordedEvent::WorkedAround { race, action });
                 }
                 Err(error) => tracing::warn!(%error, name, "failed to delete a second Work of an envelope"),
             }

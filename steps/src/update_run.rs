@@ -10,7 +10,7 @@ use fleet::FleetError;
 use fleet::capability::Capability;
 use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection, WatchedObjects};
-use record::{Action, ObjectPath};
+use record::{Action, ControllerRace, ObjectPath};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -520,7 +520,7 @@ async fn create(context: &mut ScenarioContext, new: NewUpdateRun) -> Result<(), 
     context.did(Action::new(format!("{} made {}", run.kind_and_name(), how.join(" "))).on(run.path()));
     while is_there && misses_strategy(context, &run).await? {
         let sentence = format!("KubeFleet hasn't heard of strategy {}: {} is created again", new.strategy, run.name);
-        context.did(Action::new(sentence).on(run.path()));
+        context.worked_around(ControllerRace::UnseenStrategy, Action::new(sentence).on(run.path()));
         context.delete(kind, namespace, &run.name).await?;
         is_gone(context, &run.watched(), &run.name).await?;
         context.make(kind, namespace, object.clone()).await?;

@@ -81,7 +81,10 @@ mod tests {
         let ids: Vec<_> = runs.iter().map(|run| run.id.as_str()).collect();
         assert_eq!(ids, ["aaaa", "bbbb"]);
         assert_eq!(runs[0].seed, fixture::run().seed);
-        assert!(runs[0].load.is_some() && runs[0].scenarios.iter().all(|scenario| scenario.entries.is_empty()));
+        assert!(
+            runs[0].load.is_some()
+                && runs[0].scenarios.iter().all(|scenario| scenario.entries.iter().all(|entry| entry.race().is_some()))
+        );
         assert_eq!(runs[0].scenarios.len(), fixture::run().scenarios.len());
     }
 

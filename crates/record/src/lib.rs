@@ -14,6 +14,7 @@ mod loss;
 mod object_path;
 mod origin;
 mod product;
+mod race;
 mod run;
 mod shard;
 mod upgrade;
@@ -31,6 +32,7 @@ pub use loss::{Loss, LossKind};
 pub use object_path::ObjectPath;
 pub use origin::{ManifestReport, ObjectOrigin, ObjectWriter, WorkOrigin};
 pub use product::Product;
+pub use race::ControllerRace;
 pub use run::{
     Action, ConditionTemplate, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioRecord, ShownStatement,
     ShownStatementState,

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, ContinuousDiagnosis, FailedWait, FalseAlarm, Finding, Loss, ObjectPath, RepeatedShard, Transition,
-    UpgradePhase,
+    Capabilities, ContinuousDiagnosis, ControllerRace, FailedWait, FalseAlarm, Finding, Loss, ObjectPath,
+    RepeatedShard, Transition, UpgradePhase,
 };
 
 /// End of a scenario.
@@ -118,6 +118,15 @@ impl RecordEntry {
         }
     }
 
+    /// The race, if one of a controller was worked around.
+    #[must_use]
+    pub fn race(&self) -> Option<ControllerRace> {
+        match self.what {
+            RecordedEvent::WorkedAround { race, .. } => Some(race),
+            _ => None,
+        }
+    }
+
     /// Returns the findings, if the entry is a diagnosis.
     #[must_use]
     pub fn diagnosed(&self) -> Option<&[Finding]> {
@@ -203,6 +212,14 @@ pub enum RecordedEvent {
     Did(Action),
     /// A start time was moved into the past, so that a controller's threshold passes now.
     FastForwarded(Action),
+    /// A race of a controller was worked around, because the scenario is about something else.
+    WorkedAround {
+        /// The race.
+        race: ControllerRace,
+        /// What was done about it.
+        #[serde(flatten)]
+        action: Action,
+    },
     /// KubeFleet was upgraded this far.
     Upgraded {
         /// The phase that the fleet is in from now on.
@@ -277,13 +294,24 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Returns the run with each scenario's place, name, outcome, reason and duration, and nothing of what happened in it.
+    /// Returns how often each race of a controller was worked around.
+    #[must_use]
+    pub fn worked_around(&self) -> BTreeMap<ControllerRace, usize> {
+        let mut counts = BTreeMap::new();
+        for race in self.scenarios.iter().flat_map(|scenario| &scenario.entries).filter_map(RecordEntry::race) {
+            *counts.entry(race).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Returns the run with each scenario's place, name, outcome, reason and duration, and of what happened in it only which races of
+    /// controllers were worked around.
     #[must_use]
     pub fn without_events(&self) -> Self {
         let scenario = |scenario: &ScenarioRecord| ScenarioRecord {
             feature: String::new(),
             tags: Vec::new(),
-            entries: Vec::new(),
+            entries: scenario.entries.iter().filter(|entry| entry.race().is_some()).cloned().collect(),
             statements: Vec::new(),
             ..scenario.clone()
         };

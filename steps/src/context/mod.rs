@@ -19,7 +19,7 @@ use fleet::objects;
 use fleet::observe::{Observer, Verdict, WaitHeld, WatchSelection, WatchedObjects};
 use fleet::{ChildFleetParts, Fleet, FleetError, HUB};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
-use record::{Action, FailedWait, ObjectPath, Product, RecordedEvent};
+use record::{Action, ControllerRace, FailedWait, ObjectPath, Product, RecordedEvent};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -162,6 +162,11 @@ impl ScenarioContext {
     /// Says what a step did, with real names.
     pub(crate) fn did(&self, action: impl Into<Action>) {
         self.recorder.add(RecordedEvent::Did(action.into()));
+    }
+
+    /// Says which race of a controller a step worked around, and how.
+    pub(crate) fn worked_around(&self, race: ControllerRace, action: impl Into<Action>) {
+        self.recorder.add(RecordedEvent::WorkedAround { race, action: action.into() });
     }
 
     /// Says which fault a step put in.

@@ -6,9 +6,9 @@ use diagnosis::Finding;
 use jiff::{SignedDuration, Timestamp};
 use record::{Capabilities, Capability, FindingWaiver};
 use record::{
-    ConditionPlace, ConditionState, ConditionTemplate, ContinuousDiagnosis, FailedWait, FalseAlarm, Observation,
-    ObservedCondition, ObservedObject, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioName, ScenarioRecord,
-    ShownStatement, ShownStatementState, Transition, WaitEnd,
+    ConditionPlace, ConditionState, ConditionTemplate, ContinuousDiagnosis, ControllerRace, FailedWait, FalseAlarm,
+    Observation, ObservedCondition, ObservedObject, Outcome, RecordEntry, RecordedEvent, RunRecord, ScenarioName,
+    ScenarioRecord, ShownStatement, ShownStatementState, Transition, WaitEnd,
 };
 use serde_json::json;
 
@@ -155,6 +155,13 @@ pub fn run() -> RunRecord {
     interrupted.entries = vec![
         at(0, step("Given", "a staged placement \"app\" whose first run has succeeded")),
         at(800, RecordedEvent::Did("ClusterResourcePlacement app-x3 created on the hub".into())),
+        at(
+            910,
+            RecordedEvent::WorkedAround {
+                race: ControllerRace::UnseenStrategy,
+                action: "KubeFleet hasn't heard of strategy two-x3: run-x3 is created again".into(),
+            },
+        ),
     ];
     let not_run = |line, name: &str| {
         let mut record = scenario("Pods that never start", "kubefleet/availability.feature", line);

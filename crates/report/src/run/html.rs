@@ -11,7 +11,7 @@ use super::false_alarms;
 use super::file::ReportError;
 use super::scenario::{codes, headline, reason, seconds};
 use super::scenario_details::{StepEntries, steps};
-use super::summary::OutcomeCounts;
+use super::summary::{OutcomeCounts, worked_around};
 use crate::html as page;
 use crate::html::condition_spans::{ConditionSpan, condition_spans};
 use crate::html::finding_view::{FindingView, time};
@@ -41,6 +41,8 @@ struct RunPage<'a> {
     not_run: Vec<NotRunView<'a>>,
     /// Shards that a Job repeated, each as a sentence.
     repeated_shards: Vec<String>,
+    /// How often races of controllers were worked around, and which; `None` if none was.
+    worked_around: Option<String>,
     /// Codes, kinds and members that the filters offer.
     codes: BTreeSet<&'a str>,
     kinds: BTreeSet<&'a str>,
@@ -177,6 +179,7 @@ impl<'a> RunPage<'a> {
             files: files(run),
             not_run: not_run(run),
             repeated_shards: run.repeated_shards.iter().map(ToString::to_string).collect(),
+            worked_around: worked_around(run),
             codes: was_run().flat_map(codes).collect(),
             kinds: was_run().flat_map(objects).map(|object| object.kind.as_str()).collect(),
             members: was_run().flat_map(members).collect(),
@@ -315,6 +318,7 @@ fn action(what: &RecordedEvent) -> Option<(&'static str, &'static str, &str)> {
         RecordedEvent::Remedied(Action { action, .. }) => Some(("remedied", "remedied", action)),
         RecordedEvent::Did(Action { action, .. }) => Some(("did", "done", action)),
         RecordedEvent::FastForwarded(Action { action, .. }) => Some(("forwarded", "fast-forward", action)),
+        RecordedEvent::WorkedAround { action, .. } => Some(("forwarded", "worked around", &action.action)),
         RecordedEvent::Upgraded { phase } => Some(("forwarded", "upgrade", phase.told())),
         _ => None,
     }

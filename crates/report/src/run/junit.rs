@@ -12,7 +12,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use record::{FalseAlarm, Outcome, RecordedEvent, RunRecord, ScenarioRecord};
 
-use super::{false_alarms, scenario};
+use super::{false_alarms, scenario, summary};
 use crate::text::style::OutputLayout;
 use crate::text::{clean_line, harmless};
 
@@ -100,7 +100,9 @@ fn write_suite(writer: &mut XmlWriter, run: &RunRecord, file: &str, scenarios: &
             let versions = run.versions.iter().map(|(component, version)| (component.as_str(), version));
             let repeated: Vec<String> = run.repeated_shards.iter().map(ToString::to_string).collect();
             let repeated = repeated.iter().map(|text| ("repeated-shard", text));
-            for (name, value) in own.into_iter().chain(versions).chain(repeated) {
+            let races = summary::worked_around(run);
+            let races = races.iter().map(|text| ("worked-around", text));
+            for (name, value) in own.into_iter().chain(versions).chain(repeated).chain(races) {
                 let attributes = [("name", clean_line(name)), ("value", clean_line(value))];
                 writer.create_element("property").with_attributes(borrowed(&attributes)).write_empty()?;
             }
@@ -193,8 +195,14 @@ fn about(run: &RunRecord, record: &ScenarioRecord) -> Vec<String> {
         lines.push(format!("codes: {}", clean_line(&codes.join(", "))));
     }
     for entry in &record.entries {
-        if let RecordedEvent::FastForwarded(action) = &entry.what {
-            lines.push(format!("fast-forward: {}", clean_line(&action.action)));
+        match &entry.what {
+            RecordedEvent::FastForwarded(action) => {
+                lines.push(format!("fast-forward: {}", clean_line(&action.action)));
+            }
+            RecordedEvent::WorkedAround { action, .. } => {
+                lines.push(format!("worked around: {}", clean_line(&action.action)));
+            }
+            _ => {}
         }
     }
     if scenario::pods_were_played(run, record) {

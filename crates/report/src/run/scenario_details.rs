@@ -190,6 +190,7 @@ fn write_entry(
             page.aside(1, DONE, 2, &line);
             said.objects(printed(action, &line));
         }
+        RecordedEvent::WorkedAround { action, .. } => page.item("WORKED AROUND: ", WARNING, 2, &action.action),
         RecordedEvent::FastForwarded(action) => page.item("FAST-FORWARD: ", WARNING, 2, &action.action),
         RecordedEvent::Upgraded { phase } => page.item("UPGRADE: ", WARNING, 2, phase.told()),
         RecordedEvent::Lost(loss) => page.item("LOST: ", ERROR, 2, &loss.to_string()),

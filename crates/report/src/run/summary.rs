@@ -74,6 +74,7 @@ pub(super) fn text(run: &RunRecord, reports: &[&ReportFile], look: OutputLayout)
         write_not_run(page, run);
         write_notes(page, run);
         write_repeated_shards(page, run);
+        write_worked_around(page, run);
         write_statements(page, run);
         false_alarms::write_count(page, run);
         let versions: Vec<_> = run.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
@@ -196,6 +197,22 @@ fn write_repeated_shards(page: &mut TextPage, run: &RunRecord) {
     for shard in &run.repeated_shards {
         page.item("repeated: ", WARNING, 2, &shard.to_string());
     }
+}
+
+/// Writes how often races of controllers were worked around, and which.
+fn write_worked_around(page: &mut TextPage, run: &RunRecord) {
+    if let Some(text) = worked_around(run) {
+        page.item("worked around: ", WARNING, 2, &text);
+    }
+}
+
+/// Returns how often races of controllers were worked around, and which; `None` if none was.
+pub(super) fn worked_around(run: &RunRecord) -> Option<String> {
+    let races = run.worked_around();
+    let all: usize = races.values().sum();
+    let each: Vec<String> = races.iter().map(|(race, count)| format!("{} ({count})", race.told())).collect();
+    let named = if all == 1 { "1 race of a controller" } else { &format!("{all} races of controllers") };
+    (all > 0).then(|| format!("{named}: {}", each.join(", ")))
 }
 
 /// Writes how many of the guides' statements the run has shown. A statement counts once, however many scenarios show

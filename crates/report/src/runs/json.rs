@@ -1,5 +1,8 @@
 //! Report about several runs as JSON.
 
+use std::collections::BTreeMap;
+
+use record::ControllerRace;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,6 +24,9 @@ pub struct RunsReport<'a> {
     counts: OutcomeCounts,
     /// Number of false alarms of the continuous diagnosis.
     false_alarms: usize,
+    /// How often each race of a controller was worked around.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    worked_around: BTreeMap<ControllerRace, usize>,
     /// Scenarios that passed in some of the runs and failed in others.
     flaky: Vec<FlakyScenario>,
     /// What has changed since earlier runs; absent if no earlier run was given.
@@ -37,6 +43,7 @@ impl<'a> RunsReport<'a> {
             id: &runs.record.id,
             counts: OutcomeCounts::of(&runs.record),
             false_alarms: runs.record.false_alarms().len(),
+            worked_around: runs.record.worked_around(),
             flaky: runs.flaky(),
             comparison,
         }
