@@ -2,7 +2,8 @@
 Feature: A cluster is restored from a backup
   The hub has its objects of some time ago again, or a member has. No guide describes this. The agents get over both by themselves, in seconds
   (measured on v0.1.2): a member gets the hub's present resources again. What a placement has put on members that is newer than the hub's
-  backup stays there, with a Work that the hub-agent makes from its informer cache, and no placement says so (docs/resilience.md).
+  backup stays there, if the hub-agent makes its Work again from its informer cache (docs/resilience.md). That depends on which objects it
+  lists first. Only a diagnosis that reads everything finds it: KF-DL-006.
 
   Scenario: The hub is restored
     Given a fleet of its own with 1 member

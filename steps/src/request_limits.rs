@@ -7,11 +7,11 @@ use crate::needs::{ProviderAbility, needs};
 use crate::phrases::{AgentRef, RequestLimitChange};
 use crate::world::World;
 
-/// Changes how many requests of an agent the hub's API server takes (API Priority and Fairness), by a FlowSchema for the agent's user and a
-/// PriorityLevelConfiguration.
+/// Changes how many requests of an agent the hub's API server takes (API Priority and Fairness), by a `FlowSchema` for the agent's user and a
+/// `PriorityLevelConfiguration`.
 ///
 /// `takes one request at a time of`: the priority level has no share and rejects what is more (429), as when somebody has limited a user to
-/// nothing. The API server is restarted before that. `takes all requests of`: deletes the FlowSchema. Every scenario on the fleet would feel it:
+/// nothing. The API server is restarted before that. `takes all requests of`: deletes the `FlowSchema`. Every scenario on the fleet would feel it:
 /// use a fleet of its own.
 #[needs(ability: |_| Some(ProviderAbility::SetPriorities))]
 #[when(expr = "the hub's API server {takes requests of} {agent}")]

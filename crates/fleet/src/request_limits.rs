@@ -24,10 +24,10 @@ const PRIORITY_LEVEL: ResourceKind = ResourceKind {
     namespaced: false,
 };
 
-/// Name of the FlowSchema and of the PriorityLevelConfiguration.
+/// Name of the `FlowSchema` and of the `PriorityLevelConfiguration`.
 const NAME: &str = "fleetdrill";
 
-/// Precedence of the FlowSchema: that of the lowest number counts, and the API server's own begin at 1.
+/// Precedence of the `FlowSchema`: that of the lowest number counts, and the API server's own begin at 1.
 const PRECEDENCE: u32 = 2;
 
 impl Fleet {
@@ -63,7 +63,7 @@ fn priority_level() -> Value {
     })
 }
 
-/// Returns the FlowSchema for all requests of a ServiceAccount in [`SYSTEM`].
+/// Returns the `FlowSchema` for all requests of a ServiceAccount in [`SYSTEM`].
 fn flow_schema(account: &str) -> Value {
     let account = json!({"kind": "ServiceAccount", "serviceAccount": {"namespace": SYSTEM, "name": account}});
     let everything = ["*"];

@@ -10,8 +10,9 @@ use super::heartbeat::{Heartbeat, internal_member};
 use crate::object::{conditions_of_type, text_field};
 use crate::{Condition, Object};
 
-/// Time for which an API server may not answer: it is restarted.
-const UNHEALTHY_LIMIT: SignedDuration = SignedDuration::from_secs(30);
+/// Time for which an agent may say so. An API server that is restarted takes half of it on a busy machine, and the agent's next attempt comes
+/// after as long again.
+const UNHEALTHY_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
 /// Longest pause of an agent whose attempts fail: 1000 s (controller-runtime), and some time for the attempt. An agent that has said nothing
 /// for longer has another trouble.

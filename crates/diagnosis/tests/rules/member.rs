@@ -251,8 +251,8 @@ fn a_member_whose_api_server_does_not_answer_is_found_with_its_placements() {
 
 #[test]
 fn what_else_is_wrong_with_a_silent_member_is_told_first() {
-    let mut without_rights = fleet_with(unhealthy(LONG_AGO));
-    without_rights.retain(|object| object["kind"] != "RoleBinding");
+    let mut without_rights = fleet("RoleBinding");
+    without_rights[0] = unhealthy(LONG_AGO);
     assert_eq!(diagnosis::diagnose(&hub(without_rights)).remove(0).code.0, "KF-MC-002");
     // What it said last is too old.
     let gone = fleet_with(unhealthy("2026-01-08T11:30:00Z"));

@@ -169,9 +169,13 @@ fn a_member_that_is_not_connected_is_told_from_one_that_leaves() {
     let healthy = format!("{agent}/conditions/1");
     let unhealthy = with(member_cluster("member-2"), &format!("{healthy}/status"), "False");
     let sick = with(unhealthy.clone(), &format!("{healthy}/lastTransitionTime"), "2026-01-08T11:50:00Z");
-    in_both_scopes(&with_second(sick), &["KF-SC-006 {c}ResourcePlacement/{ns}web"]);
+    in_both_scopes(
+        &with_second(sick),
+        &["KF-MC-008 MemberCluster/member-2", "  KF-SC-006 {c}ResourcePlacement/{ns}web"],
+    );
     // The scheduler takes a member that hasn't been healthy for less than five minutes.
-    in_both_scopes(&with_second(unhealthy), &["KF-SC-001 {c}ResourcePlacement/{ns}web"]);
+    let young = with(unhealthy, &format!("{healthy}/lastTransitionTime"), "2026-01-08T11:59:45Z");
+    in_both_scopes(&with_second(young), &["KF-SC-001 {c}ResourcePlacement/{ns}web"]);
     in_both_scopes(&with_second(deleted(member_cluster("member-2"))), &["KF-SC-007 {c}ResourcePlacement/{ns}web"]);
     let patch = only_finding(&with_second(deleted(member_cluster("member-2")))).remedies[1].commands[0].clone();
     assert!(patch.ends_with(r#"'{"spec":{"policy":{"clusterNames":["member-1"]}}}'"#), "{patch}");
