@@ -17,7 +17,7 @@ pub(crate) const TESTS: &[Test] =
 /// Root of the repository.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A placement that no hub-agent takes care of.
+/// A placement that nobody takes care of: the cluster has no hub-agent.
 const PLACEMENT: &str = r"
 apiVersion: placement.kubernetes-fleet.io/v1
 kind: ClusterResourcePlacement
@@ -43,7 +43,7 @@ fn a_hub_is_watched_and_reported_from_its_own_pods() {
     cluster.kubectl(&["rollout", "status", "deployment/fleetdrill-watch", "--timeout=180s"]);
     let metrics = "/api/v1/namespaces/default/services/fleetdrill-watch:metrics/proxy/metrics";
     until("the metrics have the finding", || {
-        cluster.kubectl(&["get", "--raw", metrics]).contains("code=\"KF-HA-001\"").then_some(())
+        cluster.kubectl(&["get", "--raw", metrics]).contains("code=\"KF-XX-001\"").then_some(())
     });
 
     cluster.apply(&manifests("report", "cronjob.yaml"));
@@ -51,7 +51,7 @@ fn a_hub_is_watched_and_reported_from_its_own_pods() {
     // A finding ends the Pod with 1, and so the Job fails.
     cluster.kubectl(&["wait", "--for=condition=Failed", "job/now", "--timeout=180s"]);
     let report = cluster.kubectl(&["logs", "job/now"]);
-    assert!(report.contains("KF-HA-001") && report.contains("ClusterResourcePlacement/web"), "{report}");
+    assert!(report.contains("KF-XX-001") && report.contains("ClusterResourcePlacement/web"), "{report}");
 }
 
 /// CRDs of KubeFleet's Go module, in one text.
