@@ -83,6 +83,14 @@ impl Drop for OwnedSupervisor {
     }
 }
 
+/// Reason of a supervisor that can't write, not even its log.
+const NO_SPACE: &str = "no space left on device";
+
+/// True if the file system of a directory has no space left.
+fn is_full(dir: &Path) -> bool {
+    rustix::fs::statvfs(dir).is_ok_and(|disk| disk.f_bavail == 0)
+}
+
 /// Sends a signal to a process, if there is one; one that has ended already is no error.
 fn signal(id: Option<u32>, signal: Signal) {
     if let Some(id) = id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
@@ -144,7 +152,8 @@ impl SupervisorClient {
             }
         }
         if ready.trim() != "ready" {
-            return Err(ClusterError::Supervisor(format!("it didn't start{}", last_lines(&log_tail(&log)))));
+            let why = if is_full(dir) { NO_SPACE.to_owned() } else { log_tail(&log) };
+            return Err(ClusterError::Supervisor(format!("it didn't start{}", last_lines(&why))));
         }
         let child = unready.child.take();
         let owned = child.map(|child| {
