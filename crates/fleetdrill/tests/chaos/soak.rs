@@ -75,13 +75,16 @@ fn size(id: u32, seconds: u64, runs: usize) -> Result<SupervisorSize, String> {
     Ok(SupervisorSize { seconds, runs, memory, descriptors, threads })
 }
 
+/// Quantity of a supervisor: name, value, and growth that is no growth.
+type Quantity = (&'static str, fn(&SupervisorSize) -> u64, u64);
+
 /// Says what grows: what is greater throughout the last third than it ever was in the second.
 pub fn growth(sizes: &[SupervisorSize]) -> Option<String> {
     let third = sizes.len() / 3;
     let (middle, last) = (&sizes[third..2 * third], &sizes[2 * third..]);
     let most = |of: fn(&SupervisorSize) -> u64| middle.iter().map(of).max();
     let least = |of: fn(&SupervisorSize) -> u64| last.iter().map(of).min();
-    let quantities: [(&str, fn(&SupervisorSize) -> u64, u64); 3] = [
+    let quantities: [Quantity; 3] = [
         ("memory (KiB)", |size| size.memory, MEMORY_NOISE),
         ("descriptors", |size| size.descriptors as u64, 0),
         ("threads", |size| size.threads, 0),
