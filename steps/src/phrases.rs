@@ -894,12 +894,11 @@ pub enum NetworkLinkRef {
     ArgoCd(ReachedByArgoCd),
 }
 
-impl_from_str!(NetworkLinkRef, |text| match text.strip_prefix("Argo CD and ") {
-    Some(reached) => Self::ArgoCd(reached.parse().unwrap_or_else(|never| match never {})),
-    None => {
-        let member = text.strip_prefix("member ").and_then(|text| text.strip_suffix(" and the hub")).and_then(inner);
-        Self::MemberToHub(member.unwrap_or_default())
-    }
+impl_from_str!(NetworkLinkRef, |text| if let Some(reached) = text.strip_prefix("Argo CD and ") {
+    Self::ArgoCd(reached.parse().unwrap_or_else(|never| match never {}))
+} else {
+    let member = text.strip_prefix("member ").and_then(|text| text.strip_suffix(" and the hub"));
+    Self::MemberToHub(member.and_then(inner).unwrap_or_default())
 });
 
 /// `loses everything`, `loses what the agent sends` (or `Argo CD`), `loses what the hub sends` (or `the server`), `takes 2000 ms longer each way, give or take 500 ms`,
