@@ -115,7 +115,7 @@ pub enum JobCommand {
 /// Selection of scenarios.
 #[derive(Debug, Args)]
 pub struct ScenarioOptions {
-    /// Scenarios to select: part of the name of a scenario or feature, or a .feature file of your own; all by default
+    /// Scenarios to select: part of the name of a scenario, a feature or its file, or a .feature file of your own; all by default
     #[arg(value_name = "NAME|FILE")]
     pub select: Vec<String>,
     /// Select only scenarios whose tags match this expression, e.g. '@drill and not @disruptive'

@@ -193,6 +193,10 @@ impl Suite {
         }
         features.iter_mut().for_each(number_namesakes);
         let all_names: Vec<String> = scenario_names(&features);
+        if let Some(name) = names.iter().find(|name| !features.iter().any(|feature| has_named(feature, name))) {
+            let nearest = nearest(name, &all_names);
+            return Err(SuiteError::Empty { what: format!("\"{name}\""), nearest });
+        }
         select(&mut features, selection.tags, &names)?;
         if let Some(shard) = selection.shard {
             take_shard(&mut features, shard, selection.durations);
@@ -604,17 +608,31 @@ fn tag_expression(expression: &str) -> Result<TagOperation, SuiteError> {
 fn select(features: &mut [Feature], tags: Option<&str>, names: &[&String]) -> Result<(), SuiteError> {
     let tags = tags.map(tag_expression).transpose()?;
     for feature in features {
-        let (feature_tags, feature_name) = (feature.tags.clone(), feature.name.to_lowercase());
+        let feature_tags = feature.tags.clone();
+        let by_feature = names.is_empty() || names.iter().any(|name| is_feature_named(feature, name));
         feature.scenarios.retain(|scenario| {
             let all: Vec<String> = feature_tags.iter().chain(&scenario.tags).cloned().collect();
-            let name = scenario.name.to_lowercase();
-            let named =
-                |part: &&String| name.contains(&part.to_lowercase()) || feature_name.contains(&part.to_lowercase());
             tags.as_ref().is_none_or(|t| cucumber::tag::Ext::eval(t, &all))
-                && (names.is_empty() || names.iter().any(named))
+                && (by_feature || names.iter().any(|name| has_part(&scenario.name, name)))
         });
     }
     Ok(())
+}
+
+/// True if a name has this part; upper and lower case are the same.
+fn has_part(name: &str, part: &str) -> bool {
+    name.to_lowercase().contains(&part.to_lowercase())
+}
+
+/// True if the name of a feature or of its file has this part.
+fn is_feature_named(feature: &Feature, part: &str) -> bool {
+    let file = feature.path.as_deref().and_then(Path::file_stem).unwrap_or_default();
+    has_part(&feature.name, part) || has_part(&file.to_string_lossy(), part)
+}
+
+/// True if this part selects a feature or one of its scenarios.
+fn has_named(feature: &Feature, part: &str) -> bool {
+    is_feature_named(feature, part) || feature.scenarios.iter().any(|scenario| has_part(&scenario.name, part))
 }
 
 /// Keeps a shard of the scenarios. They are dealt so that all shards take about equally long: the longest first, each to the shard that has
@@ -656,15 +674,18 @@ fn empty(selection: &ScenarioSelection<'_>, names: &[&String], all: &[String]) -
     what.extend(selection.tags.map(|t| format!("--tags '{t}'")));
     what.extend(selection.features.map(|d| format!("--features {}", d.display())));
     what.extend(selection.shard.map(|s| format!("--shard {}/{}", s.index, s.of)));
-    let nearest = names.first().and_then(|name| {
-        // Jaro-Winkler isn't used here, because it rates all sentences with the same beginning as similar.
-        let candidates = all.iter().map(|candidate| {
-            (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate)
-        });
-        let (likeness, nearest) = candidates.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-        (likeness > 0.5).then(|| nearest.clone())
-    });
+    let nearest = names.first().and_then(|name| nearest(name, all));
     SuiteError::Empty { what: if what.is_empty() { "this".into() } else { what.join(" ") }, nearest }
+}
+
+/// Returns the name that is most similar to another one, if any is.
+fn nearest(name: &str, all: &[String]) -> Option<String> {
+    // Jaro-Winkler isn't used here, because it rates all sentences with the same beginning as similar.
+    let candidates = all.iter().map(|candidate| {
+        (strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &candidate.to_lowercase()), candidate)
+    });
+    let (likeness, nearest) = candidates.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (likeness > 0.5).then(|| nearest.clone())
 }
 
 #[cfg(test)]

@@ -49,6 +49,11 @@ fn a_scenario_that_there_is_none_of() {
         .run(["run", "--features", &directory, "a bird in the hnad"])
         .expect(2, &["no scenario is selected by \"a bird in the hnad\"", "did you mean \"A bird in the hand\"?"]);
     place.run(["run", "xyzzy"]).expect(2, &["no scenario is selected by \"xyzzy\"", "`fleetdrill list` shows"]);
+    // One of several names that selects nothing is a mistake, too. The name of a file selects its scenarios.
+    place
+        .run(["run", "--features", &directory, "a bush", "a bird in the hnad"])
+        .expect(2, &["no scenario is selected by \"a bird in the hnad\""]);
+    place.run(["list", "--features", &directory, "own"]).expect(2, &["of the features can't be run"]);
     place.run(["run", "/nowhere/own.feature"]).expect(2, &["failed to read /nowhere/own.feature", "No such file"]);
     place.run(["run", "--features", "/nowhere"]).expect(2, &["failed to read /nowhere", "No such file"]);
     place.nothing_is_left();
