@@ -379,7 +379,7 @@ fn a_state_directory_that_can_not_be_used() {
     let file = place.write("file", "");
     let mut command = place.command(["status"]);
     let said = command.env("FLEETDRILL_STATE_DIR", format!("{file}/state")).output().expect("starts");
-    crate::place::Said::from(said).expect(3, &["failed to make", "/file/state", "set FLEETDRILL_STATE_DIR"]);
+    crate::place::Said::from(said).expect(3, &["failed to read", "/file/state", "set FLEETDRILL_STATE_DIR"]);
 }
 
 #[test]
