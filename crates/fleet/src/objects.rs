@@ -71,12 +71,9 @@ pub async fn remove_finalizer(
     name: &str,
     finalizer: &str,
 ) -> Result<(), FleetError> {
-    match change_finalizers(cluster, kind, namespace, name, |finalizers| finalizers.retain(|f| f != finalizer)).await {
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        changed => {
-            changed.map_err(FleetError::api(&cluster.name, format!("remove a finalizer from {}/{name}", kind.kind)))
-        }
-    }
+    let action = format!("remove a finalizer from {}/{name}", kind.kind);
+    let changed = change_finalizers(cluster, kind, namespace, name, |finalizers| finalizers.retain(|f| f != finalizer));
+    unless_gone(changed.await, cluster, action)
 }
 
 /// Removes all finalizers from an object. An object that is gone is no error.
@@ -89,11 +86,15 @@ pub async fn remove_all_finalizers(
     namespace: Option<&str>,
     name: &str,
 ) -> Result<(), FleetError> {
-    match change_finalizers(cluster, kind, namespace, name, Vec::clear).await {
+    let action = format!("remove the finalizers from {}/{name}", kind.kind);
+    unless_gone(change_finalizers(cluster, kind, namespace, name, Vec::clear).await, cluster, action)
+}
+
+/// Returns the error of a request about an object, unless the object is gone.
+fn unless_gone<T>(answer: Result<T, kube::Error>, cluster: &Cluster, action: String) -> Result<(), FleetError> {
+    match answer {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        changed => {
-            changed.map_err(FleetError::api(&cluster.name, format!("remove the finalizers from {}/{name}", kind.kind)))
-        }
+        answer => answer.map(drop).map_err(FleetError::api(&cluster.name, action)),
     }
 }
 
@@ -129,9 +130,6 @@ pub async fn delete(
     namespace: Option<&str>,
     name: &str,
 ) -> Result<(), FleetError> {
-    match kind.api(&cluster.client, namespace).delete(name, &DeleteParams::default()).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        Err(error) => Err(FleetError::api(&cluster.name, format!("delete {}/{name}", kind.kind))(error)),
-    }
+    let deleted = kind.api(&cluster.client, namespace).delete(name, &DeleteParams::default()).await;
+    unless_gone(deleted, cluster, format!("delete {}/{name}", kind.kind))
 }
