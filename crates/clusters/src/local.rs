@@ -132,12 +132,10 @@ impl LocalProvider {
     /// Starts an API server again with these flags after its own, and waits until it is ready. Of a flag that is given twice, the last one
     /// counts. The flags stay with it.
     async fn restart_api_server_with(&self, cluster: &str, flags: &[String]) -> Result<(), ClusterError> {
+        self.run_api_server(cluster, false).await?;
         let process = control_plane::process(cluster, "kube-apiserver");
-        self.run_controller_manager(cluster, false).await?;
-        self.home.supervisor().stop(&process).await?;
         self.home.supervisor().start_again_with(&process, flags).await?;
-        self.api_server_ready(cluster).await?;
-        self.run_controller_manager(cluster, true).await
+        self.api_server_started(cluster).await
     }
 
     /// Stops a cluster's controller manager, or starts it again, if the cluster has one already. At its start it gives the API server 10 s to
@@ -152,11 +150,12 @@ impl LocalProvider {
         }
     }
 
-    /// Waits until a cluster's API server is ready.
-    async fn api_server_ready(&self, cluster: &str) -> Result<(), ClusterError> {
+    /// Waits until a cluster's API server that was started again is ready, and starts the controller manager again.
+    async fn api_server_started(&self, cluster: &str) -> Result<(), ClusterError> {
         let (process, client) =
             (control_plane::process(cluster, "kube-apiserver"), self.cluster(cluster).await?.client);
-        control_plane::ready(&self.home, cluster, &[&process], &client).await
+        control_plane::ready(&self.home, cluster, &[&process], &client).await?;
+        self.run_controller_manager(cluster, true).await
     }
 
     /// Directory of a CA for the hub's certificate for members.
@@ -246,8 +245,7 @@ impl Provider for LocalProvider {
             return self.home.supervisor().stop(&process).await;
         }
         self.home.supervisor().start_again(&process).await?;
-        self.api_server_ready(cluster).await?;
-        self.run_controller_manager(cluster, true).await
+        self.api_server_started(cluster).await
     }
 
     async fn back_up(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
