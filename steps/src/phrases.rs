@@ -901,8 +901,8 @@ impl_from_str!(NetworkLinkRef, |text| if let Some(reached) = text.strip_prefix("
     Self::MemberToHub(member.and_then(inner).unwrap_or_default())
 });
 
-/// `loses everything`, `loses what the agent sends` (or `Argo CD`), `loses what the hub sends` (or `the server`), `takes 2000 ms longer each way, give or take 500 ms`,
-/// `passes 4 kB/s`, `closes each connection after 100 kB`, `resets connections`, `refuses connections`, or `works again`.
+/// `loses everything`, `loses what the agent sends` (or `Argo CD`), `loses what the hub sends` (or `the server`), `takes 2000 ms longer each
+/// way, give or take 500 ms`, `passes 4 kB/s`, `closes each connection after 100 kB`, `resets connections`, `refuses connections`, or `works again`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
     regex = "loses everything|loses what (?:the agent|Argo CD) sends|loses what the (?:hub|server) sends|\

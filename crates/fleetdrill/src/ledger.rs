@@ -85,6 +85,7 @@ mod tests {
             runs[0].load.is_some()
                 && runs[0].scenarios.iter().all(|scenario| scenario.entries.iter().all(|entry| entry.race().is_some()))
         );
+        assert_eq!(runs[0].worked_around(), fixture::run().worked_around());
         assert_eq!(runs[0].scenarios.len(), fixture::run().scenarios.len());
     }
 
