@@ -73,7 +73,7 @@ toolchain: ## Build the real components that fleets need, once per version, into
 
 unit:
 	@scripts/setup argocd
-	INSTA_UPDATE=no $(CARGO) test --workspace --locked
+	INSTA_UPDATE=no $(CARGO) test --workspace --locked --no-fail-fast
 
 suite: ## Run all scenarios on a fleet
 
