@@ -127,3 +127,42 @@ Feature: The network between Argo CD and what it reads and deploys to fails
       | is bad                                            |
       | takes 500 ms longer each way, give or take 250 ms |
       | passes 20 kB/s                                    |
+
+  # Redis holds what Argo CD can read again. Nothing that an Application says depends on it; it takes longer.
+  @healthy @takes-90s
+  Scenario Outline: The network to redis <fails>
+    Given a fleet of its own with 1 member and Argo CD
+    And Argo CD reaches its redis over a network that can fail
+    And a repository "web" with "settings.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: settings
+      """
+    And an application "web" of repository "web" for "member-1"
+    And application "web" syncs
+    And application "web" is Synced and Healthy
+    When the network between Argo CD and its redis <fails>
+    And repository "web" also has "more.yaml"
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: more
+      """
+    And application "web" syncs
+    Then the sync of application "web" succeeds
+    And "ConfigMap/more" is on "member-1"
+    And application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+    When the network between Argo CD and its redis works again
+    And application "web" is hard-refreshed
+    Then application "web" is Synced and Healthy
+    And the diagnosis finds nothing
+
+    Examples:
+      | fails                                             |
+      | loses everything                                  |
+      | refuses connections                               |
+      | takes 500 ms longer each way, give or take 250 ms |

@@ -39,7 +39,8 @@ pub(crate) async fn begins(context: &mut ScenarioContext, name: &str) -> Result<
     if in_time(begun.await)?.is_some() {
         return Ok(());
     }
-    let sentence = format!("Argo CD missed the sync of Application/{}", application.name);
+    let sentence =
+        format!("Argo CD missed the sync of Application/{}, or is slow: it is asked to compare", application.name);
     context.worked_around(ControllerRace::MissedSync, Action::new(sentence).on(application.path()));
     refresh(context, name, false).await
 }
@@ -55,7 +56,8 @@ pub(crate) async fn refresh(context: &mut ScenarioContext, name: &str, hard: boo
     if in_time(compared(context, name, limits::NOTICED).await)?.is_some() {
         return Ok(());
     }
-    let sentence = format!("Argo CD missed the refresh of Application/{}: it is asked again", application.name);
+    let sentence =
+        format!("Argo CD missed the refresh of Application/{}, or is slow: it is asked again", application.name);
     context.worked_around(ControllerRace::MissedRefresh, Action::new(sentence).on(application.path()));
     context.wrote(&argocd::unask(&hub, &application.name).await?);
     ask(context, name, hard).await?;

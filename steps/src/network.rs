@@ -11,11 +11,11 @@ use crate::phrases::{NetworkChange, NetworkLinkRef, ReachedByArgoCd};
 use crate::repository::repository;
 use crate::world::World;
 
-/// Puts a proxy (Toxiproxy) between Argo CD and the API server of a member of the scenario's own, or the git server of a repository that is
-/// served over HTTP, so that the network between the two can be broken. The repository gets a new URL by it, so this step comes before the
-/// Applications of the repository.
+/// Puts a proxy (Toxiproxy) between Argo CD and the API server of a member of the scenario's own, the git server of a repository that is
+/// served over HTTP, or the redis of a fleet of the scenario's own, so that the network between the two can be broken. The repository gets a
+/// new URL by it, so this step comes before the Applications of the repository. For redis, the components of Argo CD are restarted.
 #[needs(ability: |_| Some(ProviderAbility::BreakNetworks))]
-#[given(expr = "Argo CD reaches {member or repository} over a network that can fail")]
+#[given(expr = "Argo CD reaches {what Argo CD reaches} over a network that can fail")]
 async fn is_reached(world: &mut World, reached: ReachedByArgoCd) -> Result<(), StepError> {
     let context = world.context();
     match reached {
@@ -28,6 +28,11 @@ async fn is_reached(world: &mut World, reached: ReachedByArgoCd) -> Result<(), S
             let proxied = context.fleet.put_repository_on_network(repository(context, &name)?).await?;
             context.did(format!("repository {} served over a proxy: {}", proxied.name(), proxied.url()));
             context.ledger.repositories.insert(name, proxied);
+        }
+        ReachedByArgoCd::Redis => {
+            context.check_own_fleet("the redis of Argo CD is")?;
+            context.fleet.put_redis_on_network().await?;
+            context.did("Argo CD reaches its redis over a proxy");
         }
     }
     Ok(())
@@ -68,5 +73,6 @@ fn link_of(context: &ScenarioContext, link: NetworkLinkRef) -> Result<NetworkLin
         NetworkLinkRef::ArgoCd(ReachedByArgoCd::Repository(name)) => {
             NetworkLink::ArgoCdToRepository(repository(context, &name)?.name())
         }
+        NetworkLinkRef::ArgoCd(ReachedByArgoCd::Redis) => NetworkLink::ArgoCdToRedis,
     })
 }

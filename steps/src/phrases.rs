@@ -866,31 +866,34 @@ impl_from_str!(RegistrationChange, |text| match text {
     _ => Self::Restored,
 });
 
-/// `member "east"`, or `repository "web"`.
+/// `member "east"`, `repository "web"`, or `its redis`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
-#[param(regex = r#"member "[^"]+"|repository "[^"]+""#, name = "member or repository")]
+#[param(regex = r#"member "[^"]+"|repository "[^"]+"|its redis"#, name = "what Argo CD reaches")]
 pub enum ReachedByArgoCd {
     /// The API server of the member with this name.
     Member(String),
     /// The git server of the repository with this name.
     Repository(String),
+    /// Redis, the cache of Argo CD's components.
+    Redis,
 }
 
-impl_from_str!(ReachedByArgoCd, |text| match text.strip_prefix("member ").and_then(inner) {
-    Some(member) => Self::Member(member),
-    None => Self::Repository(text.strip_prefix("repository ").and_then(inner).unwrap_or_default()),
+impl_from_str!(ReachedByArgoCd, |text| match text.split_once(' ') {
+    Some(("member", member)) => Self::Member(inner(member).unwrap_or_default()),
+    Some(("repository", repository)) => Self::Repository(inner(repository).unwrap_or_default()),
+    _ => Self::Redis,
 });
 
-/// `member "east" and the hub`, `Argo CD and member "east"`, or `Argo CD and repository "web"`.
+/// `member "east" and the hub`, `Argo CD and member "east"`, `Argo CD and repository "web"`, or `Argo CD and its redis`.
 #[derive(Clone, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    regex = r#"member "[^"]+" and the hub|Argo CD and member "[^"]+"|Argo CD and repository "[^"]+""#,
+    regex = r#"member "[^"]+" and the hub|Argo CD and member "[^"]+"|Argo CD and repository "[^"]+"|Argo CD and its redis"#,
     name = "network"
 )]
 pub enum NetworkLinkRef {
     /// Between the agent of the member with this name and the hub.
     MemberToHub(String),
-    /// Between Argo CD and a member or a repository.
+    /// Between Argo CD and what it reaches.
     ArgoCd(ReachedByArgoCd),
 }
 

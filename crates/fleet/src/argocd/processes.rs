@@ -53,6 +53,12 @@ const ROOT: &str = "argocd";
 /// File with the kubeconfig of the components that always run.
 pub(super) const KUBECONFIG: &str = "kubeconfig";
 
+/// Redis's configuration file, which has its password: other users can read command lines.
+const REDIS_CONFIG: &str = "redis.conf";
+
+/// File with redis's password, for the environment of the other components.
+const REDIS_PASSWORD: &str = "redis.password";
+
 /// File with the repo-server's port, for processes that are started later.
 pub(super) const REPO_SERVER_PORT: &str = "repo-server.port";
 
@@ -109,6 +115,7 @@ impl ArgoCdPaths {
         }
         let serving = home.serving_certificate("argocd-repo-server")?;
         let client = home.client_certificate("argocd-repo-server-client")?;
+        let password = super::install::random();
         for (file, text) in [
             (CLIENT_CA, home.ca()),
             (CLIENT_CERTIFICATE, &client.certificate),
@@ -116,6 +123,8 @@ impl ArgoCdPaths {
             ("conf/reposerver/tls/tls.crt", serving.certificate.as_str()),
             ("conf/reposerver/tls/tls.key", &serving.key),
             ("conf/controller/tls/ca.crt", home.ca()),
+            (REDIS_CONFIG, &format!("requirepass {password}\n")),
+            (REDIS_PASSWORD, &password),
             // Without the file, no repository can be read over SSH.
             ("ssh/ssh_known_hosts", ""),
         ] {
@@ -223,7 +232,9 @@ impl ArgoCdPaths {
             ("HOME", self.display("home")),
             ("TMPDIR", self.display("tmp")),
         ];
-        env.map(|(key, value)| (key.to_owned(), value)).to_vec()
+        // A fleet that an earlier version of fleetdrill started has no password.
+        let password = fs::read_to_string(self.dir(REDIS_PASSWORD)).ok().map(|password| ("REDIS_PASSWORD", password));
+        env.into_iter().chain(password).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 }
 
@@ -246,13 +257,24 @@ pub(super) async fn start(home: &FleetHome, place: &ArgoCdPaths, programs: &Argo
 /// Process of redis. It stores nothing on disk, and listens on a socket in the fleet's directory, which other users
 /// can't enter.
 fn redis(place: &ArgoCdPaths, programs: &ArgoCdPrograms) -> ProcessSpec {
-    let args = ["--port", "0", "--unixsocketperm", "700", "--save", "", "--appendonly", "no", "--unixsocket"];
-    let mut args: Vec<String> = args.map(ToOwned::to_owned).to_vec();
-    args.push(place.redis.display().to_string());
+    let (config, socket) = (place.display(REDIS_CONFIG), place.redis.display().to_string());
+    let args = [
+        &config,
+        "--port",
+        "0",
+        "--unixsocketperm",
+        "700",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--unixsocket",
+        &socket,
+    ];
     ProcessSpec {
         name: ArgoCdComponent::Redis.process().into(),
         program: programs.redis.clone(),
-        args,
+        args: args.map(ToOwned::to_owned).to_vec(),
         ..ProcessSpec::default()
     }
 }

@@ -11,6 +11,8 @@ pub enum NetworkLink {
     ArgoCdToMember(String),
     /// Between Argo CD and the git server with this repository.
     ArgoCdToRepository(String),
+    /// Between Argo CD and its redis.
+    ArgoCdToRedis,
 }
 
 impl NetworkLink {
@@ -20,6 +22,7 @@ impl NetworkLink {
             Self::MemberToHub(member) => format!("member-{member}"),
             Self::ArgoCdToMember(member) => format!("destination-{member}"),
             Self::ArgoCdToRepository(repository) => format!("repository-{repository}"),
+            Self::ArgoCdToRedis => "redis".to_owned(),
         }
     }
 
@@ -36,6 +39,7 @@ impl fmt::Display for NetworkLink {
             Self::MemberToHub(member) => write!(f, "{member} and the hub"),
             Self::ArgoCdToMember(member) => write!(f, "Argo CD and {member}"),
             Self::ArgoCdToRepository(repository) => write!(f, "Argo CD and repository {repository}"),
+            Self::ArgoCdToRedis => f.write_str("Argo CD and its redis"),
         }
     }
 }

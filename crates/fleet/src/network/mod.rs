@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use self::fault::NetworkFault;
 pub use self::link::NetworkLink;
 use self::toxiproxy::ToxiproxyClient;
-use crate::argocd::{self, Repository};
+use crate::argocd::{self, ArgoCdComponent, Repository};
 use crate::error::FleetError;
 use crate::fleet::Fleet;
 use crate::member::Member;
@@ -65,6 +65,25 @@ impl Fleet {
         let origin = repository.http_origin().ok_or_else(|| FleetError::NotServedOverHttp(repository.name()))?;
         let link = NetworkLink::ArgoCdToRepository(repository.name());
         Ok(repository.served_at(&self.proxied(&link, &origin).await?))
+    }
+
+    /// Lets Argo CD reach its redis over a network that can be broken: redis listens on a port of loopback, too. Restarts redis, which
+    /// loses its content, the repo-server and the application-controller, and waits until Argo CD compares an Application.
+    ///
+    /// # Errors
+    /// Returns an error if Argo CD runs in Pods, which can't reach the proxy, or if Toxiproxy or a component can't be started.
+    pub async fn put_redis_on_network(&self) -> Result<(), FleetError> {
+        self.argocd_programs("put a proxy before its redis").await?;
+        let [port] = self.supervisor().reserve().await?;
+        let listening = ["--bind", "127.0.0.1", "--port", &port.to_string()].map(ToOwned::to_owned);
+        self.restart_argocd_with(ArgoCdComponent::Redis, &listening).await?;
+        listens(&self.0.home, ArgoCdComponent::Redis.process(), port).await?;
+        let server = self.proxied(&NetworkLink::ArgoCdToRedis, &format!("tcp://127.0.0.1:{port}")).await?;
+        let flag = format!("--redis={}", server.trim_start_matches("tcp://"));
+        for component in [ArgoCdComponent::RepoServer, ArgoCdComponent::Controller] {
+            self.restart_argocd_with(component, std::slice::from_ref(&flag)).await?;
+        }
+        self.argocd_compares().await
     }
 
     /// Brings a fault upon a link, in place of an earlier one.
