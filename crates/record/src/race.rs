@@ -17,9 +17,9 @@ pub enum ControllerRace {
     UnseenStrategy,
     /// `KubeFleet` takes a resource snapshot without an object that was there. The next snapshot is used.
     IncompleteSnapshot,
-    /// Argo CD misses a sync that was asked for. It is asked to compare.
+    /// Argo CD misses a sync that was asked for, or is slow: nothing tells which. It is asked to compare.
     MissedSync,
-    /// Argo CD misses a refresh that was asked for. It is asked again.
+    /// Argo CD misses a refresh that was asked for, or is slow: nothing tells which. It is asked again.
     MissedRefresh,
     /// Argo CD misses what a sync has changed. It is asked to compare.
     MissedChange,
@@ -38,8 +38,8 @@ impl ControllerRace {
             Self::BindingFinalizer => "a binding got its finalizer before KubeFleet's write could conflict",
             Self::UnseenStrategy => "KubeFleet hadn't heard of an update run's strategy",
             Self::IncompleteSnapshot => "KubeFleet took a resource snapshot without an object that was there",
-            Self::MissedSync => "Argo CD missed a sync",
-            Self::MissedRefresh => "Argo CD missed a refresh",
+            Self::MissedSync => "Argo CD missed a sync, or was slow to begin it",
+            Self::MissedRefresh => "Argo CD missed a refresh, or was slow to do it",
             Self::MissedChange => "Argo CD missed what a sync had changed",
             Self::MissedTermination => "Argo CD missed that an operation was to end",
             Self::StaleHookJob => "Argo CD took a hook's earlier Job for the present one",
