@@ -104,3 +104,23 @@ Feature: What is healthy stays so when KubeFleet is upgraded
     Then a change to the resources of placement "web" arrives on "east"
     And nothing on members was lost in the upgrade
     And the diagnosis finds nothing
+
+  # The agent is replaced while it can't reach the hub. It doesn't end: it tries again until it can.
+  @disruptive @takes-200s @KF-MC-001
+  Scenario: A member is cut off while KubeFleet is upgraded
+    Given a member "east" of its own, on a network that can fail
+    And a placement "web" has put its resources on "east"
+    When the network between member "east" and the hub loses everything
+    Then within 200 seconds the diagnosis of member "east" is KF-MC-001
+      | object               | value       |
+      | MemberCluster/{east} | Joined=True |
+    When KubeFleet is upgraded
+    And a placement "later" selects "east"
+    Then placement "later" reports
+      | on   | condition | status | reason          |
+      | east | Applied   | False  | ApplyInProgress |
+    When the network between member "east" and the hub works again
+    Then placement "later" becomes available on "east"
+    And a change to the resources of placement "web" arrives on "east"
+    And nothing on members was lost in the upgrade
+    And within 300 seconds the diagnosis finds nothing

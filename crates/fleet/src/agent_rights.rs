@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::error::FleetError;
 use crate::fleet::Fleet;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, NAMESPACE, SERVICE_ACCOUNT};
-use crate::member::{SYSTEM, account_token, token_file};
+use crate::member::{SYSTEM, account_token};
 use crate::objects::create;
 
 /// `ServiceAccount`, `ClusterRole` and `ClusterRoleBinding` of an agent whose rights are limited, in namespace [`SYSTEM`] of the member.
@@ -36,14 +36,10 @@ pub async fn limit_agent(fleet: &Fleet, name: &str, rules: &Value) -> Result<(),
         .await;
     applied.map_err(FleetError::api(name, format!("apply ClusterRole/{LIMITED_AGENT}")))?;
     create_account(&member).await?;
-    let dir = fleet.supervisor().dir();
-    let file = dir.join(format!("{name}-limited-agent.kubeconfig"));
+    let file = fleet.supervisor().dir().join(format!("{name}-limited-agent.kubeconfig"));
     let token = account_token(&member, SYSTEM, LIMITED_AGENT).await?;
     write_private(&file, &kubeconfig::text(&access(&member, token))).map_err(FleetError::Cluster)?;
-    let limited = Cluster { kubeconfig: file, ..member };
-    let agent = fleet.kubefleet().members.agents.member(fleet.hub(), &limited, token_file(dir, name));
-    fleet.0.provider.exchange_agent(&agent).await?;
-    Ok(())
+    fleet.change_agent_access(name, |access| access.kubeconfig = Some(file)).await
 }
 
 /// Creates the ServiceAccount and binds it to the ClusterRole.

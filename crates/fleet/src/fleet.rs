@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
+use crate::agent_access::AgentAccess;
 use crate::agents::KubeFleetPrograms;
 use crate::argocd::{self, ArgoCdInstallation};
 use crate::capability::{Capabilities, Capability};
@@ -83,7 +84,7 @@ pub(crate) struct FleetInner {
     /// True for an external fleet: its clusters existed before fleetdrill used them, and stay when fleetdrill is done.
     borrowed: bool,
     hub: Cluster,
-    members: RwLock<BTreeMap<String, Member>>,
+    pub members: RwLock<BTreeMap<String, Member>>,
     pods: RwLock<Option<PodPrograms>>,
     pub argocd: RwLock<Option<ArgoCdInstallation>>,
     /// Path of Toxiproxy. Also the lock for checking whether it runs, and for starting it.
@@ -175,6 +176,9 @@ struct SavedFleet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     member_agents: Option<KubeFleetPrograms>,
     members: Vec<String>,
+    /// Members whose agents reach something in another way than on a new fleet.
+    #[serde(default)]
+    agent_access: BTreeMap<String, AgentAccess>,
     #[serde(default)]
     pods: Option<PodPrograms>,
     #[serde(default)]
@@ -293,7 +297,7 @@ impl Fleet {
         let state = format!("the state of fleet {name}");
         let text = std::fs::read_to_string(dir.join(STATE));
         let text = text.map_err(|e| FleetError::unreadable(&state, e.to_string()))?;
-        let saved: SavedFleet =
+        let mut saved: SavedFleet =
             serde_json::from_str(&text).map_err(|e| FleetError::unreadable(state, e.to_string()))?;
         let provider = saved.recipe.open(Arc::clone(&home));
         let borrowed = matches!(saved.recipe, ProviderSpec::Existing(_));
@@ -305,7 +309,8 @@ impl Fleet {
         };
         let mut members = BTreeMap::new();
         for name in saved.members {
-            members.insert(name.clone(), Member { cluster: provider.cluster(&name).await? });
+            let access = saved.agent_access.remove(&name).unwrap_or_default();
+            members.insert(name.clone(), Member { cluster: provider.cluster(&name).await?, access });
         }
         let site = FleetClusters { home, provider, recipe: saved.recipe, hub, members };
         let kubefleet = KubeFleetReleases { hub: on_hub, members: on_members };
@@ -442,12 +447,12 @@ impl Fleet {
         self.add_member_by(name, labels, None).await
     }
 
-    /// Starts a cluster and joins it as a member whose agent finds the hub at another address, if one is given.
+    /// Starts a cluster and joins it as a member whose agent finds the hub at another URL, if one is given.
     pub(crate) async fn add_member_by(
         &self,
         name: &str,
         labels: &Value,
-        hub_address: Option<String>,
+        hub_url: Option<String>,
     ) -> Result<Member, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
@@ -461,9 +466,8 @@ impl Fleet {
             webhooks: self.0.webhooks,
             progress: &(Arc::new(|_| ()) as OnStartMilestone),
         };
-        let mut hub = self.hub().clone();
-        hub.inner_server = hub_address.unwrap_or(hub.inner_server);
-        let member = start.member(name, labels, std::future::ready(hub)).await?;
+        let access = AgentAccess { hub_url, ..AgentAccess::default() };
+        let member = start.member(name, labels, std::future::ready(self.hub().clone()), access).await?;
         provider.start_controllers(&member.cluster, FleetRole::Member).await?;
         if let Some(installation) = &*self.0.argocd.read().await {
             argocd::add_destination(self.hub(), &installation.reached(&member.cluster)).await?;
@@ -756,7 +760,10 @@ impl Fleet {
     }
 
     pub(crate) async fn save(&self) -> Result<(), FleetError> {
-        let members = self.0.members.read().await.keys().cloned().collect();
+        let joined = self.members().await;
+        let differing = joined.iter().filter(|(_, member)| member.access != AgentAccess::default());
+        let agent_access = differing.map(|(name, member)| (name.clone(), member.access.clone())).collect();
+        let members = joined.into_keys().collect();
         let KubeFleetReleases { hub, members: of_members } = self.kubefleet();
         let (name, recipe, agents) = (self.0.name.clone(), self.0.recipe.clone(), hub.agents.clone());
         let member_agents = (!Arc::ptr_eq(&hub, &of_members)).then(|| of_members.agents.clone());
@@ -770,6 +777,7 @@ impl Fleet {
             agents,
             member_agents,
             members,
+            agent_access,
             pods,
             argocd,
             toxiproxy,
@@ -809,6 +817,7 @@ mod tests {
             agents: KubeFleetPrograms::default(),
             member_agents: None,
             members: vec!["member-1".into()],
+            agent_access: BTreeMap::new(),
             pods: None,
             argocd: None,
             toxiproxy: None,

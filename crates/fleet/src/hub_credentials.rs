@@ -51,14 +51,11 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the agent can't be restarted.
     pub async fn trust_hub_cas(&self, member: &str, cas: &[&str]) -> Result<(), FleetError> {
-        let cluster = self.member(member).await?.cluster;
-        let mut hub = self.hub().clone();
-        let port = hub.server.rsplit(':').next().unwrap_or_default().trim_end_matches('/').to_owned();
-        hub.inner_server = format!("https://{MEMBERS_HUB}:{port}");
-        hub.ca = cas.concat();
-        let token = token_file(self.supervisor().dir(), member);
-        let agent = self.kubefleet().members.agents.member(&hub, &cluster, token);
-        self.0.provider.exchange_agent(&agent).await?;
-        Ok(())
+        let port = self.hub().server.rsplit(':').next().unwrap_or_default().trim_end_matches('/').to_owned();
+        self.change_agent_access(member, |access| {
+            access.hub_url = Some(format!("https://{MEMBERS_HUB}:{port}"));
+            access.hub_cas = Some(cas.concat());
+        })
+        .await
     }
 }

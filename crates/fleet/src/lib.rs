@@ -16,6 +16,7 @@
 //! then `member`, then [`argocd`] and `start`, then `fleet.rs`. The modules that import [`Fleet`] are at the top:
 //! [`bundle`], [`existing`], [`faults`], `fleet_argocd`, [`hollow`], [`network`], [`placed_resources`], [`upgrade`] and [`webhook`].
 
+mod agent_access;
 pub mod agent_rights;
 pub mod agents;
 mod application_conditions;

@@ -9,6 +9,7 @@ pub use diagnosis::kubefleet::member_namespace;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
+use crate::agent_access::AgentAccess;
 use crate::error::FleetError;
 use crate::install::FIELD_MANAGER;
 use crate::kinds::{CONFIG_MAP, MEMBER_CLUSTER, NAMESPACE, ROLE_BINDING, SERVICE_ACCOUNT};
@@ -34,6 +35,8 @@ const LEAVE_LIMIT: Duration = Duration::from_secs(120);
 pub struct Member {
     /// Cluster of the member; its name is also the MemberCluster's.
     pub cluster: Cluster,
+    /// How its agent reaches the hub and the cluster.
+    pub(crate) access: AgentAccess,
 }
 
 impl Member {

@@ -11,6 +11,7 @@ use futures::future::{try_join, try_join_all, try_join3};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::agent_access::AgentAccess;
 use crate::agents::KubeFleetPrograms;
 use crate::error::FleetError;
 use crate::hub_probe;
@@ -71,7 +72,7 @@ impl FleetStartInputs<'_> {
                         _ => std::future::pending().await,
                     }
                 };
-                let member = self.member(&name, labels, hub).await?;
+                let member = self.member(&name, labels, hub, AgentAccess::default()).await?;
                 Ok::<_, FleetError>((name, member))
             }
         });
@@ -110,13 +111,14 @@ impl FleetStartInputs<'_> {
         Ok(hub)
     }
 
-    /// Starts a cluster and joins it as soon as `hub` is ready. The cluster's controllers don't run yet when this
+    /// Starts a cluster and joins it as soon as `hub` is ready, with an agent that has this access. The cluster's controllers don't run yet when this
     /// returns.
     pub async fn member(
         &self,
         name: &str,
         labels: &Value,
         hub: impl Future<Output = Cluster>,
+        access: AgentAccess,
     ) -> Result<Member, FleetError> {
         let observer = Observer::silent(self.home.first_exit());
         let cluster = async {
@@ -130,10 +132,10 @@ impl FleetStartInputs<'_> {
         let (cluster, hub) = try_join(cluster, hub.map(Ok)).await?;
         let token = member::register(&hub, self.home.dir(), name, labels).await?;
         member::rights_granted(&hub, &observer, name).await?;
-        self.provider.start_agent(&self.agents.member(&hub, &cluster, token)).await?;
+        self.provider.start_agent(&access.agent(self.agents, &hub, &cluster, token)).await?;
         member::joined(&hub, &observer, name).await?;
         (self.progress)(StartMilestone::Joined(name.to_owned()));
-        Ok(Member { cluster })
+        Ok(Member { cluster, access })
     }
 }
 

@@ -20,7 +20,7 @@ use crate::fleet::{Fleet, Release};
 use crate::hub_probe::{self, ANSWER_LIMIT};
 use crate::install::replace_crds;
 use crate::kinds::MEMBER_CLUSTER;
-use crate::member::{self, Member};
+use crate::member::Member;
 use crate::observe::{Observer, Verdict, WatchSelection};
 use crate::start::is_for_members;
 
@@ -126,9 +126,7 @@ impl Fleet {
     /// # Errors
     /// Returns an error if there is no such member, or its agent sends no heartbeat.
     pub async fn set_member_agent_log_level(&self, member: &str, level: u8) -> Result<(), FleetError> {
-        let cluster = self.member(member).await?.cluster;
-        let token = member::token_file(self.supervisor().dir(), member);
-        let mut agent = self.kubefleet().members.agents.member(self.hub(), &cluster, token);
+        let mut agent = self.member_agent(&self.kubefleet().members.agents, &self.member(member).await?);
         agent.flags.push(format!("--v={level}"));
         let since = Timestamp::now();
         self.0.provider.exchange_agent(&agent).await?;
@@ -156,8 +154,7 @@ impl Fleet {
     ) -> Result<(), FleetError> {
         let (cluster, name) = (&member.cluster, &member.cluster.name);
         replace_crds(cluster, release.crds.iter().filter(|crd| is_for_members(crd))).await?;
-        let token = member::token_file(self.supervisor().dir(), name);
-        let runs = self.0.provider.exchange_agent(&release.agents.member(self.hub(), cluster, token)).await?;
+        let runs = self.0.provider.exchange_agent(&self.member_agent(&release.agents, member)).await?;
         let since = Timestamp::now();
         // Don't wait for an agent that was stopped on purpose: it stays stopped.
         if !runs || !healthy.contains(name) {

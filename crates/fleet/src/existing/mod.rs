@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 
 pub use self::sweep::{SweepResult, UnlistableKind, sweep};
 use crate::Fleet;
+use crate::agent_access::AgentAccess;
 use crate::agents::KubeFleetPrograms;
 use crate::capability::Capabilities;
 use crate::error::FleetError;
@@ -59,7 +60,7 @@ impl ExistingFleet {
         let mut members = BTreeMap::new();
         for name in names {
             let cluster = provider.cluster(&name).await?;
-            members.insert(name, Member { cluster });
+            members.insert(name, Member { cluster, access: AgentAccess::default() });
         }
         let site = FleetClusters { home, provider, recipe, hub, members };
         Ok(Self { crds: check(&site).await?, site })
