@@ -29,7 +29,7 @@ pub(crate) const PROBE: &str = "fleetdrill-probe";
 const NOTICED_INDEX: u32 = 2;
 
 /// Interval between changes of the ConfigMap whose snapshots [`notices_changes`] waits for.
-const CHANGE_INTERVAL: Duration = Duration::from_secs(1);
+const CHANGE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Waits until the hub-agent has scheduled a probe placement, and until the deleted probe is gone.
 pub(crate) async fn schedules(hub: &Cluster, observer: &Observer) -> Result<(), FleetError> {
