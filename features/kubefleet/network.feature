@@ -8,7 +8,8 @@ Feature: The network between a member and the hub fails
     Given a member "east" of its own, on a network that can fail
     And a placement "first" has put its resources on "east"
 
-  @disruptive @KF-MC-001 @KF-AP-001
+  # A new Work whose agent hasn't heard of its own AppliedWork fails once (KF-AP-009, docs/controllers.md).
+  @disruptive @KF-MC-001 @KF-AP-001 @passes:KF-AP-009
   Scenario Outline: The network <fails>
     When the network between member "east" and the hub <fails>
     And a placement "second" selects "east"

@@ -106,7 +106,7 @@ Feature: What is healthy stays so when KubeFleet is upgraded
     And the diagnosis finds nothing
 
   # The agent is replaced while it can't reach the hub. It doesn't end: it tries again until it can.
-  @disruptive @takes-200s @KF-MC-001
+  @disruptive @takes-200s @KF-MC-001 @passes:KF-AP-009
   Scenario: A member is cut off while KubeFleet is upgraded
     Given a member "east" of its own, on a network that can fail
     And a placement "web" has put its resources on "east"
