@@ -32,8 +32,9 @@ const MEMBER_CONTROLLERS: &str = "namespace-controller,garbage-collector-control
      persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,\
      persistentvolume-protection-controller";
 
-/// Addresses of Services, the same with every provider: scenarios name some.
-pub(crate) const SERVICE_ADDRESSES: &str = "10.0.0.0/24";
+/// Addresses of Services, the same with every provider: scenarios name some below 10.0.1.0. Of a range of this size, Kubernetes gives none of
+/// the first 256 to a Service that asks for no address of its own; of 256 addresses it would keep only 16.
+pub(crate) const SERVICE_ADDRESSES: &str = "10.0.0.0/16";
 
 /// Niceness of the members' processes, which leave the processors to the hub. At a fleet's start, more is installed on
 /// the hub, and all members wait for it. The start takes 1.56 times as long as that of four bare API servers with

@@ -147,8 +147,8 @@ pub(crate) fn kwok(
         format!("--node-port={port}"),
         format!("--tls-cert-file={}", site.file(&serving.certificate_file).display()),
         format!("--tls-private-key-file={}", site.file(&serving.key_file).display()),
-        // The API server asks for logs at the node's address. The pods' range must not overlap the services'
-        // 10.0.0.0/24.
+        // The API server asks for logs at the node's address. The pods' range must not overlap that of the Services
+        // (SERVICE_ADDRESSES).
         "--node-ip=127.0.0.1".to_owned(),
         "--cidr=10.244.0.0/16".to_owned(),
     ];
