@@ -16,12 +16,13 @@ use crate::run::ReportError;
 use crate::text::clean;
 
 /// Templates that pages extend, include or import from.
-const SHARED: [(&str, &str); 6] = [
+const SHARED: [(&str, &str); 7] = [
     ("frame.html", include_str!("frame.html")),
     ("style.css", include_str!("style.css")),
     ("timeline.html", include_str!("timeline.html")),
     ("finding.html", include_str!("finding.html")),
     ("difference.html", include_str!("difference.html")),
+    ("guide_link.html", include_str!("guide_link.html")),
     ("changes.html", include_str!("../runs/changes.html")),
 ];
 
