@@ -7,6 +7,7 @@ mod saved;
 pub use cleanup::DeferredCrds;
 pub use saved::SavedScenario;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -60,6 +61,17 @@ impl std::fmt::Debug for WaitNotice {
     }
 }
 
+/// Part of a fleet that a scenario lets hang, or gives only a part of its processor time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ThrottledPart {
+    /// API server of the cluster with this name.
+    ApiServer(String),
+    /// The hub-agent.
+    HubAgent,
+    /// The hub's etcd.
+    Etcd,
+}
+
 /// Callback that is told of a fleet which a scenario has started for itself.
 #[derive(Clone)]
 pub struct OwnFleetNotice(pub Arc<dyn Fn(&Fleet) + Send + Sync>);
@@ -86,12 +98,8 @@ pub struct ScenarioContext {
     place: Option<UpgradeParticipant>,
     /// Tasks that run beside the steps until the scenario ends.
     pub(crate) beside: JoinSet<()>,
-    /// API server, while it gets only a part of its processor time.
-    pub(crate) throttled_api_server: Option<ThrottledProcess>,
-    /// Hub-agent that hangs, until this is dropped.
-    pub(crate) hung_hub_agent: Option<ThrottledProcess>,
-    /// The hub's etcd, while it gets only a part of its processor time.
-    pub(crate) throttled_etcd: Option<ThrottledProcess>,
+    /// What hangs, or gets only a part of its processor time, until it is taken out of here.
+    pub(crate) throttled: BTreeMap<ThrottledPart, ThrottledProcess>,
     /// Certificates of the CAs of the hub's certificate for members, in the order in which they were made.
     pub(crate) hub_cas: Vec<String>,
 }
@@ -137,9 +145,7 @@ impl ScenarioContext {
             own_fleet_notice: None,
             place: info.upgrade.clone().map(UpgradeParticipant::new),
             beside: JoinSet::new(),
-            throttled_api_server: None,
-            hung_hub_agent: None,
-            throttled_etcd: None,
+            throttled: BTreeMap::new(),
             hub_cas: Vec::new(),
             fleet,
             recorder,
