@@ -26,7 +26,7 @@ Feature: What automated sync tries again, and what it does not
       metadata:
         name: web
       spec:
-        clusterIP: 10.0.0.87
+        clusterIP: "{own address}"
         selector: {app: web}
         ports: [{port: 80}]
       """
@@ -79,7 +79,7 @@ Feature: What automated sync tries again, and what it does not
       metadata:
         name: web
       spec:
-        clusterIP: 10.0.0.88
+        clusterIP: "{own address}"
         selector: {app: web}
         ports: [{port: 80}]
       """

@@ -26,7 +26,7 @@ Feature: A sync fails because a Service's address can't be changed
       metadata:
         name: shop
       spec:
-        clusterIP: <address>
+        clusterIP: "{own address}"
         selector: {app: shop}
         ports: [{port: 80}]
       """
@@ -36,10 +36,10 @@ Feature: A sync fails because a Service's address can't be changed
       | field   | value                                                                 |
       | sync    | OutOfSync                                                             |
       | message | one or more objects failed to apply, reason:                          |
-      | message | Service "shop" is invalid: spec.clusterIPs[0]: Invalid value: ["<address>"]: may not change once set |
+      | message | Service "shop" is invalid: spec.clusterIPs[0]: Invalid value: ["{own address}"]: may not change once set |
     And the sync of application "shop" reports of its resources
       | resource     | status     | phase  | message                                                        |
-      | Service/shop | SyncFailed | Failed | spec.clusterIPs[0]: Invalid value: ["<address>"]: may not change once set |
+      | Service/shop | SyncFailed | Failed | spec.clusterIPs[0]: Invalid value: ["{own address}"]: may not change once set |
     And the diagnosis of application "shop" is AR-SF-002
       | object                    | value                   |
       | Application/argocd/{shop} | may not change once set |
@@ -53,9 +53,9 @@ Feature: A sync fails because a Service's address can't be changed
     And the diagnosis finds nothing
 
     Examples:
-      | remedy               | flags             | address   |
-      | Force with Replace   | --force --replace | 10.0.0.77 |
-      | Force alone          | --force           | 10.0.0.78 |
+      | remedy             | flags             |
+      | Force with Replace | --force --replace |
+      | Force alone        | --force           |
 
   Scenario: The clusterIP of a Service, which is deleted first
     When "service.yaml" of repository "shop" becomes
@@ -65,7 +65,7 @@ Feature: A sync fails because a Service's address can't be changed
       metadata:
         name: shop
       spec:
-        clusterIP: 10.0.0.79
+        clusterIP: "{own address}"
         selector: {app: shop}
         ports: [{port: 80}]
       """

@@ -57,7 +57,7 @@ Feature: A sync that fails is tried again
       metadata:
         name: shop
       spec:
-        clusterIP: 10.0.0.91
+        clusterIP: "{own address}"
         selector: {app: shop}
         ports: [{port: 80}]
       """

@@ -72,11 +72,21 @@ impl ScenarioNames {
         })
     }
 
-    /// Replaces `{name}` in a text by the real name, and `{suffix}` by the suffix of all names. Other braces stay.
+    /// Replaces `{name}` in a text by the real name, `{suffix}` by the suffix of all names, and `{own address}` by an address for a Service.
+    /// Other braces stay.
     #[must_use]
     pub fn fill(&self, text: &str) -> String {
-        let text = text.replace("{suffix}", &self.suffix);
+        let text = text.replace("{suffix}", &self.suffix).replace("{own address}", &self.own_address());
         self.real.iter().fold(text, |text, (name, real)| text.replace(&format!("{{{name}}}"), real))
+    }
+
+    /// Address for a Service that no other scenario names at the same time. It is below 10.0.1.0, and of those addresses Kubernetes gives
+    /// none to a Service that asks for none of its own. The suffix ends in the number of the scenario in its run.
+    fn own_address(&self) -> String {
+        let digits = self.suffix.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let number: u64 = digits.parse().unwrap_or_default();
+        // 10.0.0.1 is the API server's, and DNS has 10.0.0.10 on kind.
+        format!("10.0.0.{}", 16 + number % 240)
     }
 }
 
@@ -100,6 +110,11 @@ mod tests {
         assert_eq!(names.get("member-1").expect("shared"), "member-1");
         assert_eq!(names.fill("{web} on {member-1}, {other}"), "web-k3f9 on member-1, {other}");
         assert_eq!(names.fill("widgets.example-{suffix}.io"), "widgets.example-k3f9.io");
+        let address = |suffix| ScenarioNames::new(suffix, []).fill("{own address}");
+        assert_eq!(
+            ["wryc7", "wryc246", "wryc247", "wryc"].map(address),
+            ["10.0.0.23", "10.0.0.22", "10.0.0.23", "10.0.0.16"]
+        );
         names.call("address", "10.0.0.7".to_owned());
         assert_eq!(names.fill("clusterIP: {address}"), "clusterIP: 10.0.0.7");
         let error = names.get("wbe").expect_err("never made").to_string();

@@ -10,8 +10,8 @@ use crate::phrases::{FileChange, RepositoryMove};
 use crate::world::World;
 
 /// Makes a git repository on disk whose first commit has this file, with the step's text as its contents. In it, `{name}`
-/// stands for the real name of what the scenario calls so, `{suffix}` for what all its names end in, `{repository:shop}` for the
-/// directory of another repository, and `{url:shop}` for its URL.
+/// stands for the real name of what the scenario calls so, `{suffix}` for what all its names end in, `{own address}` for a
+/// clusterIP that no other scenario has, `{repository:shop}` for the directory of another repository, and `{url:shop}` for its URL.
 #[given(expr = "a repository {string} with {string}")]
 async fn with(world: &mut World, name: String, file: String, step: &Step) -> Result<(), StepError> {
     let context = world.context();
