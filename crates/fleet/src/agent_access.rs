@@ -16,13 +16,10 @@ use crate::member::{Member, token_file};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AgentAccess {
     /// URL by which the agent reaches the hub.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub_url: Option<String>,
     /// CAs of the hub that the agent trusts, in PEM.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub_cas: Option<String>,
     /// File with the agent's kubeconfig for its own cluster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeconfig: Option<PathBuf>,
 }
 

@@ -176,7 +176,7 @@ struct SavedFleet {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     member_agents: Option<KubeFleetPrograms>,
     members: Vec<String>,
-    /// Members whose agents reach something in another way than on a new fleet.
+    /// How the agent of each member reaches hub and member. A fleet that an earlier version of fleetdrill started has none.
     #[serde(default)]
     agent_access: BTreeMap<String, AgentAccess>,
     #[serde(default)]
@@ -761,8 +761,7 @@ impl Fleet {
 
     pub(crate) async fn save(&self) -> Result<(), FleetError> {
         let joined = self.members().await;
-        let differing = joined.iter().filter(|(_, member)| member.access != AgentAccess::default());
-        let agent_access = differing.map(|(name, member)| (name.clone(), member.access.clone())).collect();
+        let agent_access = joined.iter().map(|(name, member)| (name.clone(), member.access.clone())).collect();
         let members = joined.into_keys().collect();
         let KubeFleetReleases { hub, members: of_members } = self.kubefleet();
         let (name, recipe, agents) = (self.0.name.clone(), self.0.recipe.clone(), hub.agents.clone());
