@@ -14,7 +14,7 @@ use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
 use crate::objects::PARENT;
-use crate::pauses::between_reads;
+use crate::pauses::{between_reads, is_last_read};
 use crate::world::World;
 
 /// Makes a ValidatingAdmissionPolicy with its binding on the hub that refuses each Work of the placement whose manifests
@@ -66,10 +66,11 @@ async fn enforced(context: &ScenarioContext, placement: &str) -> Result<(), Step
     let patch = Patch::Merge(json!({"metadata": {"annotations": {"fleetdrill.dev/tried": "true"}}}));
     let deadline = Instant::now() + limits::REPORTED;
     loop {
+        let last = is_last_read(deadline);
         match api.patch(&name, &try_only, &patch).await {
             Err(kube::Error::Api(status)) if status.message.contains("denied request") => return Ok(()),
             Err(error) => return Err(FleetError::api("hub", format!("change the Works of {placement}"))(error).into()),
-            Ok(_) if Instant::now() > deadline => {
+            Ok(_) if last => {
                 let text = format!("the policy {placement} wasn't enforced within {} s", limits::REPORTED.as_secs());
                 return Err(StepError::Differs(text));
             }

@@ -17,7 +17,7 @@ use crate::expected_finding::{AssertedDiagnosis, ExpectedFinding, list};
 use crate::limits;
 use crate::needs::{StepRole, TableShape, needs};
 use crate::params::{CodeParam, ObjectRef};
-use crate::pauses::between_reads;
+use crate::pauses::{between_reads, is_last_read};
 use crate::phrases::{FindingRelation, ForMember, Meanwhile, WithinSeconds};
 use crate::placement_objects::available_on;
 use crate::wording;
@@ -82,7 +82,7 @@ async fn nothing(world: &mut World, limit: WithinSeconds, meanwhile: Meanwhile) 
         Meanwhile::Nothing => {
             let deadline = Instant::now() + Duration::from_secs(limit.0.unwrap_or_default());
             // The last diagnosis is the one that is reported.
-            while Instant::now() < deadline && !context.diagnose().await?.is_empty() {
+            while !is_last_read(deadline) && !context.diagnose().await?.is_empty() {
                 between_reads(PAUSE).await;
             }
             finds_nothing(context).await.map(drop)
@@ -123,6 +123,7 @@ async fn nothing_while_hub_agent_restarts(context: &ScenarioContext) -> Result<(
         for count in 1.. {
             // A diagnosis counts if the hub-agent works when it begins.
             let worked = works.load(Ordering::Relaxed);
+            let last = is_last_read(deadline);
             let in_progress = finds_nothing(context).await?;
             if let Some(hub_agent) = in_progress.iter().find(|state| state.subject.name == HUB_AGENT) {
                 lags.push(hub_agent.seconds.unwrap_or_default());
@@ -135,7 +136,7 @@ async fn nothing_while_hub_agent_restarts(context: &ScenarioContext) -> Result<(
                 ));
                 break;
             }
-            if Instant::now() > deadline {
+            if last {
                 let subjects: Vec<String> = in_progress.iter().map(|state| state.subject.to_string()).collect();
                 return Err(StepError::Differs(if lags.is_empty() {
                     "the diagnosis doesn't say that the hub-agent is behind".into()
@@ -188,14 +189,14 @@ async fn within(
 ) -> Result<(), StepError> {
     let deadline = Instant::now() + limit;
     loop {
+        let last = is_last_read(deadline);
         let findings = if reads_everything {
             context.findings_in(&*context.fleet.snapshot().await?)
         } else {
             context.diagnose().await?
         };
         let checked = check(&wanted, context, &findings, step);
-        let late = Instant::now() > deadline;
-        if checked.is_ok() || late {
+        if checked.is_ok() || last {
             context.recorder.add(RecordedEvent::Diagnosed { findings });
             return checked.map_err(|e| match e {
                 StepError::Differs(text) => StepError::Differs(format!("after {} s: {text}", limit.as_secs())),

@@ -23,7 +23,7 @@ use crate::limits;
 use crate::member::heartbeat;
 use crate::needs::{StepRole, TableShape, needs};
 use crate::params::CodeParam;
-use crate::pauses::between_reads;
+use crate::pauses::{between_reads, is_last_read};
 use crate::phrases::{CommonOutcome, WithExternal, WithRing};
 use crate::selected_members::pick_named;
 use crate::update_run::{in_ring, max_concurrency};
@@ -197,10 +197,11 @@ async fn one_finding(world: &mut World, seconds: u64, code: CodeParam, count: us
     let context = world.context();
     let deadline = Instant::now() + Duration::from_secs(seconds);
     loop {
+        let last = is_last_read(deadline);
         let snapshot = context.fleet.needed_snapshot().await?;
         let findings = diagnosis::examine_by_cause(&snapshot, &KubectlAccess::same_names_in(&snapshot)).findings;
         let is = matches!(&findings[..], [one] if one.code.to_string() == code.0 && subjects(one) == count);
-        if is || Instant::now() > deadline {
+        if is || last {
             let found = format!("the diagnosis finds {}", list(&findings));
             context.recorder.add(RecordedEvent::Diagnosed { findings });
             return if is { Ok(()) } else { Err(StepError::Differs(found)) };

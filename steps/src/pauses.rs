@@ -1,6 +1,8 @@
 //! The only places where a step lets time pass without watching something.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::error::StepError;
 
@@ -15,11 +17,18 @@ pub(crate) async fn read_until_as_expected(
 ) -> Result<(), StepError> {
     let deadline = Instant::now() + limit;
     loop {
+        let last = is_last_read(deadline);
         match read().await {
-            Err(StepError::Differs(_)) if Instant::now() < deadline => between_reads(INTERVAL).await,
+            Err(StepError::Differs(_)) if !last => between_reads(INTERVAL).await,
             result => return result,
         }
     }
+}
+
+/// True if a read that begins now is the last one before a step gives up. A read may take half a minute while the processors are busy. One that
+/// began before the deadline and ended after it says nothing about the time in between, so that another one follows it.
+pub(crate) fn is_last_read(deadline: Instant) -> bool {
+    Instant::now() >= deadline
 }
 
 /// Waits between two reads of something that no watch tells. The step ends as soon as a read shows what is expected.
