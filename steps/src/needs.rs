@@ -4,19 +4,18 @@
 //! be reworded without a change elsewhere.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 pub use clusters::ability::ProviderAbility;
 use cucumber::gherkin::Step;
-use cucumber::step::{Collection, Context, Location};
+use cucumber::step::Location;
 pub use fleet::capability::Capability;
 use record::Product;
 pub(crate) use steps_macros::needs;
 
 use crate::expected_finding::AssertedDiagnosis;
 use crate::params::{CodeParam, NewPlacement};
-use crate::world::World;
+use crate::step_match::step_match;
 
 /// Needs of a step as it stands in a feature, with its parameters and table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,15 +126,14 @@ pub(crate) struct DeclaredNeeds {
 
 inventory::collect!(DeclaredNeeds);
 
-static VOCABULARY: LazyLock<Collection<World>> = LazyLock::new(World::vocabulary);
-
 /// Returns the needs of a step. A step that no function or more than one function matches needs nothing.
 #[must_use]
 pub fn needs(step: &Step) -> StepNeeds {
-    let Ok(Some((_, _, Some(location), context))) = VOCABULARY.find(step) else { return StepNeeds::default() };
+    let Ok(Some(found)) = step_match(step) else { return StepNeeds::default() };
+    let Some(location) = found.location else { return StepNeeds::default() };
     let declared = inventory::iter::<DeclaredNeeds>.into_iter().find(|declared| declared.is_at(location));
     let declaration = declared.map_or(NeedsDeclaration::NOTHING, |declared| declared.declaration);
-    let call = StepCall { step, parameters: parameters(&context) };
+    let call = StepCall { step, parameters: found.parameters.clone() };
     let placement_scope = (declaration.placement_scope)(&call);
     let asserts_diagnosis = declaration.role == Some(StepRole::AssertsDiagnosis);
     let namespaced = placement_scope.filter(|new| new.namespaced).map(|_| Capability::NamespacedPlacements);
@@ -159,20 +157,6 @@ impl DeclaredNeeds {
     }
 }
 
-/// Groups the captures of a match by parameter: `{string}` has one for each kind of quotes, named `__0_0` and `__0_1`, of which one is
-/// empty.
-fn parameters(context: &Context) -> Vec<String> {
-    let mut parameters: Vec<(Option<&str>, String)> = Vec::new();
-    for (name, text) in context.matches.iter().skip(1) {
-        let parameter = name.as_deref().and_then(|name| Some(name.strip_prefix("__")?.split_once('_')?.0));
-        match parameters.last_mut() {
-            Some((last, texts)) if parameter.is_some() && *last == parameter => texts.push_str(text),
-            _ => parameters.push((parameter, text.clone())),
-        }
-    }
-    parameters.into_iter().map(|(_, text)| text).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -183,6 +167,7 @@ mod tests {
     use super::*;
     use crate::params::ObjectRef;
     use crate::upgrade::upgrade_step;
+    use crate::world::World;
 
     fn needs_of(text: &str) -> StepNeeds {
         let feature = Feature::parse(format!("Feature: f\n  Scenario: s\n    {text}\n"), GherkinEnv::default());

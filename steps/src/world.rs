@@ -1,8 +1,7 @@
 //! cucumber's World: empty until the runner hands it the scene.
 
-use cucumber::World as _;
-
 use crate::context::ScenarioContext;
+use crate::step_match::FUNCTIONS;
 
 /// State that cucumber gives to each step of a scenario.
 #[derive(Debug, Default, cucumber::World)]
@@ -30,6 +29,6 @@ impl World {
     /// All step definitions.
     #[must_use]
     pub fn vocabulary() -> cucumber::step::Collection<Self> {
-        Self::collection()
+        FUNCTIONS.clone()
     }
 }

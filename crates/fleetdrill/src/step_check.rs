@@ -3,12 +3,11 @@
 
 use std::sync::LazyLock;
 
-use cucumber::step::Collection;
 use diagnosis::FailureCode;
 use gherkin::{Step, StepType};
 use regex::Regex;
 use steps::vocabulary::{StepShape, shapes};
-use steps::{Mention, StepNeeds, World, mentions, needs};
+use steps::{Mention, StepNeeds, mentions, needs, step_match};
 
 use crate::failure_codes;
 
@@ -49,15 +48,15 @@ impl Default for EarlierText {
 }
 
 /// Returns a line about the problem of a step; `None` if the step can be run. Steps have to be checked in their order.
-pub(crate) fn problem(vocabulary: &Collection<World>, step: &Step, earlier: &mut EarlierText) -> Option<String> {
-    let problem = match vocabulary.find(step) {
+pub(crate) fn problem(step: &Step, earlier: &mut EarlierText) -> Option<String> {
+    let problem = match step_match(step) {
         Ok(Some(_)) => {
             let needs = needs(step);
             unknown_code(&needs)
                 .or_else(|| needs.table.and_then(|table| table.problem(step)))
                 .or_else(|| if needs.names_ahead { None } else { unknown_name(step, earlier) })
         }
-        Ok(None) => Some(undefined(vocabulary, step)),
+        Ok(None) => Some(undefined(step)),
         Err(ambiguous) => Some(ambiguous.to_string()),
     };
     earlier.add(step);
@@ -102,11 +101,11 @@ fn keyword(ty: StepType) -> &'static str {
 
 /// Returns the reason why no definition matches a step: it is defined under another keyword, or it isn't defined; then
 /// the reason names the most similar shape.
-fn undefined(vocabulary: &Collection<World>, step: &Step) -> String {
+fn undefined(step: &Step) -> String {
     let others = [StepType::Given, StepType::When, StepType::Then].into_iter().filter(|ty| *ty != step.ty);
     let under = others.filter(|ty| {
         let other = Step { ty: *ty, ..step.clone() };
-        !matches!(vocabulary.find(&other), Ok(None))
+        !matches!(step_match(&other), Ok(None))
     });
     let under: Vec<&str> = under.map(keyword).collect();
     if !under.is_empty() {
@@ -146,8 +145,8 @@ mod tests {
     fn told(steps: &str) -> Option<String> {
         let text = format!("Feature: f\n  Scenario: s\n{steps}\n");
         let feature = gherkin::Feature::parse(text, gherkin::GherkinEnv::default()).expect("a feature");
-        let (vocabulary, mut earlier) = (World::vocabulary(), EarlierText::default());
-        feature.scenarios[0].steps.iter().filter_map(|step| problem(&vocabulary, step, &mut earlier)).last()
+        let mut earlier = EarlierText::default();
+        feature.scenarios[0].steps.iter().filter_map(|step| problem(step, &mut earlier)).last()
     }
 
     #[test]

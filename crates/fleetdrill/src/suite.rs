@@ -11,7 +11,7 @@ use gherkin::tagexpr::TagOperation;
 use gherkin::{Feature, GherkinEnv, Scenario, Step, StepType};
 use include_dir::{Dir, include_dir};
 use report::text::shorten;
-use steps::{StepRole, World, needs};
+use steps::{StepRole, needs};
 use thiserror::Error;
 
 use crate::abilities;
@@ -372,7 +372,6 @@ impl Suite {
     }
 
     fn check_steps_after(&self, before: &EarlierText) -> Result<(), SuiteError> {
-        let vocabulary = World::vocabulary();
         let mut undefined = Vec::new();
         for (feature, scenario) in self.scenarios() {
             if scenario.steps.is_empty() {
@@ -393,7 +392,7 @@ impl Suite {
             }
             let mut earlier = before.clone();
             for step in steps(feature, scenario) {
-                let Some(why) = step_check::problem(&vocabulary, step, &mut earlier) else { continue };
+                let Some(why) = step_check::problem(step, &mut earlier) else { continue };
                 let step_text = format!("{} {}", step.keyword.trim(), step.value);
                 undefined.push(InvalidStep { file: file(feature), line: step.position.line, step: step_text, why });
             }
