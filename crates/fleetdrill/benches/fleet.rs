@@ -45,9 +45,10 @@ type BenchError = Box<dyn std::error::Error>;
 type BenchPart = fn() -> Result<(), BenchError>;
 
 /// Parts of the benchmark, which can be selected by name: `make bench ARGS=kubefleet`.
-const PARTS: [(&str, BenchPart); 9] = [
+const PARTS: [(&str, BenchPart); 10] = [
     ("start", start),
     ("failures", failures),
+    ("every-change", every_change),
     ("kubefleet", kubefleet),
     ("argocd", argocd),
     ("upgrade", upgrade),
@@ -202,6 +203,12 @@ fn scenarios() -> Result<(), BenchError> {
     println!("  {together:>6.1} s all four together");
     println!("  ratio to the longest alone         {:>6.2}", together / longest);
     Ok(())
+}
+
+/// Measures the scenarios that `make features` runs on every change.
+fn every_change() -> Result<(), BenchError> {
+    println!("\none scenario per failure code, and the healthy ones, on one fleet, without its start");
+    suite("in all", &["--one-per-code"])
 }
 
 /// Measures all scenarios of KubeFleet on one fleet.
