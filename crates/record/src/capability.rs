@@ -109,3 +109,18 @@ impl FromIterator<Capability> for Capabilities {
         Self(capabilities.into_iter().collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_can_what_it_was_given_and_nothing_else() {
+        let version: Capabilities = [Capability::Envelopes].into_iter().collect();
+        let can: Vec<Capability> = Capability::all().filter(|capability| version.can(*capability)).collect();
+        assert_eq!(can, [Capability::Envelopes]);
+        assert_eq!(version.iter().collect::<Vec<_>>(), can);
+        assert!(!version.is_empty());
+        assert!(Capabilities::default().is_empty());
+    }
+}
