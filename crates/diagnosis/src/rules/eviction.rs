@@ -279,9 +279,12 @@ impl<'a> EvictionCase<'a> {
         let allows = |available| budget.as_ref().is_none_or(|budget| budget.allows(available, members.total()));
         let mut evidence = self.budget_evidence(budget.as_ref());
         let quote = self.fleet.quote();
-        evidence.extend(members.unavailable.iter().map(|binding| match binding.current_condition("Available") {
-            Some(condition) => quote.condition(*binding, &condition),
-            None => quote.text(*binding, "status.conditions[Available]", "(absent)".to_owned(), None),
+        evidence.extend(members.unavailable.iter().map(|binding| {
+            if let Some(condition) = binding.current_condition("Available") {
+                return quote.condition(*binding, &condition);
+            }
+            let older = binding.condition("Available");
+            quote.no_current_condition(*binding, "status.conditions[Available]", older.as_ref(), None)
         }));
         let is_short = !members.unavailable.is_empty() && allows(members.total());
         let names = json!({

@@ -38,6 +38,20 @@ impl<'a> EvidenceSource<'a> {
         self.text(object, path, value, None)
     }
 
+    /// Quotes that a condition of an object's present generation isn't there: the generation of the one that is there, or `(absent)`. `path` is the
+    /// condition's.
+    pub fn no_current_condition(
+        self,
+        object: Object<'_>,
+        path: &str,
+        older: Option<&Condition>,
+        at: Option<jiff::Timestamp>,
+    ) -> Evidence {
+        let Some(older) = older else { return self.text(object, path, "(absent)".to_owned(), at) };
+        let value = format!("{} (generation: {})", older.observed_generation, object.generation());
+        self.text(object, &format!("{path}.observedGeneration"), value, at)
+    }
+
     /// Quotes the deletion timestamp of an object.
     pub fn deletion(self, object: Object<'_>) -> Evidence {
         Evidence { at: object.deleted_at(), ..self.field(object, "metadata.deletionTimestamp") }

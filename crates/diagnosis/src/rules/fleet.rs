@@ -326,6 +326,11 @@ impl<'a> MemberPlacement<'a> {
         current_condition(self.value, name, self.generation)
     }
 
+    /// Returns a condition of the placement's present generation, or of an older one.
+    pub fn condition_of_any_generation(&self, name: &str) -> Option<Condition> {
+        conditions_of_type(Some(self.value), name).next()
+    }
+
     /// Returns the part of the placement that the entry is.
     pub fn place(&self) -> ConditionPlace {
         ConditionPlace::Member { member: self.member.to_owned() }

@@ -263,6 +263,24 @@ fn a_member_that_is_not_available_uses_the_budget_up() {
 }
 
 #[test]
+fn availability_of_an_older_generation_is_quoted_as_such() {
+    let of_binding = |member_2: Value| {
+        let objects =
+            vec![blocked(), pick_all(), budget(json!({"minAvailable": 1})), bound("member-1", true), member_2];
+        let findings = diagnosis::diagnose(&hub(objects));
+        let all = findings.iter().flat_map(|f| f.consequences.iter().chain([f]));
+        let of_eviction = all.filter(|f| f.code.to_string() == "KF-EV-008").flat_map(|f| f.evidence.clone());
+        let quoted = of_eviction.filter(|e| e.object.kind == "ClusterResourceBinding");
+        quoted.map(|e| (e.path, e.value)).collect::<Vec<_>>()
+    };
+    let path = "status.conditions[Available]".to_owned();
+    let older = with(bound("member-2", true), "/metadata/generation", 2);
+    assert_eq!(of_binding(older), [(format!("{path}.observedGeneration"), "1 (generation: 2)".to_owned())]);
+    let none = binding("web", "member-2", "web-0-snapshot", json!([]));
+    assert_eq!(of_binding(none), [(path, "(absent)".to_owned())]);
+}
+
+#[test]
 fn an_eviction_without_an_answer_is_found_after_a_moment() {
     let young = with(eviction("move", json!([])), "/metadata/creationTimestamp", "2026-01-08T11:59:50Z");
     let diagnosis = examine(&hub(vec![young]), &KubectlAccess::same_names());

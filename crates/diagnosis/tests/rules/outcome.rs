@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::argocd::shapes::application;
 use crate::shapes::{
-    NOW, at, condition, deleted, external, found, green, hub, in_both_scopes, initialized_run, member_cluster, with,
+    NOW, at, condition, deleted, external, found, green, hub, in_both_scopes, initialized_run, member_cluster, of, with,
 };
 
 const LONG_AGO: &str = "2026-01-08T11:50:00Z";
@@ -66,6 +66,19 @@ fn a_placement_that_has_just_changed_is_young() {
     assert_eq!(in_progress(&hub(vec![now])).len(), 1);
     let long_ago = with(changed, "/metadata/managedFields", written(LONG_AGO));
     assert_eq!(found(&hub(vec![long_ago])), ["KF-XX-001 ClusterResourcePlacement/web (member-1)"]);
+}
+
+#[test]
+fn conditions_of_an_older_generation_are_quoted_as_such() {
+    let mut changed = with(green("web", &["member-1"]), "/metadata/generation", 2);
+    changed["metadata"]["creationTimestamp"] = LONG_AGO.into();
+    let scheduled = condition("ClusterResourcePlacementScheduled", "True", "SchedulingPolicyFulfilled", "");
+    changed["status"]["conditions"] = json!([of(2, at(LONG_AGO, scheduled))]);
+    let [finding] = &diagnosis::diagnose(&hub(vec![changed]))[..] else { panic!() };
+    assert_eq!(finding.code.to_string(), "KF-XX-001");
+    let quoted = &finding.evidence[0];
+    assert!(quoted.path.ends_with("conditions[RolloutStarted].observedGeneration"), "{}", quoted.path);
+    assert_eq!(quoted.value, "1 (generation: 2)");
 }
 
 #[test]

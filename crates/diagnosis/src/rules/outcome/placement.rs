@@ -121,7 +121,8 @@ fn state_on_member<'a>(
             let scheduled = placement.condition("Scheduled").and_then(|scheduled| scheduled.last_transition_time);
             let since = scheduled.max(last_write(placement));
             let path = format!("{}.conditions[RolloutStarted]", status.place().field_path());
-            (quote.text(placement.object, &path, "(absent)".to_owned(), since), since, STEP_LIMIT)
+            let older = status.condition_of_any_generation("RolloutStarted");
+            (quote.no_current_condition(placement.object, &path, older.as_ref(), since), since, STEP_LIMIT)
         }
     };
     let member = status.member.to_owned();
