@@ -1,20 +1,17 @@
 //! Policies on the hub that refuse objects when they are made or changed, as a policy engine's do.
 
-use std::time::Duration;
-
 use cucumber::when;
 use fleet::FleetError;
 use fleet::kinds;
 use kube::api::{ListParams, Patch, PatchParams};
 use record::{Action, ObjectPath};
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::limits;
 use crate::objects::PARENT;
-use crate::pauses::{between_reads, is_last_read};
+use crate::pauses::read_until_as_expected;
 use crate::world::World;
 
 /// Makes a ValidatingAdmissionPolicy with its binding on the hub that refuses each Work of the placement whose manifests
@@ -48,9 +45,6 @@ async fn begins_to_refuse(world: &mut World, placement: String) -> Result<(), St
     enforced(context, &placement).await
 }
 
-/// Between two tries: an API server takes a new policy into account within a second or two and says so nowhere.
-const PAUSE: Duration = Duration::from_millis(500);
-
 /// Tries a change of one of the placement's Works, without making it, until it is refused.
 async fn enforced(context: &ScenarioContext, placement: &str) -> Result<(), StepError> {
     let hub = context.hub();
@@ -64,17 +58,14 @@ async fn enforced(context: &ScenarioContext, placement: &str) -> Result<(), Step
     let api = kinds::WORK.api(&hub.client, Some(&namespace));
     let try_only = PatchParams { dry_run: true, ..PatchParams::default() };
     let patch = Patch::Merge(json!({"metadata": {"annotations": {"fleetdrill.dev/tried": "true"}}}));
-    let deadline = Instant::now() + limits::REPORTED;
-    loop {
-        let last = is_last_read(deadline);
-        match api.patch(&name, &try_only, &patch).await {
-            Err(kube::Error::Api(status)) if status.message.contains("denied request") => return Ok(()),
-            Err(error) => return Err(FleetError::api("hub", format!("change the Works of {placement}"))(error).into()),
-            Ok(_) if last => {
-                let text = format!("the policy {placement} wasn't enforced within {} s", limits::REPORTED.as_secs());
-                return Err(StepError::Differs(text));
-            }
-            Ok(_) => between_reads(PAUSE).await,
+    // An API server takes a new policy into account within a second or two and says so nowhere.
+    read_until_as_expected(limits::REPORTED, async || match api.patch(&name, &try_only, &patch).await {
+        Err(kube::Error::Api(status)) if status.message.contains("denied request") => Ok(()),
+        Err(error) => Err(FleetError::api("hub", format!("change the Works of {placement}"))(error).into()),
+        Ok(_) => {
+            let text = format!("the policy {placement} wasn't enforced within {} s", limits::REPORTED.as_secs());
+            Err(StepError::Differs(text))
         }
-    }
+    })
+    .await
 }
