@@ -38,8 +38,8 @@ impl<'a> EvidenceSource<'a> {
         self.text(object, path, value, None)
     }
 
-    /// Quotes that a condition of an object's present generation isn't there: the generation of the one that is there, or `(absent)`. `path` is the
-    /// condition's.
+    /// Quotes that a condition of an object's present generation isn't there: the generation of the one that is there, or `(absent)`.
+    /// `path` is the condition's.
     pub fn no_current_condition(
         self,
         object: Object<'_>,
@@ -47,8 +47,21 @@ impl<'a> EvidenceSource<'a> {
         older: Option<&Condition>,
         at: Option<jiff::Timestamp>,
     ) -> Evidence {
-        let Some(older) = older else { return self.text(object, path, "(absent)".to_owned(), at) };
-        let value = format!("{} (generation: {})", older.observed_generation, object.generation());
+        match older {
+            Some(older) => self.older_generation(object, path, older.observed_generation, at),
+            None => self.text(object, path, "(absent)".to_owned(), at),
+        }
+    }
+
+    /// Quotes the generation that conditions are of, beside the object's present one. `path` is the conditions'.
+    pub fn older_generation(
+        self,
+        object: Object<'_>,
+        path: &str,
+        observed: i64,
+        at: Option<jiff::Timestamp>,
+    ) -> Evidence {
+        let value = format!("{observed} (generation: {})", object.generation());
         self.text(object, &format!("{path}.observedGeneration"), value, at)
     }
 

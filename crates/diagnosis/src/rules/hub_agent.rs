@@ -238,14 +238,10 @@ impl<'a> IgnoredObject<'a> {
     /// Quotes the absence of conditions, or the generation that they are of.
     pub fn evidence(&self, quote: EvidenceSource<'_>) -> Evidence {
         let last = self.object.conditions().iter().map(|condition| condition.observed_generation).max();
-        let (path, value) = match last {
-            None => ("status.conditions", "(absent)".to_owned()),
-            Some(seen) => (
-                "status.conditions[*].observedGeneration",
-                format!("{seen} (generation: {})", self.object.generation()),
-            ),
-        };
-        quote.text(self.object, path, value, self.since)
+        match last {
+            Some(seen) => quote.older_generation(self.object, "status.conditions[*]", seen, self.since),
+            None => quote.text(self.object, "status.conditions", "(absent)".to_owned(), self.since),
+        }
     }
 }
 
