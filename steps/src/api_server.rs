@@ -6,7 +6,7 @@ use cucumber::{given, then, when};
 use fleet::FleetError;
 use tokio::time::timeout;
 
-use crate::context::ThrottledPart;
+use crate::context::FaultyProcess;
 use crate::error::StepError;
 use crate::needs::{ProviderAbility, StepCall, needs};
 use crate::phrases::{ApiServerRef, ApiServerState};
@@ -33,18 +33,18 @@ async fn api_server(world: &mut World, server: ApiServerRef, change: ApiServerSt
         context.hub().name
     };
     let what = format!("the API server of {cluster}");
-    let part = ThrottledPart::ApiServer(cluster.clone());
+    let part = FaultyProcess::ApiServer(cluster.clone());
     match change {
         ApiServerState::Slow => {
-            context.throttled.insert(part, context.fleet.throttle_api_server(&cluster, SLOW).await?);
+            context.process_faults.insert(part, context.fleet.throttle_api_server(&cluster, SLOW).await?);
             context.induced(format!("{what} gets {SLOW} % of its processor time"));
         }
         ApiServerState::Hangs => {
-            context.throttled.insert(part, context.fleet.throttle_api_server(&cluster, 0).await?);
+            context.process_faults.insert(part, context.fleet.throttle_api_server(&cluster, 0).await?);
             context.induced(format!("{what} paused: its process gets no processor time"));
         }
         ApiServerState::Fast => {
-            context.throttled.remove(&part);
+            context.process_faults.remove(&part);
             context.remedied(format!("{what} has its processor time back"));
         }
         ApiServerState::Stops => {

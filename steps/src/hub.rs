@@ -8,7 +8,7 @@ use record::{Action, ObjectPath};
 use serde_json::json;
 
 use crate::api_server::SLOW;
-use crate::context::{ScenarioContext, ThrottledPart};
+use crate::context::{FaultyProcess, ScenarioContext};
 use crate::destination::manifest_to_try;
 use crate::error::StepError;
 use crate::limits;
@@ -25,10 +25,10 @@ async fn hangs(world: &mut World, change: HangChange) -> Result<(), StepError> {
     let context = world.context();
     context.check_own_fleet("the hub is")?;
     if change.hangs {
-        context.throttled.insert(ThrottledPart::HubAgent, context.fleet.hang_hub_agent().await?);
+        context.process_faults.insert(FaultyProcess::HubAgent, context.fleet.hang_hub_agent().await?);
         context.induced("hub-agent paused: its process gets no processor time");
     } else {
-        context.throttled.remove(&ThrottledPart::HubAgent);
+        context.process_faults.remove(&FaultyProcess::HubAgent);
         context.remedied("hub-agent goes on");
     }
     Ok(())
@@ -77,11 +77,11 @@ async fn etcd(world: &mut World, change: EtcdChange) -> Result<(), StepError> {
             context.remedied("the hub's etcd has its usual quota, and its alarm is disarmed");
         }
         EtcdChange::Slow => {
-            context.throttled.insert(ThrottledPart::Etcd, context.fleet.throttle_storage(SLOW).await?);
+            context.process_faults.insert(FaultyProcess::Etcd, context.fleet.throttle_storage(SLOW).await?);
             context.induced(format!("the hub's etcd gets {SLOW} % of its processor time"));
         }
         EtcdChange::Fast => {
-            context.throttled.remove(&ThrottledPart::Etcd);
+            context.process_faults.remove(&FaultyProcess::Etcd);
             context.remedied("the hub's etcd has its processor time back");
         }
         EtcdChange::Defragmented => {

@@ -37,6 +37,8 @@ pub enum ProviderAbility {
     StopApiServers,
     /// Let the hub-agent hang.
     HangAgents,
+    /// Shift the clocks of agents.
+    ShiftClocks,
     /// Start the hub-agent again with other flags.
     SetHubAgentFlags,
     /// Start the hub-agent with an identity of its own, from which its rights can be taken.
@@ -94,6 +96,7 @@ impl fmt::Display for ProviderAbility {
             Self::RestoreClusters => "restore clusters from backups",
             Self::StopApiServers => "stop API servers and start them again",
             Self::HangAgents => "let the hub-agent hang",
+            Self::ShiftClocks => "shift the clocks of agents",
             Self::SetHubAgentFlags => "start the hub-agent with other flags",
             Self::LimitHubAgent => "take the hub-agent's rights away",
             Self::ServeWebhooks => "start the hub-agent with its webhooks",

@@ -106,6 +106,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::BreakNetworks,
         ProviderAbility::RestoreClusters,
         ProviderAbility::HangAgents,
+        ProviderAbility::ShiftClocks,
         ProviderAbility::SetHubAgentFlags,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,

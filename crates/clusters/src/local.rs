@@ -28,7 +28,7 @@ pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::Provider;
 use crate::service_account_token;
 use crate::state_dir::write_private;
-use crate::supervisor::ThrottledProcess;
+use crate::supervisor::ProcessFault;
 use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
 
 /// Space for etcd, in bytes, that is less than a hub with KubeFleet's CRDs uses.
@@ -183,7 +183,11 @@ fn etcd_prefix(cluster: &Cluster) -> String {
 /// Returns true if a local fleet has this ability: all but the load of images, for which there are no nodes.
 #[must_use]
 pub fn can(ability: ProviderAbility) -> bool {
-    ability != ProviderAbility::LoadImages
+    match ability {
+        ProviderAbility::LoadImages => false,
+        ProviderAbility::ShiftClocks => cfg!(all(target_os = "linux", target_arch = "x86_64")),
+        _ => true,
+    }
 }
 
 #[async_trait]
@@ -234,7 +238,7 @@ impl Provider for LocalProvider {
         Ok(())
     }
 
-    async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ThrottledProcess, ClusterError> {
+    async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
         self.home.supervisor().throttle(&control_plane::process(cluster, "kube-apiserver"), percent).await
     }
 
@@ -268,8 +272,12 @@ impl Provider for LocalProvider {
         self.simulate_pods(cluster, programs.ok_or(ClusterError::NoPodPrograms)?).await
     }
 
-    async fn hang_agent(&self, name: &str) -> Result<ThrottledProcess, ClusterError> {
+    async fn hang_agent(&self, name: &str) -> Result<ProcessFault, ClusterError> {
         self.home.supervisor().throttle(name, 0).await
+    }
+
+    async fn shift_agent_clock(&self, name: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        self.home.supervisor().shift_clock(name, seconds).await
     }
 
     async fn limit_storage(&self, limited: bool) -> Result<(), ClusterError> {
@@ -281,7 +289,7 @@ impl Provider for LocalProvider {
         if limited { Ok(()) } else { etcd::disarm(&self.etcd_socket()).await }
     }
 
-    async fn throttle_storage(&self, percent: u8) -> Result<ThrottledProcess, ClusterError> {
+    async fn throttle_storage(&self, percent: u8) -> Result<ProcessFault, ClusterError> {
         self.home.supervisor().throttle("etcd", percent).await
     }
 

@@ -11,7 +11,7 @@ use crate::agents::Agent;
 use crate::cluster::{Cluster, FleetRole};
 use crate::error::ClusterError;
 use crate::local::PodPrograms;
-use crate::supervisor::ThrottledProcess;
+use crate::supervisor::ProcessFault;
 
 /// A provider, which makes clusters and runs agents for them.
 #[async_trait]
@@ -54,7 +54,7 @@ pub trait Provider: Send + Sync {
     /// # Errors
     /// Returns an error if the provider lacks the ability ([`ProviderAbility::ThrottleApiServers`]), or there is no such
     /// cluster.
-    async fn throttle_api_server(&self, _cluster: &str, _percent: u8) -> Result<ThrottledProcess, ClusterError> {
+    async fn throttle_api_server(&self, _cluster: &str, _percent: u8) -> Result<ProcessFault, ClusterError> {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ThrottleApiServers })
     }
 
@@ -71,8 +71,16 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the provider lacks the ability ([`ProviderAbility::HangAgents`]), or the agent doesn't run.
-    async fn hang_agent(&self, _name: &str) -> Result<ThrottledProcess, ClusterError> {
+    async fn hang_agent(&self, _name: &str) -> Result<ProcessFault, ClusterError> {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::HangAgents })
+    }
+
+    /// Shifts the clock of an agent by a number of seconds, also over its restarts, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::ShiftClocks`]), or the agent doesn't run.
+    async fn shift_agent_clock(&self, _name: &str, _seconds: i32) -> Result<ProcessFault, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ShiftClocks })
     }
 
     /// Limits the space of the hub's etcd to less than it uses, or takes the limit and its consequences back. With less than it uses, etcd
@@ -88,7 +96,7 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the provider lacks the ability ([`ProviderAbility::SlowStorage`]).
-    async fn throttle_storage(&self, _percent: u8) -> Result<ThrottledProcess, ClusterError> {
+    async fn throttle_storage(&self, _percent: u8) -> Result<ProcessFault, ClusterError> {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SlowStorage })
     }
 

@@ -16,7 +16,7 @@ use clusters::provider::Provider;
 use clusters::provider_spec::ProviderSpec;
 use clusters::state_dir::write_private;
 use clusters::supervisor::protocol::ProcessExit;
-use clusters::supervisor::{SupervisorClient, SupervisorProgram, ThrottledProcess};
+use clusters::supervisor::{ProcessFault, SupervisorClient, SupervisorProgram};
 use diagnosis::Snapshot;
 use futures::FutureExt as _;
 use futures::future::try_join;
@@ -616,8 +616,25 @@ impl Fleet {
     ///
     /// # Errors
     /// Returns an error if the provider can't let agents hang.
-    pub async fn hang_hub_agent(&self) -> Result<ThrottledProcess, FleetError> {
+    pub async fn hang_hub_agent(&self) -> Result<ProcessFault, FleetError> {
         Ok(self.0.provider.hang_agent(HUB_AGENT).await?)
+    }
+
+    /// Shifts the clock of the hub-agent by a number of seconds, also over its restarts, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't shift clocks, or the agent doesn't run.
+    pub async fn shift_hub_agent_clock(&self, seconds: i32) -> Result<ProcessFault, FleetError> {
+        Ok(self.0.provider.shift_agent_clock(HUB_AGENT, seconds).await?)
+    }
+
+    /// Shifts the clock of a member's agent, as [`Fleet::shift_hub_agent_clock`] does.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't shift clocks, or the agent doesn't run.
+    pub async fn shift_member_agent_clock(&self, member: &str, seconds: i32) -> Result<ProcessFault, FleetError> {
+        let name = clusters::agents::member_agent_name(member);
+        Ok(self.0.provider.shift_agent_clock(&name, seconds).await?)
     }
 
     /// Limits the space of the hub's etcd to less than it uses, so that it takes no writes, or takes the limit back. The etcd of a local fleet
@@ -634,7 +651,7 @@ impl Fleet {
     ///
     /// # Errors
     /// Returns an error if the provider can't slow etcd down.
-    pub async fn throttle_storage(&self, percent: u8) -> Result<ThrottledProcess, FleetError> {
+    pub async fn throttle_storage(&self, percent: u8) -> Result<ProcessFault, FleetError> {
         Ok(self.0.provider.throttle_storage(percent).await?)
     }
 
@@ -650,7 +667,7 @@ impl Fleet {
     ///
     /// # Errors
     /// Returns an error if the provider can't slow API servers down.
-    pub async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ThrottledProcess, FleetError> {
+    pub async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ProcessFault, FleetError> {
         Ok(self.0.provider.throttle_api_server(cluster, percent).await?)
     }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clusters::cluster::Cluster;
-use clusters::supervisor::ThrottledProcess;
+use clusters::supervisor::ProcessFault;
 use diagnosis::{Diagnosis, Finding, KubectlAccess, Snapshot};
 use fleet::kinds::{self, ResourceKind};
 use fleet::labels::RUN_LABEL;
@@ -61,15 +61,17 @@ impl std::fmt::Debug for WaitNotice {
     }
 }
 
-/// Part of a fleet that a scenario lets hang, or gives only a part of its processor time.
+/// Process of a fleet that a scenario lets hang, gives only a part of its processor time, or a clock that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ThrottledPart {
+pub(crate) enum FaultyProcess {
     /// API server of the cluster with this name.
     ApiServer(String),
     /// The hub-agent.
     HubAgent,
     /// The hub's etcd.
     Etcd,
+    /// Clock of the agent of the member with this name; of the hub-agent without one.
+    Clock(Option<String>),
 }
 
 /// Callback that is told of a fleet which a scenario has started for itself.
@@ -98,8 +100,8 @@ pub struct ScenarioContext {
     place: Option<UpgradeParticipant>,
     /// Tasks that run beside the steps until the scenario ends.
     pub(crate) beside: JoinSet<()>,
-    /// What hangs, or gets only a part of its processor time, until it is taken out of here.
-    pub(crate) throttled: BTreeMap<ThrottledPart, ThrottledProcess>,
+    /// Faults of processes, which end when they are taken out of here.
+    pub(crate) process_faults: BTreeMap<FaultyProcess, ProcessFault>,
     /// Certificates of the CAs of the hub's certificate for members, in the order in which they were made.
     pub(crate) hub_cas: Vec<String>,
 }
@@ -145,7 +147,7 @@ impl ScenarioContext {
             own_fleet_notice: None,
             place: info.upgrade.clone().map(UpgradeParticipant::new),
             beside: JoinSet::new(),
-            throttled: BTreeMap::new(),
+            process_faults: BTreeMap::new(),
             hub_cas: Vec::new(),
             fleet,
             recorder,

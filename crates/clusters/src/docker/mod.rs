@@ -104,6 +104,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::BreakNetworks,
         ProviderAbility::RestoreClusters,
         ProviderAbility::HangAgents,
+        ProviderAbility::ShiftClocks,
         ProviderAbility::SetHubAgentFlags,
         ProviderAbility::LimitHubAgent,
         ProviderAbility::ServeWebhooks,

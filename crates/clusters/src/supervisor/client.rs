@@ -48,11 +48,11 @@ pub struct SupervisorClient {
     owned: Option<Arc<OwnedSupervisor>>,
 }
 
-/// Process that gets only a part of its processor time until this value is dropped.
+/// Fault of a process, which ends when this value is dropped: it gets only a part of its processor time, or its clock is shifted.
 #[derive(Debug)]
-#[must_use = "the process has its whole processor time again once this is dropped"]
-pub struct ThrottledProcess {
-    /// The supervisor throttles the process for as long as this connection is open.
+#[must_use = "the fault ends once this is dropped"]
+pub struct ProcessFault {
+    /// The supervisor keeps the fault up for as long as this connection is open.
     _connection: Framed<UnixStream, LinesCodec>,
 }
 
@@ -426,11 +426,24 @@ impl SupervisorClient {
     ///
     /// # Errors
     /// Returns an error if the supervisor has no process of this name, or the process doesn't run.
-    pub async fn throttle(&self, name: &str, percent: u8) -> Result<ThrottledProcess, ClusterError> {
+    pub async fn throttle(&self, name: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
         let mut connection = self.open().await?;
         say(&mut connection, &SupervisorRequest::Throttle { name: name.to_owned(), percent }).await?;
         is_done(self.hear(&mut connection).await?, format!("throttle {name}"))?;
-        Ok(ThrottledProcess { _connection: connection })
+        Ok(ProcessFault { _connection: connection })
+    }
+
+    /// Shifts the clock of a process by a number of seconds, counted from the machine's clock, until the returned value is dropped or this program
+    /// ends. A process that is started under this name meanwhile has the same clock.
+    ///
+    /// # Errors
+    /// Returns an error if the supervisor has no process of this name, the process doesn't run, or the kernel doesn't allow it. It is
+    /// possible on Linux for x86-64.
+    pub async fn shift_clock(&self, name: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        let mut connection = self.open().await?;
+        say(&mut connection, &SupervisorRequest::ShiftClock { name: name.to_owned(), seconds }).await?;
+        is_done(self.hear(&mut connection).await?, format!("shift the clock of {name}"))?;
+        Ok(ProcessFault { _connection: connection })
     }
 
     async fn done(&self, request: SupervisorRequest, action: String) -> Result<(), ClusterError> {

@@ -11,10 +11,11 @@
 
 mod children;
 mod client;
+mod clock;
 pub mod protocol;
 mod server;
 mod throttle;
 
 pub use children::exec;
-pub use client::{SupervisorClient, SupervisorProgram, ThrottledProcess};
+pub use client::{ProcessFault, SupervisorClient, SupervisorProgram};
 pub use server::serve;

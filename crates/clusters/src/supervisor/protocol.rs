@@ -80,6 +80,14 @@ pub enum SupervisorRequest {
         /// Part of the time for which the process runs, in percent.
         percent: u8,
     },
+    /// Shift the clock of a process for as long as this connection is open, also of one that is started under this name meanwhile. The answer
+    /// is [`SupervisorResponse::Done`].
+    ShiftClock {
+        /// Name of the process.
+        name: String,
+        /// Seconds from the machine's clock; negative for a clock that is behind.
+        seconds: i32,
+    },
     /// List all processes, in the order in which they were first started.
     List,
     /// Reserve ports on 127.0.0.1 for as long as the fleet lives. The supervisor binds them with `SO_REUSEPORT` and

@@ -1,5 +1,6 @@
 //! Supervisor's side of the protocol.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,7 +22,7 @@ use tokio_util::codec::{Framed, LinesCodec};
 use super::protocol::{
     ProcessExit, ProcessSpec, ProcessStatus, SOCKET, ShutdownHook, SupervisorRequest, SupervisorResponse,
 };
-use super::{children, throttle};
+use super::{children, clock, throttle};
 use crate::state_dir;
 use crate::stderr_line;
 
@@ -104,9 +105,21 @@ struct Supervisor {
 struct SupervisorState {
     kept: bool,
     processes: Vec<Process>,
+    /// Shifted clocks, by the names of their processes.
+    clocks: BTreeMap<String, ShiftedClock>,
+    /// Number of shifts so far.
+    shifts: u64,
     ports: Vec<Socket>,
     claims: Vec<UnixDatagram>,
     shutdown_hooks: Vec<ShutdownHook>,
+}
+
+/// Clock of a process that is shifted.
+#[derive(Clone, Copy)]
+struct ShiftedClock {
+    /// Number of the shift. A later one of the same process replaces this one.
+    number: u64,
+    seconds: i32,
 }
 
 struct Process {
@@ -148,7 +161,16 @@ impl Supervisor {
             Some(i) => inner.processes[i] = process,
             None => inner.processes.push(process),
         }
+        let shift = inner.clocks.get(&name).copied();
         drop(inner);
+        if let (Some(clock), Some(process)) = (shift, process_id(pid)) {
+            let name = name.clone();
+            tokio::spawn(async move {
+                if let Err(error) = clock::shift(process, clock.seconds).await {
+                    stderr_line!("error: failed to shift the clock of {name}: {error}");
+                }
+            });
+        }
 
         let state = Arc::clone(self);
         tokio::spawn(async move {
@@ -230,9 +252,36 @@ impl Supervisor {
         let inner = self.lock();
         let process = inner.processes.iter().find(|p| p.spec.name == name);
         let process = process.ok_or_else(|| format!("there is no process {name}"))?;
-        let group = process.pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        let group = process_id(process.pid);
         let group = group.ok_or_else(|| format!("{name} doesn't run"))?;
         Ok((group, process.gone.clone()))
+    }
+
+    /// Shifts the clock of a process, now and at later starts. Returns the number of the shift.
+    async fn shift_clock(&self, name: &str, seconds: i32) -> Result<u64, String> {
+        let (process, _) = self.running(name)?;
+        clock::shift(process, seconds).await.map_err(|error| error.to_string())?;
+        let mut inner = self.lock();
+        inner.shifts += 1;
+        let number = inner.shifts;
+        inner.clocks.insert(name.to_owned(), ShiftedClock { number, seconds });
+        Ok(number)
+    }
+
+    /// Gives a process the machine's clock, unless its clock was shifted again since the shift of this number. One that has ended needs nothing.
+    async fn restore_clock(&self, name: &str, number: u64) {
+        {
+            let mut inner = self.lock();
+            if inner.clocks.get(name).is_none_or(|clock| clock.number != number) {
+                return;
+            }
+            inner.clocks.remove(name);
+        }
+        if let Ok((process, _)) = self.running(name)
+            && let Err(error) = clock::shift(process, 0).await
+        {
+            stderr_line!("error: failed to restore the clock of {name}: {error}");
+        }
     }
 
     async fn remove(&self, name: &str) -> Result<(), String> {
@@ -306,6 +355,11 @@ fn bind_claim(_: &str) -> std::io::Result<UnixDatagram> {
     Err(std::io::Error::other("only Linux has abstract sockets"))
 }
 
+/// Returns the id of a running process.
+fn process_id(pid: Option<u32>) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid?).ok()?)
+}
+
 async fn answer(supervisor: Arc<Supervisor>, stream: UnixStream) {
     let mut lines = Framed::new(stream, LinesCodec::new());
     while let Some(Ok(line)) = lines.next().await {
@@ -313,6 +367,9 @@ async fn answer(supervisor: Arc<Supervisor>, stream: UnixStream) {
             Ok(SupervisorRequest::Watch) => return tell_exits(&supervisor, &mut lines).await,
             Ok(SupervisorRequest::Throttle { name, percent }) => {
                 return throttle_while_connected(&supervisor, &mut lines, &name, percent).await;
+            }
+            Ok(SupervisorRequest::ShiftClock { name, seconds }) => {
+                return shift_clock_while_connected(&supervisor, &mut lines, &name, seconds).await;
             }
             Ok(request) => handle(&supervisor, request).await,
             Err(error) => SupervisorResponse::Refused(error.to_string()),
@@ -375,8 +432,8 @@ async fn handle(supervisor: &Arc<Supervisor>, request: SupervisorRequest) -> Sup
             supervisor.end.notify_one();
             SupervisorResponse::Done
         }
-        SupervisorRequest::Watch | SupervisorRequest::Throttle { .. } => {
-            SupervisorResponse::Refused("watch and throttle are not requests with one answer".into())
+        SupervisorRequest::Watch | SupervisorRequest::Throttle { .. } | SupervisorRequest::ShiftClock { .. } => {
+            SupervisorResponse::Refused("watch, throttle and shift_clock are not requests with one answer".into())
         }
     }
 }
@@ -400,6 +457,24 @@ async fn throttle_while_connected(
         // The client sends nothing more.
         _ = lines.next() => (),
     }
+}
+
+/// Shifts the clock of a process until the client closes the connection.
+async fn shift_clock_while_connected(
+    supervisor: &Supervisor,
+    lines: &mut Framed<UnixStream, LinesCodec>,
+    name: &str,
+    seconds: i32,
+) {
+    let number = match supervisor.shift_clock(name, seconds).await {
+        Ok(number) => number,
+        Err(reason) => return send(lines, &SupervisorResponse::Refused(reason)).await.unwrap_or_default(),
+    };
+    if send(lines, &SupervisorResponse::Done).await.is_ok() {
+        // The client sends nothing more.
+        let _ = lines.next().await;
+    }
+    supervisor.restore_clock(name, number).await;
 }
 
 async fn tell_exits(supervisor: &Supervisor, lines: &mut Framed<UnixStream, LinesCodec>) {

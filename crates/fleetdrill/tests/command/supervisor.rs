@@ -156,6 +156,62 @@ async fn a_process_that_gets_no_time_hangs_until_its_client_goes() {
     place.nothing_is_left();
 }
 
+/// Shell that prints its own clock, in seconds, again and again.
+fn clock(name: &str) -> ProcessSpec {
+    let script = "while :; do printf '%(%s)T\\n' -1; sleep 0.05; done";
+    ProcessSpec { program: "/bin/bash".into(), ..shell(name, script) }
+}
+
+/// Seconds by which the clock that a process has printed last is ahead.
+fn ahead(supervisor: &SupervisorClient, name: &str) -> Option<i64> {
+    let log = supervisor.log_tail(name);
+    let told: i64 = log.lines().last()?.parse().ok()?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").as_secs();
+    Some(told - i64::try_from(now).expect("before the year 292277026596"))
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[tokio::test]
+async fn the_clock_of_a_process_is_shifted_until_its_client_goes() {
+    let place = Place::new();
+    let supervisor = supervisor(&place).await;
+    supervisor.start(clock("one")).await.expect("starts");
+    supervisor.start(clock("other")).await.expect("starts");
+    let error = supervisor.shift_clock("two", 600).await.expect_err("unknown").to_string();
+    assert!(error.ends_with("there is no process two"), "{error}");
+    let is = |name: &str, seconds: i64| ahead(&supervisor, name).filter(|ahead| (ahead - seconds).abs() < 60).map(drop);
+
+    let early = supervisor.shift_clock("one", 600).await.expect("shifted");
+    until("a clock that is ahead", || is("one", 600));
+    until("a clock that nobody has touched", || is("other", 0));
+    // A later shift replaces an earlier one, whose end changes nothing.
+    let late = supervisor.shift_clock("one", -3600).await.expect("shifted");
+    drop(early);
+    until("a clock that is behind", || is("one", -3600));
+    std::thread::sleep(Duration::from_millis(200));
+    until("the same clock", || is("one", -3600));
+    // The next process of the name has it, too.
+    supervisor.stop("one").await.expect("stopped");
+    let error = supervisor.shift_clock("one", 600).await.expect_err("it doesn't run").to_string();
+    assert!(error.ends_with("one doesn't run"), "{error}");
+    std::fs::write(supervisor.log("one"), "").expect("an empty log");
+    supervisor.start_again("one").await.expect("starts");
+    until("a clock that is behind again", || is("one", -3600));
+    drop(late);
+    until("the machine's clock", || is("one", 0));
+
+    // A process that hangs goes on hanging.
+    let hung = supervisor.throttle("one", 0).await.expect("paused");
+    let pid = status(&supervisor, "one").await.pid.expect("it runs");
+    until("the pause", || (proc::state(pid) == Some('T')).then_some(()));
+    let _shifted = supervisor.shift_clock("one", 600).await.expect("shifted");
+    assert_eq!(proc::state(pid), Some('T'));
+    drop(hung);
+    until("a clock that is ahead", || is("one", 600));
+    supervisor.end().await.expect("ends");
+    place.nothing_is_left();
+}
+
 #[tokio::test]
 async fn what_a_machine_has_once_is_one_fleet_s_until_that_ends() {
     let (place, other_place) = (Place::new(), Place::new());
