@@ -300,6 +300,28 @@ pub struct HangChange {
 
 impl_from_str!(HangChange, |text| Self { hangs: text == "hangs" });
 
+/// `10 minutes ahead`, `30 seconds behind`, or `right again`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "[0-9]+ (?:seconds?|minutes?) (?:ahead|behind)|right again", name = "ahead, behind or right")]
+pub struct ClockShift {
+    /// Seconds by which the clock is ahead, or behind if negative; 0 for the machine's clock.
+    pub seconds: i32,
+}
+
+impl FromStr for ClockShift {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let [number, unit, direction] = words[..] else { return Ok(Self { seconds: 0 }) };
+        let factor = if unit.starts_with("minute") { 60 } else { 1 };
+        let seconds = number.parse::<i32>().ok().and_then(|number| number.checked_mul(factor));
+        let seconds =
+            seconds.ok_or_else(|| format!("{number} {unit} is too much: a clock is shifted by 68 years at most"))?;
+        Ok(Self { seconds: if direction == "ahead" { seconds } else { -seconds } })
+    }
+}
+
 /// `loses its rights`, or `gets its rights back`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "loses its rights|gets its rights back", name = "loses or gets back its rights")]
@@ -1089,6 +1111,17 @@ mod tests {
         assert_eq!(of("3 of \"a\" and \"b\""), MemberSelection::Count(3, vec!["a".into(), "b".into()]));
         assert_eq!(of("by name \"a\""), MemberSelection::Named(vec!["a".into()]));
         assert_eq!(of("60 hollow members"), MemberSelection::Hollow(60));
+    }
+
+    #[test]
+    fn shifts_of_clocks_are_read_in_seconds() {
+        let seconds = |text: &str| text.parse::<ClockShift>().map(|shift| shift.seconds);
+        assert_eq!(seconds("10 minutes ahead"), Ok(600));
+        assert_eq!(seconds("1 minute behind"), Ok(-60));
+        assert_eq!(seconds("30 seconds behind"), Ok(-30));
+        assert_eq!(seconds("right again"), Ok(0));
+        let error = "99999999 minutes is too much: a clock is shifted by 68 years at most";
+        assert_eq!(seconds("99999999 minutes ahead"), Err(error.to_owned()));
     }
 
     #[test]
