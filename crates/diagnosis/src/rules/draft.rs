@@ -18,6 +18,8 @@ use crate::{CatalogueEntry, Evidence, Finding, KubectlAccess, Remedy, Severity, 
 pub(super) enum AffectedPart {
     /// Hub-agent: no controller of the hub works.
     HubAgent,
+    /// Clock of the hub-agent.
+    HubAgentClock,
     /// Writes to the hub: nobody's are taken.
     HubWrites,
     /// Member as a whole: its agent, its rights.

@@ -28,6 +28,8 @@ pub(super) struct Heartbeat<'a> {
     object: Object<'a>,
     /// Time in the heartbeat, by the clock of the agent's machine.
     sent: Timestamp,
+    /// Time at which the heartbeat arrived, by the API server's record of the write.
+    written_at: Option<Timestamp>,
     /// Time that has passed on the hub's clock since the heartbeat arrived.
     pub age: SignedDuration,
     period: SignedDuration,
@@ -47,12 +49,27 @@ impl<'a> Heartbeat<'a> {
         // write is a second clock. The agent's own may be wrong.
         let written_at = object.written_at(Some("status")).filter(|_| written.is_some());
         let age = fleet.age(written_at.unwrap_or(sent));
-        Some(Self { object, sent, age, period: SignedDuration::from_secs(period_seconds(member)) })
+        Some(Self { object, sent, written_at, age, period: SignedDuration::from_secs(period_seconds(member)) })
     }
 
     /// True if more than three periods have passed without a heartbeat.
     pub fn is_overdue(&self) -> bool {
         self.age > self.period * i32::try_from(OVERDUE_PERIODS).unwrap_or(i32::MAX)
+    }
+
+    /// Returns the time by which the agent's clock is ahead of the API server's; negative if it is behind, or the heartbeat took that time to
+    /// arrive. `None` without a record of the write.
+    pub fn clock_difference(&self) -> Option<SignedDuration> {
+        Some(self.sent.duration_since(self.written_at?))
+    }
+
+    /// Quotes the heartbeat, and the API server's record of the write. Neither tells since when the clock is wrong.
+    pub fn evidence_with_record(&self, quote: EvidenceSource<'_>) -> Vec<Evidence> {
+        let record = self
+            .written_at
+            .map(|at| quote.text(self.object, "metadata.managedFields[status].time", at.to_string(), Some(at)));
+        let quoted = self.evidence(quote).into_iter().chain(record);
+        quoted.map(|evidence| Evidence { at: None, ..evidence }).collect()
     }
 
     /// Quotes the heartbeat.

@@ -209,7 +209,7 @@ fn overdue_copies(fleet: FleetView<'_>) -> Vec<UncopiedHeartbeat<'_>> {
 }
 
 /// Returns the hub-agent's Deployment as KubeFleet's chart names it.
-fn subject(fleet: FleetView<'_>) -> Subject {
+pub(super) fn subject(fleet: FleetView<'_>) -> Subject {
     Subject {
         cluster: fleet.hub.name.clone(),
         kind: "Deployment".to_owned(),

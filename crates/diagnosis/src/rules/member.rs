@@ -13,7 +13,7 @@ use super::foreign_finalizer::is_held_by_others;
 use super::heartbeat::{Heartbeat, period_seconds};
 use super::hub_agent::REACTION_LIMIT;
 use super::member_health::Unhealthy;
-use super::{deletion, kubectl, outcome};
+use super::{clock, deletion, kubectl, outcome};
 use crate::kinds::{ROLE, ROLE_BINDING, SERVICE_ACCOUNT};
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
@@ -48,6 +48,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
             silent_member(fleet, member)
                 .or_else(|| never_joined(fleet, member))
                 .or_else(|| Unhealthy::of(fleet, member).map(|unhealthy| unhealthy.finding(fleet, member)))
+                .or_else(|| clock::of_member(fleet, member))
         });
     }
     for placement in fleet.placements() {

@@ -8,6 +8,7 @@ mod apply_error;
 mod approval;
 mod argocd;
 mod availability;
+mod clock;
 mod code;
 mod deletion;
 mod deletion_stage;
@@ -152,6 +153,7 @@ fn drafts(fleet: FleetView<'_>, without: Option<&FailureCode>) -> (Vec<FindingDr
     let rules: &[fn(FleetView<'_>) -> Vec<FindingDraft>] = &[
         hub_writes::rule,
         hub_agent::rule,
+        clock::rule,
         deletion::rule,
         foreign_finalizer::rule,
         deletion_stage::rule,

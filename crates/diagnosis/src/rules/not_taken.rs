@@ -173,6 +173,9 @@ fn reason(obstacle: &Obstacle<'_>) -> String {
                 format!("has sent no heartbeat for {} min", age.as_mins())
             }
             Disconnection::Silent(_) => "has sent no heartbeat for more than a day".to_owned(),
+            Disconnection::Behind(behind) => {
+                format!("sends heartbeats of {} min ago, by the clock of its agent", behind.as_mins())
+            }
             Disconnection::NotJoined => "hasn't joined".to_owned(),
             Disconnection::Unhealthy => {
                 format!("hasn't been healthy for more than {} min", DISCONNECTION_LIMIT.as_mins())
@@ -230,7 +233,7 @@ fn agent_evidence(quote: EvidenceSource<'_>, member: Object<'_>, disconnection: 
     };
     let path = "status.agentStatus[MemberAgent]";
     let type_ = match disconnection {
-        Disconnection::NeverOnline | Disconnection::Silent(_) => {
+        Disconnection::NeverOnline | Disconnection::Silent(_) | Disconnection::Behind(_) => {
             let heard = text_field(agent, "lastReceivedHeartbeat");
             return quote.text(member, &format!("{path}.lastReceivedHeartbeat"), heard.to_owned(), heard.parse().ok());
         }

@@ -6,6 +6,7 @@
 use jiff::SignedDuration;
 
 use super::fleet::FleetView;
+use super::heartbeat::Heartbeat;
 use super::spread::Spread;
 use super::{matching, quantity};
 use crate::object::{list_field, text_field};
@@ -40,6 +41,8 @@ pub(super) enum Disconnection {
     NeverOnline,
     /// The last heartbeat is older than [`DISCONNECTION_LIMIT`].
     Silent(SignedDuration),
+    /// Heartbeats arrive, and their time is older than [`DISCONNECTION_LIMIT`]: the agent's clock is behind by so much.
+    Behind(SignedDuration),
     /// The agent hasn't joined.
     NotJoined,
     /// The agent has said for longer than [`DISCONNECTION_LIMIT`], or always, that the member isn't healthy.
@@ -240,7 +243,10 @@ fn disconnection(fleet: FleetView<'_>, member: Object<'_>) -> Option<Disconnecti
     let heard = text_field(agent, "lastReceivedHeartbeat").parse().ok();
     let silence = heard.map_or(SignedDuration::MAX, |heard| fleet.age(heard));
     if silence > DISCONNECTION_LIMIT {
-        return Some(Disconnection::Silent(silence));
+        let behind = Heartbeat::of(fleet, member)
+            .filter(|heartbeat| heartbeat.age <= DISCONNECTION_LIMIT)
+            .and_then(|heartbeat| heartbeat.clock_difference());
+        return Some(behind.map_or(Disconnection::Silent(silence), |behind| Disconnection::Behind(behind.abs())));
     }
     let of_agent = conditions(Some(agent));
     let condition = |type_: &str| of_agent.iter().find(|condition| condition.type_ == type_);

@@ -134,7 +134,8 @@ fn not_taken(
     let mut names = names(placement, shortage);
     group.add_names(placement, &mut names);
     let draft = FindingDraft::new(group.code, placement.subject(fleet, None), &names, evidence);
-    group.parts().fold(draft.affects(placement.part()), FindingDraft::depends_on)
+    let draft = draft.affects(placement.part()).depends_on(AffectedPart::HubAgentClock);
+    group.parts().fold(draft, FindingDraft::depends_on)
 }
 
 /// KF-SC-002: the policy names a cluster that doesn't exist.
@@ -170,9 +171,8 @@ fn too_few(
     let is_small = members_read && shortage.wanted > shortage.fleet_size;
     names["fleet_size"] = if is_small { shortage.fleet_size.into() } else { Value::Null };
     let draft = FindingDraft::new(RuleCode::KF_SC_001, placement.subject(fleet, None), &names, evidence);
-    policy_names(placement).fold(draft.affects(placement.part()), |draft, member| {
-        draft.depends_on(AffectedPart::Member(member.to_owned()))
-    })
+    let draft = draft.affects(placement.part()).depends_on(AffectedPart::HubAgentClock);
+    policy_names(placement).fold(draft, |draft, member| draft.depends_on(AffectedPart::Member(member.to_owned())))
 }
 
 /// Returns the evidence with which each of these findings begins: the placement's condition, those of the entries without a

@@ -5,11 +5,11 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::code::RuleCode;
-use super::draft::FindingDraft;
+use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, PlacementView};
 use super::hub_agent::REACTION_LIMIT;
 use super::kubectl;
-use super::not_taken::by_code;
+use super::not_taken::{Group, by_code};
 use super::shortage::Shortage;
 use crate::kinds::NAMESPACE;
 use crate::object::text_field;
@@ -63,11 +63,13 @@ fn no_member(fleet: FleetView<'_>, placement: PlacementView<'_>, scheduled: &Con
         "remedy": [],
         "untaint": [],
     });
-    if let Some(group) = group {
+    if let Some(group) = &group {
         evidence.extend(group.evidence(fleet, placement));
         group.add_names(placement, &mut names);
     }
-    Some(FindingDraft::new(RuleCode::KF_SC_010, placement.subject(fleet, None), &names, evidence))
+    let draft = FindingDraft::new(RuleCode::KF_SC_010, placement.subject(fleet, None), &names, evidence);
+    let parts = group.iter().flat_map(Group::parts);
+    Some(parts.fold(draft.depends_on(AffectedPart::HubAgentClock), FindingDraft::depends_on))
 }
 
 /// KF-SC-011: no resource selector selects anything. One of several may well be for an object that isn't always there.

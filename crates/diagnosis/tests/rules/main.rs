@@ -7,6 +7,7 @@ mod apply;
 mod approval;
 mod argocd;
 mod availability;
+mod clock;
 mod codes;
 mod commands;
 mod deletion;

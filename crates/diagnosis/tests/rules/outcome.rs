@@ -58,6 +58,9 @@ fn a_healthy_fleet_is_neither_unexplained_nor_in_progress() {
 fn a_placement_that_has_just_changed_is_young() {
     let mut changed = green("web", &["member-1"]);
     changed["metadata"]["creationTimestamp"] = LONG_AGO.into();
+    for condition in changed["status"]["conditions"].as_array_mut().expect("conditions") {
+        condition["lastTransitionTime"] = LONG_AGO.into();
+    }
     changed["status"]["placementStatuses"][0]["conditions"] =
         json!([at(LONG_AGO, condition("RolloutStarted", "True", "RolloutStarted", ""))]);
     let written =

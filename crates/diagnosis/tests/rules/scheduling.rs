@@ -4,7 +4,7 @@ use crate::shapes::{
     at, condition, deleted, found, green, hub, in_both_scopes, member_cluster, placement, policy_snapshot, with,
 };
 
-fn unfulfilled(policy: Value, clusters: &[(&str, Value)]) -> Value {
+pub fn unfulfilled(policy: Value, clusters: &[(&str, Value)]) -> Value {
     let text = "could not find all clusters needed as specified by the scheduling policy, found 1 cluster(s) instead";
     let top = condition("ClusterResourcePlacementScheduled", "False", "SchedulingPolicyUnfulfilled", text);
     with(placement("web", json!([top]), clusters), "/spec/policy", policy)
