@@ -6,6 +6,7 @@
 //! names, remembers what was made and undoes it at the end. [`record`] is what comes out.
 
 pub mod admission;
+mod aggregated_api;
 pub mod api_server;
 pub mod application;
 pub mod application_deletion;

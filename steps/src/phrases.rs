@@ -290,6 +290,16 @@ impl_from_str!(ApiServerState, |text| match text {
     _ => Self::Fast,
 });
 
+/// `has an aggregated API that doesn't answer`, or `has that API no more`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(regex = "has an aggregated API that doesn't answer|has that API no more", name = "aggregated API change")]
+pub struct AggregatedApiChange {
+    /// True if the API server gets such an API.
+    pub added: bool,
+}
+
+impl_from_str!(AggregatedApiChange, |text| Self { added: text.contains("aggregated") });
+
 /// `hangs`, or `works on`.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(regex = "hangs|works on", name = "hangs or works on")]

@@ -18,7 +18,7 @@ const CHAPTERS: [(&str, &[&str]); 15] = [
     ("Hundreds of members", &["hollow"]),
     (
         "Networks, API servers, credentials and backups",
-        &["network", "api_server", "request_limits", "credentials", "backup"],
+        &["network", "api_server", "aggregated_api", "request_limits", "credentials", "backup"],
     ),
     ("Placements", &["placement", "included_objects", "policy", "applying", "overrides", "eviction"]),
     ("Resources of placements: Deployments and envelopes", &["workload", "envelope"]),
