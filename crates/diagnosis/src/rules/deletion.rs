@@ -1,4 +1,4 @@
-//! Deletions that don't end because of somebody's finalizer: placed objects on a member, and what a terminating
+//! Deletions that don't end because of somebody's finalizer, or of an API that doesn't answer: placed objects on a member, and what a terminating
 //! namespace holds.
 
 use serde_json::{Value, json};
@@ -9,18 +9,61 @@ use super::evidence_source::EvidenceSource;
 use super::fleet::{FleetView, placement_of_work, subject};
 use super::kubectl;
 use super::outcome::DELETION_LIMIT;
-use crate::kubefleet::{MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
+use crate::kubefleet::{CLUSTER_GROUP, MEMBER_NAMESPACE_PREFIX, PLACEMENT_GROUP};
 use crate::object::text_field;
-use crate::{ClusterSnapshot, Evidence, Object};
+use crate::{ClusterSnapshot, Condition, Evidence, Object};
 
 /// Condition by which a terminating namespace says which objects it still has.
 pub(super) const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
 
+/// Condition by which a terminating namespace says that the API server doesn't list all its APIs.
+const DISCOVERY_FAILURE: &str = "NamespaceDeletionDiscoveryFailure";
+
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
-    fleet.deleted_works().into_iter().filter_map(|work| held_work(fleet, work)).collect()
+    let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster");
+    let namespaces = members.filter_map(|member| undiscovered_member_namespace(fleet, member));
+    let works = fleet.deleted_works().into_iter().filter_map(|work| held_work(fleet, work));
+    works.chain(namespaces).collect()
 }
 
-/// KF-DL-001: a Work is being deleted, and an object that it has placed on the member can't be deleted.
+/// Returns the condition by which a terminating namespace says that the API server doesn't list all its APIs, if nothing else keeps it: the
+/// namespace controller doesn't know then that nothing is left in it.
+pub(super) fn discovery_failure(namespace: Object<'_>) -> Option<Condition> {
+    let is_namespace = namespace.kind() == "Namespace" && namespace.group().is_empty();
+    if !is_namespace || namespace.deleted_at().is_none() || !namespace.list("/metadata/finalizers").is_empty() {
+        return None;
+    }
+    let mut told = namespace.conditions().into_iter().filter(|condition| condition.status == "True");
+    let failure = told.next().filter(|condition| condition.type_ == DISCOVERY_FAILURE)?;
+    told.next().is_none().then_some(failure)
+}
+
+/// KF-DL-007: the namespace of a member on the hub doesn't go, because the hub's API server doesn't list all its APIs.
+fn undiscovered_member_namespace(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
+    let namespace = fleet.member_namespace(member.name())?;
+    let failure = discovery_failure(namespace)?;
+    if fleet.age(namespace.deleted_at()?) < DELETION_LIMIT {
+        return None;
+    }
+    let quote = fleet.quote();
+    let mut evidence = vec![quote.deletion(namespace), quote.condition(namespace, &failure)];
+    if member.deleted_at().is_some() {
+        evidence.extend([quote.deletion(member), quote.field(member, "metadata.finalizers")]);
+    }
+    let names = json!({
+        "cluster": fleet.hub.name,
+        "namespace": namespace.name(),
+        "message": failure.message,
+        "work": null,
+        "placement": "",
+        "leaving": member.deleted_at().map(|_| member.name()),
+    });
+    let draft = FindingDraft::new(RuleCode::KF_DL_007, subject(fleet, member, None, None), &names, evidence);
+    let draft = draft.affects(AffectedPart::Member(member.name().to_owned()));
+    Some(draft.affects(AffectedPart::object(&fleet.hub.name, namespace)))
+}
+
+/// KF-DL-001 and KF-DL-007: a Work is being deleted, and an object that it has placed on the member can't be deleted.
 fn held_work(fleet: FleetView<'_>, work: Object<'_>) -> Option<FindingDraft> {
     // Finalizers of controllers that work are gone by then, and so are Pods that end in their own time.
     if fleet.age(work.deleted_at()?) < DELETION_LIMIT {
@@ -35,7 +78,14 @@ fn held_work(fleet: FleetView<'_>, work: Object<'_>) -> Option<FindingDraft> {
     let mut evidence = vec![fleet.quote().deletion(work), fleet.quote().field(work, "metadata.finalizers")];
     evidence.extend(held.iter().flat_map(|object| holding_evidence(quote, *object)));
     let placement = placement_of_work(work);
+    let failures: Option<Vec<_>> = held.iter().map(|object| discovery_failure(*object)).collect();
+    let failure = failures.and_then(|failures| failures.into_iter().next());
+    let code = if failure.is_some() { RuleCode::KF_DL_007 } else { RuleCode::KF_DL_001 };
     let names = json!({
+        "cluster": cluster.name,
+        "namespace": first.name(),
+        "message": failure.map(|failure| failure.message),
+        "leaving": null,
         "work": work.name(),
         "member": member,
         "placement": placement.map(|(_, name)| name).unwrap_or_default(),
@@ -46,7 +96,7 @@ fn held_work(fleet: FleetView<'_>, work: Object<'_>) -> Option<FindingDraft> {
     });
     let mut about = subject(fleet, work, None, Some(member));
     about.member = Some(member.to_owned());
-    let draft = FindingDraft::new(RuleCode::KF_DL_001, about, &names, evidence);
+    let draft = FindingDraft::new(code, about, &names, evidence);
     Some(match placement {
         Some((namespace, name)) => draft.affects(AffectedPart::WorkOn {
             namespace: namespace.map(str::to_owned),

@@ -10,7 +10,7 @@ use super::code::RuleCode;
 use crate::catalogue::PlannedTexts;
 use crate::command::{RemedyCommand, repeated};
 use crate::template::PlannedRemedy;
-use crate::{CatalogueEntry, Evidence, Finding, KubectlAccess, Remedy, Severity, Subject, entry};
+use crate::{CatalogueEntry, Evidence, Finding, KubectlAccess, Object, Remedy, Severity, Subject, entry};
 
 /// Part of the fleet that a finding can affect. A finding that affects a part explains other findings that depend on
 /// the same part.
@@ -42,6 +42,19 @@ pub(super) enum AffectedPart {
     Object { cluster: String, group: String, kind: String, namespace: Option<String>, name: String },
     /// Admission webhook on a cluster.
     Webhook { cluster: String, name: String },
+}
+
+impl AffectedPart {
+    /// Returns an object of a cluster as a part.
+    pub fn object(cluster: &str, object: Object<'_>) -> Self {
+        Self::Object {
+            cluster: cluster.to_owned(),
+            group: object.group().to_owned(),
+            kind: object.kind().to_owned(),
+            namespace: object.namespace().map(str::to_owned),
+            name: object.name().to_owned(),
+        }
+    }
 }
 
 /// Finding that isn't arranged yet, with its relations to other findings.

@@ -68,6 +68,13 @@ pub(super) fn is_leaving(fleet: FleetView<'_>, member: &str) -> bool {
     })
 }
 
+/// True if a member isn't in the fleet any more. The hub-agent takes it out of the status of placements within a second. A hub without members is
+/// rather one whose members couldn't be read.
+pub(super) fn has_left(fleet: FleetView<'_>, member: &str) -> bool {
+    let mut members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").peekable();
+    members.peek().is_some() && members.all(|known| known.name() != member)
+}
+
 /// KF-MC-002, 003, 005 and 006: a member can't leave, because its agent, which has to agree, doesn't answer.
 fn leaves_without_agent(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
     if fleet.age(member.deleted_at()?) < LEAVE_LIMIT {
@@ -289,7 +296,9 @@ fn leaving_deadlock(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingD
         return None;
     }
     // Another rule tells of it, later.
-    if held.is_empty() && !holders_of_others(fleet, namespace).is_empty() {
+    let has_other_cause =
+        || deletion::discovery_failure(namespace).is_some() || !holders_of_others(fleet, namespace).is_empty();
+    if held.is_empty() && has_other_cause() {
         return None;
     }
     let quote = fleet.quote();

@@ -26,7 +26,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     for placement in fleet.placements() {
         for cluster in placement.clusters() {
             let Some(failed) = cluster.condition("WorkSynchronized").filter(|c| c.status == "False") else { continue };
-            if member::is_leaving(fleet, cluster.member) {
+            if member::is_leaving(fleet, cluster.member) || member::has_left(fleet, cluster.member) {
                 continue;
             }
             // An error in the manifests is reported even while something else is wrong with the member.
@@ -198,7 +198,8 @@ fn terminating_namespace(
         draft
             .common_cause(namespace.name())
             .affects(placement.part_on(status.member))
-            .affects(AffectedPart::MemberNamespace(status.member.to_owned())),
+            .affects(AffectedPart::MemberNamespace(status.member.to_owned()))
+            .depends_on(AffectedPart::object(&fleet.hub.name, namespace)),
     )
 }
 

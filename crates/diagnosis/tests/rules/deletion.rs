@@ -73,6 +73,57 @@ fn a_finalizer_on_a_placed_object_is_found() {
     assert!(finding.evidence.iter().any(|e| e.cluster == "member-1" && e.value.contains("example.com/protect")));
 }
 
+/// Conditions of a terminating namespace while the API server doesn't list all its APIs.
+fn undiscovered() -> Value {
+    let left = condition("NamespaceContentRemaining", "False", "ContentRemoved", "All content successfully removed");
+    json!([condition("NamespaceDeletionDiscoveryFailure", "True", "DiscoveryFailed", "metrics.k8s.io/v1beta1"), left])
+}
+
+#[test]
+fn an_api_that_does_not_answer_keeps_a_namespace_that_is_empty() {
+    let old = || with(going(), "/metadata/deletionTimestamp", "2026-01-08T11:58:00Z");
+    let snapshot = fleet(old(), vec![applied_work(), namespace(undiscovered())]);
+    assert_eq!(found(&snapshot), ["KF-DL-007 Work/fleet-member-member-1/web-work (member-1)"]);
+    let finding = diagnosis::diagnose(&snapshot).remove(0);
+    assert!(finding.cause.starts_with("Namespace web-app on member-1 is empty"), "{}", finding.cause);
+    assert!(finding.cause.contains("metrics.k8s.io/v1beta1. Mostly"), "{}", finding.cause);
+    assert!(finding.cause.ends_with("So Work web-work on the hub, of placement web, can't be deleted either."));
+    assert_eq!(finding.remedies[0].commands, ["kubectl --context member-1 get apiservices"]);
+    // Something else keeps the namespace, too, which has to go first.
+    let mut both = undiscovered();
+    both.as_array_mut().expect("conditions").extend(remaining().as_array().expect("conditions").clone());
+    let with_contents = fleet(old(), vec![applied_work(), namespace(both)]);
+    assert_eq!(found(&with_contents), ["KF-DL-001 Work/fleet-member-member-1/web-work (member-1)"]);
+    let held = with(namespace(undiscovered()), "/metadata/finalizers", json!(["example.com/protect"]));
+    let held = fleet(old(), vec![applied_work(), held]);
+    assert_eq!(found(&held), ["KF-DL-001 Work/fleet-member-member-1/web-work (member-1)"]);
+}
+
+#[test]
+fn an_api_of_the_hub_that_does_not_answer_keeps_a_member_from_leaving() {
+    let namespace = |since: &str, conditions: Value| {
+        let namespace = with(member_namespace("member-1"), "/metadata/deletionTimestamp", since);
+        with(namespace, "/status/conditions", conditions)
+    };
+    let leaving = with(member_cluster("member-1"), "/metadata/deletionTimestamp", "2026-01-08T11:56:00Z");
+    let old = "2026-01-08T11:56:00Z";
+    let snapshot = hub(vec![leaving.clone(), namespace(old, undiscovered())]);
+    assert_eq!(found(&snapshot), ["KF-DL-007 MemberCluster/member-1"]);
+    assert!(diagnosis::diagnose(&snapshot).remove(0).cause.ends_with("So member-1 can't leave."));
+    assert_eq!(found(&hub(vec![leaving, namespace(old, json!([]))])), ["KF-MC-004 MemberCluster/member-1"]);
+    // Somebody has deleted the namespace of a member that stays.
+    let failed = json!([
+        condition("RolloutStarted", "True", "RolloutStarted", ""),
+        condition("WorkSynchronized", "False", "SyncWorkFailed", "because it is being terminated"),
+    ]);
+    let web = with(green("web", &["member-1"]), "/status/placementStatuses/0/conditions", failed);
+    let objects = |since: &str| vec![member_cluster("member-1"), namespace(since, undiscovered()), web.clone()];
+    let expected = ["KF-DL-007 MemberCluster/member-1", "  KF-WS-001 ClusterResourcePlacement/web (member-1)"];
+    assert_eq!(found(&hub(objects(old))), expected);
+    // It may still go.
+    assert_eq!(found(&hub(objects(NOW_ISH))), ["KF-WS-001 ClusterResourcePlacement/web (member-1)"]);
+}
+
 #[test]
 fn a_young_deletion_is_in_progress() {
     let on_member = vec![applied_work(), namespace(remaining()), settings(json!(["example.com/protect"]))];

@@ -84,6 +84,8 @@ fn works_may_take_their_time_after_the_namespace_is_back() {
     assert_eq!(found(&hub(gone("2026-01-08T11:59:20Z"))), [""; 0]);
     let expected = ["KF-WS-007 ClusterResourcePlacement/web (member-1)"];
     assert_eq!(found(&hub(gone("2026-01-08T11:58:00Z"))), expected);
+    // The member has left, a moment ago.
+    assert_eq!(found(&hub(vec![member_cluster("member-2"), failed_at("2026-01-08T11:58:00Z")])), [""; 0]);
 }
 
 /// The hub-agent has seen the binding change, and looks at it again only at its next attempt.

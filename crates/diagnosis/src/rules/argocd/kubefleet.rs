@@ -91,7 +91,7 @@ pub(super) fn wanted(fleet: FleetView<'_>) -> Vec<WantedObjects> {
 
 /// Returns the part of an object that a placement may have put on a cluster, if its `AppliedWork` is an owner.
 pub(super) fn placed_part(cluster: &str, live: Object<'_>) -> Option<AffectedPart> {
-    applied_work(live).map(|_| object_part(cluster, live))
+    applied_work(live).map(|_| AffectedPart::object(cluster, live))
 }
 
 /// Returns the placements that have selected a resource and put it on a member.
@@ -111,16 +111,6 @@ fn applied_work(live: Object<'_>) -> Option<&str> {
     let owners = live.list("/metadata/ownerReferences");
     let owner = owners.iter().find(|owner| text_field(*owner, "kind") == APPLIED_WORK.kind)?;
     Some(text_field(owner, "name"))
-}
-
-fn object_part(cluster: &str, live: Object<'_>) -> AffectedPart {
-    AffectedPart::Object {
-        cluster: cluster.to_owned(),
-        group: live.group().to_owned(),
-        kind: live.kind().to_owned(),
-        namespace: live.namespace().map(str::to_owned),
-        name: live.name().to_owned(),
-    }
 }
 
 impl<'a> SharedObject<'a> {
@@ -250,7 +240,7 @@ fn draft<'a>(application: ApplicationView<'a>, objects: &[SharedObject<'a>]) -> 
         draft = draft.into_notice();
     }
     for object in objects {
-        draft = draft.affects(object_part(application.destination().name(), object.live));
+        draft = draft.affects(AffectedPart::object(application.destination().name(), object.live));
     }
     if explains_all(objects) {
         draft = draft.affects(first.placement.objects_on(first.status.member));

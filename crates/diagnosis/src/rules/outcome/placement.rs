@@ -8,7 +8,7 @@ use crate::rules::draft::AffectedPart;
 use crate::rules::fleet::{FleetView, MemberPlacement, PlacementView};
 use crate::rules::hub_agent::REACTION_LIMIT;
 use crate::rules::shortage::Shortage;
-use crate::rules::{missing_namespace, rollout, stuck, work_recovery, work_synchronized};
+use crate::rules::{member, missing_namespace, rollout, stuck, work_recovery, work_synchronized};
 use crate::{Condition, JsonList, JsonRef};
 
 /// Time that a step of the hub-agent may take. What the member agent does may take longer: a silent one is told after some
@@ -95,7 +95,7 @@ fn state_on_member<'a>(
     status: MemberPlacement<'a>,
 ) -> Option<UnwellState<'a>> {
     // The run's finding says more.
-    if stuck::is_stuck_on(fleet, placement, status.member) {
+    if stuck::is_stuck_on(fleet, placement, status.member) || member::has_left(fleet, status.member) {
         return None;
     }
     let conditions: Vec<_> =
