@@ -56,7 +56,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 fn hub_agent_clock(fleet: FleetView<'_>) -> Option<FindingDraft> {
     let placements = fleet.placements().map(|placement| placement.object);
     let objects = placements.chain(fleet.runs().map(|run| run.object));
-    let last = objects.filter_map(ClockReading::of).max_by_key(|reading| (reading.written_at, reading.is_right()))?;
+    let last = objects.filter_map(ClockReading::of).max_by_key(ClockReading::order)?;
     let difference = Some(last.difference).filter(|difference| is_wrong(*difference))?;
     let age = fleet.age(last.written_at);
     if age > TELLING_AGE {
@@ -117,7 +117,8 @@ impl<'a> ClockReading<'a> {
         Some(Self { object, condition, record, written_at, difference })
     }
 
-    fn is_right(&self) -> bool {
-        !is_wrong(self.difference)
+    /// Returns what tells which of two objects was written last: records of writes are in whole seconds, and the API server counts all writes.
+    fn order(&self) -> (Timestamp, Option<u64>) {
+        (self.written_at, self.object.str("/metadata/resourceVersion").and_then(|version| version.parse().ok()))
     }
 }

@@ -102,6 +102,14 @@ fn the_last_condition_of_the_hub_agent_tells_of_its_clock() {
     // A condition with the right time ends the finding; one that tells nothing doesn't.
     assert_eq!(both(later("2026-01-08T11:59:55Z", "2026-01-08T11:59:55Z")), [""; 0]);
     assert_eq!(both(later("2026-01-08T11:50:00Z", "2026-01-08T11:59:55Z")).len(), 1);
+    // Of two writes in the same second the later one counts.
+    let same_second = |versions: [&str; 2]| {
+        let right = later(WRITTEN, WRITTEN);
+        let versioned = |object: &Value, version: &str| with(object.clone(), "/metadata/resourceVersion", version);
+        let objects = vec![versioned(&wrong, versions[0]), versioned(&right, versions[1])];
+        found(&hub([vec![member_cluster("member-1")], objects].concat())).len()
+    };
+    assert_eq!((same_second(["1000", "999"]), same_second(["999", "1000"])), (1, 0));
     // An hour later nothing tells of the clock any more.
     let old = with(
         written(&wrong, "2026-01-08T10:59:59Z"),
