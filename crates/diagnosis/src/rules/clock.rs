@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
+use super::evidence_source::STATUS_WRITE;
 use super::fleet::{FleetView, subject};
 use super::heartbeat::Heartbeat;
 use super::hub_agent;
@@ -104,7 +105,7 @@ impl<'a> ClockReading<'a> {
         let conditions = object.conditions().into_iter().filter(|c| HUB_AGENT_CONDITIONS.contains(&c.type_.as_str()));
         let condition = conditions.max_by_key(|condition| condition.last_transition_time)?;
         let told = condition.last_transition_time?;
-        let of_write = ("metadata.managedFields[status].time", written_at);
+        let of_write = (STATUS_WRITE, written_at);
         let ahead = told.duration_since(written_at);
         let (record, difference) = if ahead > -AHEAD_LIMIT {
             (of_write, ahead)

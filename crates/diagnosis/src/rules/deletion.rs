@@ -29,11 +29,10 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 /// Returns the condition by which a terminating namespace says that the API server doesn't list all its APIs, if nothing else keeps it: the
 /// namespace controller doesn't know then that nothing is left in it.
 pub(super) fn discovery_failure(namespace: Object<'_>) -> Option<Condition> {
-    let is_namespace = namespace.kind() == "Namespace" && namespace.group().is_empty();
-    if !is_namespace || namespace.deleted_at().is_none() || !namespace.list("/metadata/finalizers").is_empty() {
+    if namespace.deleted_at().is_none() || !namespace.list("/metadata/finalizers").is_empty() {
         return None;
     }
-    let mut told = namespace.conditions().into_iter().filter(|condition| condition.status == "True");
+    let mut told = told_obstacles(namespace);
     let failure = told.next().filter(|condition| condition.type_ == DISCOVERY_FAILURE)?;
     told.next().is_none().then_some(failure)
 }
@@ -46,7 +45,7 @@ fn undiscovered_member_namespace(fleet: FleetView<'_>, member: Object<'_>) -> Op
         return None;
     }
     let quote = fleet.quote();
-    let mut evidence = vec![quote.deletion(namespace), quote.condition(namespace, &failure)];
+    let mut evidence = holding_evidence(quote, namespace);
     if member.deleted_at().is_some() {
         evidence.extend([quote.deletion(member), quote.field(member, "metadata.finalizers")]);
     }
@@ -123,13 +122,16 @@ fn placed_objects<'a>(cluster: &'a ClusterSnapshot, applied: Object<'a>) -> impl
 
 /// True if an object is being deleted and something holds it.
 pub(super) fn is_held(object: Object<'_>) -> bool {
-    object.deleted_at().is_some() && (!object.list("/metadata/finalizers").is_empty() || has_contents(object))
+    let is_held = !object.list("/metadata/finalizers").is_empty() || told_obstacles(object).next().is_some();
+    object.deleted_at().is_some() && is_held
 }
 
-/// True if an object is a terminating namespace whose conditions say why it doesn't go.
-fn has_contents(object: Object<'_>) -> bool {
+/// Returns the conditions by which a terminating namespace says why it doesn't go; none of any other object. All of them are for something that
+/// is wrong.
+fn told_obstacles(object: Object<'_>) -> impl Iterator<Item = Condition> {
     let is_namespace = object.kind() == "Namespace" && object.group().is_empty();
-    is_namespace && object.conditions().iter().any(|condition| condition.status == "True")
+    let conditions = if is_namespace { object.conditions() } else { Vec::new() };
+    conditions.into_iter().filter(|condition| condition.status == "True")
 }
 
 /// Quotes the deletion of an object and what holds it.
@@ -138,16 +140,8 @@ pub(super) fn holding_evidence(quote: EvidenceSource<'_>, object: Object<'_>) ->
     if !object.list("/metadata/finalizers").is_empty() {
         evidence.push(quote.field(object, "metadata.finalizers"));
     }
-    evidence.extend(namespace_conditions(quote, object));
+    evidence.extend(told_obstacles(object).map(|condition| quote.condition(object, &condition)));
     evidence
-}
-
-/// Quotes the conditions by which a terminating namespace says why it doesn't go. All of them are for something that is
-/// wrong.
-fn namespace_conditions(quote: EvidenceSource<'_>, namespace: Object<'_>) -> Vec<Evidence> {
-    let conditions = namespace.conditions();
-    let told = conditions.iter().filter(|condition| condition.status == "True" && has_contents(namespace));
-    told.map(|condition| quote.condition(namespace, condition)).collect()
 }
 
 /// Returns an object with its finalizers, for the templates.

@@ -4,6 +4,9 @@ use record::{ConditionPlace, ObjectPath, QuotedCondition};
 
 use crate::{Condition, Evidence, Object};
 
+/// Path of the API server's record of the last write of an object's status.
+pub(super) const STATUS_WRITE: &str = "metadata.managedFields[status].time";
+
 /// Source of evidence: the objects of one cluster.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EvidenceSource<'a> {

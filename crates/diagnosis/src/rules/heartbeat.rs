@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::evidence_source::EvidenceSource;
+use super::evidence_source::{EvidenceSource, STATUS_WRITE};
 use super::fleet::FleetView;
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
@@ -65,9 +65,7 @@ impl<'a> Heartbeat<'a> {
 
     /// Quotes the heartbeat, and the API server's record of the write. Neither tells since when the clock is wrong.
     pub fn evidence_with_record(&self, quote: EvidenceSource<'_>) -> Vec<Evidence> {
-        let record = self
-            .written_at
-            .map(|at| quote.text(self.object, "metadata.managedFields[status].time", at.to_string(), Some(at)));
+        let record = self.written_at.map(|at| quote.text(self.object, STATUS_WRITE, at.to_string(), Some(at)));
         let quoted = self.evidence(quote).into_iter().chain(record);
         quoted.map(|evidence| Evidence { at: None, ..evidence }).collect()
     }

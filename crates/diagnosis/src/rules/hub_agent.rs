@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
-use super::evidence_source::EvidenceSource;
+use super::evidence_source::{EvidenceSource, STATUS_WRITE};
 use super::fleet::{FleetView, subject as object_subject};
 use super::heartbeat::UncopiedHeartbeat;
 use super::kubectl;
@@ -150,7 +150,7 @@ fn resources(webhook: JsonRef<'_>) -> Vec<&str> {
 pub(super) fn catching_up(fleet: FleetView<'_>) -> Option<InProgress> {
     let lag = overdue_copies(fleet).iter().map(|heartbeat| heartbeat.lag).max()?;
     let written = last_write(fleet).filter(|(_, at)| fleet.age(*at) < silence_limit(fleet));
-    let written = written.map(|(object, at)| (object, "metadata.managedFields[status].time", at));
+    let written = written.map(|(object, at)| (object, STATUS_WRITE, at));
     let rights = || new_rights(fleet).map(|(binding, at)| (binding, "metadata.creationTimestamp", at));
     let (object, path, at) = written.or_else(rights)?;
     let time = fleet.quote().text(object, path, at.to_string(), Some(at));

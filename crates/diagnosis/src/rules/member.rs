@@ -71,8 +71,8 @@ pub(super) fn is_leaving(fleet: FleetView<'_>, member: &str) -> bool {
 /// True if a member isn't in the fleet any more. The hub-agent takes it out of the status of placements within a second. A hub without members is
 /// rather one whose members couldn't be read.
 pub(super) fn has_left(fleet: FleetView<'_>, member: &str) -> bool {
-    let mut members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").peekable();
-    members.peek().is_some() && members.all(|known| known.name() != member)
+    let has_members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster").next().is_some();
+    has_members && fleet.hub.object(CLUSTER_GROUP, "MemberCluster", None, member).is_none()
 }
 
 /// KF-MC-002, 003, 005 and 006: a member can't leave, because its agent, which has to agree, doesn't answer.
