@@ -28,8 +28,8 @@ pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::Provider;
 use crate::service_account_token;
 use crate::state_dir::write_private;
-use crate::supervisor::ProcessFault;
 use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
+use crate::supervisor::{CAN_SHIFT_CLOCKS, ProcessFault};
 
 /// Space for etcd, in bytes, that is less than a hub with KubeFleet's CRDs uses.
 const TOO_SMALL_QUOTA: u32 = 1 << 20;
@@ -185,7 +185,7 @@ fn etcd_prefix(cluster: &Cluster) -> String {
 pub fn can(ability: ProviderAbility) -> bool {
     match ability {
         ProviderAbility::LoadImages => false,
-        ProviderAbility::ShiftClocks => cfg!(all(target_os = "linux", target_arch = "x86_64")),
+        ProviderAbility::ShiftClocks => CAN_SHIFT_CLOCKS,
         _ => true,
     }
 }

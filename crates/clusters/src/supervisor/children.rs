@@ -112,11 +112,15 @@ fn own_program() -> std::io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() }
 }
 
+/// Returns the id of a running process.
+pub(super) fn process_id(id: Option<u32>) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(id?).ok()?)
+}
+
 /// Kills a child's process group at once, without a grace period. No process of a fleet needs one: its data is removed
 /// with the fleet, and hub-agent never ends on SIGTERM (v0.1.2).
 pub(super) fn kill_group(id: Option<u32>) {
-    let group = id.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    if let Some(group) = group {
+    if let Some(group) = process_id(id) {
         // The group may have ended by itself at this moment.
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, watch};
 use tokio_util::codec::{Framed, LinesCodec};
 
-use super::children::{SHUTDOWN_HOOK_LIMIT, log_tail};
+use super::children::{SHUTDOWN_HOOK_LIMIT, log_tail, process_id};
 use super::protocol::{
     ProcessExit, ProcessSpec, ProcessStatus, SOCKET, ShutdownHook, SupervisorRequest, SupervisorResponse,
 };
@@ -93,7 +93,7 @@ fn is_full(dir: &Path) -> bool {
 
 /// Sends a signal to a process, if there is one; one that has ended already is no error.
 fn signal(id: Option<u32>, signal: Signal) {
-    if let Some(id) = id.and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) {
+    if let Some(id) = process_id(id) {
         let _ = kill_process(id, signal);
     }
 }
@@ -427,10 +427,7 @@ impl SupervisorClient {
     /// # Errors
     /// Returns an error if the supervisor has no process of this name, or the process doesn't run.
     pub async fn throttle(&self, name: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
-        let mut connection = self.open().await?;
-        say(&mut connection, &SupervisorRequest::Throttle { name: name.to_owned(), percent }).await?;
-        is_done(self.hear(&mut connection).await?, format!("throttle {name}"))?;
-        Ok(ProcessFault { _connection: connection })
+        self.begin(SupervisorRequest::Throttle { name: name.to_owned(), percent }, format!("throttle {name}")).await
     }
 
     /// Shifts the clock of a process by a number of seconds, counted from the machine's clock, until the returned value is dropped or this program
@@ -440,9 +437,15 @@ impl SupervisorClient {
     /// Returns an error if the supervisor has no process of this name, the process doesn't run, or the kernel doesn't allow it. It is
     /// possible on Linux for x86-64.
     pub async fn shift_clock(&self, name: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        let request = SupervisorRequest::ShiftClock { name: name.to_owned(), seconds };
+        self.begin(request, format!("shift the clock of {name}")).await
+    }
+
+    /// Begins a fault that lasts for as long as the connection is open.
+    async fn begin(&self, request: SupervisorRequest, action: String) -> Result<ProcessFault, ClusterError> {
         let mut connection = self.open().await?;
-        say(&mut connection, &SupervisorRequest::ShiftClock { name: name.to_owned(), seconds }).await?;
-        is_done(self.hear(&mut connection).await?, format!("shift the clock of {name}"))?;
+        say(&mut connection, &request).await?;
+        is_done(self.hear(&mut connection).await?, action)?;
         Ok(ProcessFault { _connection: connection })
     }
 

@@ -14,6 +14,9 @@ use object::read::elf::ElfFile64;
 use object::{Object as _, ObjectSymbol as _};
 use rustix::process::{Pid, Signal, kill_process};
 
+/// True where clocks can be shifted: the code is for x86-64.
+pub(crate) const CAN_SHIFT: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+
 /// Interval between two looks at a process, in its start and until it is paused.
 const INTERVAL: Duration = Duration::from_millis(1);
 
@@ -23,7 +26,7 @@ const LOOKS: usize = 5000;
 /// Shifts the clock of a process by a number of seconds, counted from the machine's clock; 0 gives it the machine's clock. A process that was just
 /// started gets it as soon as its program runs. The process is paused for a moment meanwhile.
 pub(super) async fn shift(process: Pid, seconds: i32) -> Result<()> {
-    if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
+    if !CAN_SHIFT {
         return Err(Error::new(ErrorKind::Unsupported, "only on Linux for x86-64"));
     }
     let functions = functions(seconds)?;

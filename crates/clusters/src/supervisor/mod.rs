@@ -18,4 +18,5 @@ mod throttle;
 
 pub use children::exec;
 pub use client::{ProcessFault, SupervisorClient, SupervisorProgram};
+pub(crate) use clock::CAN_SHIFT as CAN_SHIFT_CLOCKS;
 pub use server::serve;

@@ -163,7 +163,7 @@ impl Supervisor {
         }
         let shift = inner.clocks.get(&name).copied();
         drop(inner);
-        if let (Some(clock), Some(process)) = (shift, process_id(pid)) {
+        if let (Some(clock), Some(process)) = (shift, children::process_id(pid)) {
             let name = name.clone();
             tokio::spawn(async move {
                 if let Err(error) = clock::shift(process, clock.seconds).await {
@@ -252,7 +252,7 @@ impl Supervisor {
         let inner = self.lock();
         let process = inner.processes.iter().find(|p| p.spec.name == name);
         let process = process.ok_or_else(|| format!("there is no process {name}"))?;
-        let group = process_id(process.pid);
+        let group = children::process_id(process.pid);
         let group = group.ok_or_else(|| format!("{name} doesn't run"))?;
         Ok((group, process.gone.clone()))
     }
@@ -353,11 +353,6 @@ fn bind_claim(name: &str) -> std::io::Result<UnixDatagram> {
 #[cfg(not(target_os = "linux"))]
 fn bind_claim(_: &str) -> std::io::Result<UnixDatagram> {
     Err(std::io::Error::other("only Linux has abstract sockets"))
-}
-
-/// Returns the id of a running process.
-fn process_id(pid: Option<u32>) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(pid?).ok()?)
 }
 
 async fn answer(supervisor: Arc<Supervisor>, stream: UnixStream) {
