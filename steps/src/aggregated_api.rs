@@ -1,9 +1,8 @@
 //! Steps about aggregated APIs: those that an API server asks another server for.
 
 use cucumber::{given, when};
-use fleet::FleetError;
 use fleet::kinds::ResourceKind;
-use kube::api::DeleteParams;
+use fleet::objects;
 use record::{Action, ObjectPath};
 use serde_json::json;
 
@@ -30,13 +29,7 @@ const API_SERVICE: ResourceKind = ResourceKind {
 #[when(expr = "{API server} {aggregated API change}")]
 async fn aggregated_api(world: &mut World, server: ApiServerRef, change: AggregatedApiChange) -> Result<(), StepError> {
     let context = world.context();
-    let cluster = if let Some(member) = server.member {
-        let real = context.own_member(&member)?;
-        context.fleet.member(&real).await?.cluster
-    } else {
-        context.check_own_fleet("the hub's API server is")?;
-        context.hub()
-    };
+    let cluster = context.own_cluster(server.member.as_deref(), "the hub's API server is").await?;
     let name = format!("{VERSION}.{GROUP}");
     let path = ObjectPath::new(API_SERVICE.kind, None, &name);
     if change.added {
@@ -48,8 +41,7 @@ async fn aggregated_api(world: &mut World, server: ApiServerRef, change: Aggrega
         context.make_on(&cluster, API_SERVICE, None, json!({"metadata": {"name": name}, "spec": spec})).await?;
         context.induced(Action::new(format!("{path} made on {}, which nobody serves", cluster.name)).on(path));
     } else {
-        let deleted = API_SERVICE.api(&cluster.client, None).delete(&name, &DeleteParams::default()).await;
-        deleted.map_err(FleetError::api(&cluster.name, format!("delete {path}")))?;
+        objects::delete(&cluster, API_SERVICE, None, &name).await?;
         context.remedied(Action::new(format!("{path} deleted on {}", cluster.name)).on(path));
     }
     Ok(())

@@ -1,6 +1,5 @@
 //! Steps about backups of clusters.
 
-use clusters::cluster::Cluster;
 use cucumber::{given, when};
 use diagnosis::kubefleet::RESOURCE_INDEX;
 use fleet::{FleetError, kinds};
@@ -23,7 +22,7 @@ use crate::world::World;
 #[when(expr = "{destination} {is backed up or restored}")]
 async fn backup(world: &mut World, destination: DestinationRef, change: BackupChange) -> Result<(), StepError> {
     let context = world.context();
-    let cluster = own_cluster(context, destination).await?;
+    let cluster = context.own_cluster(destination.member.as_deref(), "the hub is").await?;
     if !change.restores {
         context.fleet.back_up(&cluster).await?;
         context.did(format!("backup of {} taken", cluster.name));
@@ -56,13 +55,4 @@ async fn recount(context: &mut ScenarioContext) -> Result<(), StepError> {
         context.ledger.placements.insert(name, placement);
     }
     Ok(())
-}
-
-/// Returns a member or the hub, if nobody else uses it.
-async fn own_cluster(context: &ScenarioContext, destination: DestinationRef) -> Result<Cluster, StepError> {
-    let Some(member) = destination.member else {
-        context.check_own_fleet("the hub is")?;
-        return Ok(context.hub());
-    };
-    Ok(context.fleet.member(&context.own_member(&member)?).await?.cluster)
 }

@@ -324,10 +324,7 @@ async fn agent_clock(world: &mut World, agent: AgentRef, shift: ClockShift) -> R
         context.remedied(format!("the clock of the {what} is right again"));
         return Ok(());
     }
-    let fault = match &member {
-        None => context.fleet.shift_hub_agent_clock(shift.seconds).await?,
-        Some(real) => context.fleet.shift_member_agent_clock(real, shift.seconds).await?,
-    };
+    let fault = context.fleet.shift_agent_clock(member.as_deref(), shift.seconds).await?;
     context.process_faults.insert(process, fault);
     let direction = if shift.seconds > 0 { "ahead" } else { "behind" };
     context.induced(format!("the clock of the {what} is {} s {direction}", shift.seconds.unsigned_abs()));

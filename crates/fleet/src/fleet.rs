@@ -620,20 +620,13 @@ impl Fleet {
         Ok(self.0.provider.hang_agent(HUB_AGENT).await?)
     }
 
-    /// Shifts the clock of the hub-agent by a number of seconds, also over its restarts, until the returned value is dropped.
+    /// Shifts the clock of a member's agent, or of the hub-agent without a member, by a number of seconds, also over its restarts, until the
+    /// returned value is dropped.
     ///
     /// # Errors
     /// Returns an error if the provider can't shift clocks, or the agent doesn't run.
-    pub async fn shift_hub_agent_clock(&self, seconds: i32) -> Result<ProcessFault, FleetError> {
-        Ok(self.0.provider.shift_agent_clock(HUB_AGENT, seconds).await?)
-    }
-
-    /// Shifts the clock of a member's agent, as [`Fleet::shift_hub_agent_clock`] does.
-    ///
-    /// # Errors
-    /// Returns an error if the provider can't shift clocks, or the agent doesn't run.
-    pub async fn shift_member_agent_clock(&self, member: &str, seconds: i32) -> Result<ProcessFault, FleetError> {
-        let name = clusters::agents::member_agent_name(member);
+    pub async fn shift_agent_clock(&self, member: Option<&str>, seconds: i32) -> Result<ProcessFault, FleetError> {
+        let name = member.map_or_else(|| HUB_AGENT.to_owned(), clusters::agents::member_agent_name);
         Ok(self.0.provider.shift_agent_clock(&name, seconds).await?)
     }
 

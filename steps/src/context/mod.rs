@@ -482,6 +482,18 @@ impl ScenarioContext {
         Err(StepError::Feature(format!("{member} is everybody's: take a member of its own")))
     }
 
+    /// Returns a member, or the hub, if nobody else uses it. `hub` is the beginning of a sentence, e.g. `the hub is`.
+    ///
+    /// # Errors
+    /// Returns an error if the member, or the fleet, is everybody's.
+    pub(crate) async fn own_cluster(&self, member: Option<&str>, hub: &str) -> Result<Cluster, StepError> {
+        let Some(member) = member else {
+            self.check_own_fleet(hub)?;
+            return Ok(self.hub());
+        };
+        Ok(self.fleet.member(&self.own_member(member)?).await?.cluster)
+    }
+
     /// Remembers a member that was joined for this scenario.
     pub(crate) fn own(&mut self, member: String) {
         self.ledger.own_members.push(member);
