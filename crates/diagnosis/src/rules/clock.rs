@@ -81,7 +81,8 @@ fn hub_agent_clock(fleet: FleetView<'_>) -> Option<FindingDraft> {
     Some(draft.affects(AffectedPart::HubAgentClock))
 }
 
-fn is_wrong(difference: SignedDuration) -> bool {
+/// True if a clock that differs by so much from the API server's counts as wrong; negative if it is behind.
+pub(super) fn is_wrong(difference: SignedDuration) -> bool {
     difference > AHEAD_LIMIT || difference < -BEHIND_LIMIT
 }
 

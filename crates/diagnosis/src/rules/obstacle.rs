@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use super::fleet::FleetView;
 use super::heartbeat::Heartbeat;
 use super::spread::Spread;
-use super::{matching, quantity};
+use super::{clock, matching, quantity};
 use crate::object::{list_field, text_field};
 use crate::{JsonFields, JsonRef, Object, conditions};
 
@@ -245,7 +245,8 @@ fn disconnection(fleet: FleetView<'_>, member: Object<'_>) -> Option<Disconnecti
     if silence > DISCONNECTION_LIMIT {
         let behind = Heartbeat::of(fleet, member)
             .filter(|heartbeat| heartbeat.age <= DISCONNECTION_LIMIT)
-            .and_then(|heartbeat| heartbeat.clock_difference());
+            .and_then(|heartbeat| heartbeat.clock_difference())
+            .filter(|difference| clock::is_wrong(*difference));
         return Some(behind.map_or(Disconnection::Silent(silence), |behind| Disconnection::Behind(behind.abs())));
     }
     let of_agent = conditions(Some(agent));

@@ -60,11 +60,18 @@ fn what_a_member_s_clock_does_depends_on_its_direction() {
 fn a_placement_that_does_not_get_a_member_with_a_wrong_clock_is_a_consequence() {
     let policy = json!({"placementType": "PickFixed", "clusterNames": ["member-1", "member-2"]});
     let short = unfulfilled(policy, &[("member-1", json!([]))]);
-    let [second, internal] = heartbeat("member-2", "2026-01-08T11:49:50Z");
-    let snapshot = hub(vec![member_cluster("member-1"), second, internal, short]);
+    let behind = heartbeat("member-2", "2026-01-08T11:49:50Z").to_vec();
+    let snapshot = hub([vec![member_cluster("member-1"), short.clone()], behind].concat());
     assert_eq!(found(&snapshot), ["KF-MC-009 MemberCluster/member-2", "  KF-SC-006 ClusterResourcePlacement/web"]);
     let cause = diagnosis::diagnose(&snapshot).remove(0).consequences.remove(0).cause;
     assert!(cause.ends_with("member-2 sends heartbeats of 10 min ago, by the clock of its agent."), "{cause}");
+    // A heartbeat that was some seconds on its way, and is old.
+    let sent = "2026-01-08T11:54:50Z";
+    let old = [copied("member-2", sent), internal("member-2", sent, "2026-01-08T11:55:10Z")];
+    let snapshot = hub([vec![member_cluster("member-1"), short], old.to_vec()].concat());
+    assert_eq!(found(&snapshot), ["KF-MC-001 MemberCluster/member-2", "  KF-SC-006 ClusterResourcePlacement/web"]);
+    let cause = diagnosis::diagnose(&snapshot).remove(0).consequences.remove(0).cause;
+    assert!(cause.ends_with("member-2 has sent no heartbeat for 5 min."), "{cause}");
 }
 
 #[test]
