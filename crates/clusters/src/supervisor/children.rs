@@ -107,6 +107,19 @@ async fn run(command: &[String]) -> Vec<u8> {
     command.output().await.map(|output| output.stdout).unwrap_or_default()
 }
 
+/// Runs a command. The error names the command and has what it printed to standard error.
+pub(super) async fn run_checked(words: &[String]) -> Result<(), String> {
+    let [program, args @ ..] = words else { return Err("a command without a program".into()) };
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).kill_on_drop(true);
+    let failed = |why: &str| format!("`{}`: {}", words.join(" "), why.trim());
+    let output = command.output().await.map_err(|error| failed(&error.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(failed(&format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))))
+}
+
 /// Returns a path to this program. On Linux, the path stays valid after the program's file was replaced.
 fn own_program() -> std::io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { std::env::current_exe() }

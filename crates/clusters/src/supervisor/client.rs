@@ -20,7 +20,7 @@ use tokio_util::codec::{Framed, LinesCodec};
 
 use super::children::{SHUTDOWN_HOOK_LIMIT, log_tail, process_id};
 use super::protocol::{
-    ProcessExit, ProcessSpec, ProcessStatus, SOCKET, ShutdownHook, SupervisorRequest, SupervisorResponse,
+    FaultCommands, ProcessExit, ProcessSpec, ProcessStatus, SOCKET, ShutdownHook, SupervisorRequest, SupervisorResponse,
 };
 use crate::error::{ClusterError, last_lines};
 use crate::state_dir;
@@ -48,7 +48,7 @@ pub struct SupervisorClient {
     owned: Option<Arc<OwnedSupervisor>>,
 }
 
-/// Fault of a process, which ends when this value is dropped: it gets only a part of its processor time, or its clock is shifted.
+/// Fault of a process, which ends when this value is dropped: it gets only a part of its processor time or none, or its clock is shifted.
 #[derive(Debug)]
 #[must_use = "the fault ends once this is dropped"]
 pub struct ProcessFault {
@@ -439,6 +439,14 @@ impl SupervisorClient {
     pub async fn shift_clock(&self, name: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
         let request = SupervisorRequest::ShiftClock { name: name.to_owned(), seconds };
         self.begin(request, format!("shift the clock of {name}")).await
+    }
+
+    /// Runs a command that begins a fault of `what`, and another one that ends it when the returned value is dropped or this program ends.
+    ///
+    /// # Errors
+    /// Returns an error if the first command fails. The other one is run then, too.
+    pub async fn run_commands(&self, what: &str, commands: FaultCommands) -> Result<ProcessFault, ClusterError> {
+        self.begin(SupervisorRequest::RunCommands(commands), format!("begin a fault of {what}")).await
     }
 
     /// Begins a fault that lasts for as long as the connection is open.

@@ -38,6 +38,15 @@ pub struct ShutdownHook {
     pub left: Vec<String>,
 }
 
+/// Commands that begin a fault and end it. A program is found in `PATH`; the commands have the supervisor's environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultCommands {
+    /// Program and arguments that begin the fault.
+    pub begin: Vec<String>,
+    /// Program and arguments that end it. They are run, too, if `begin` has failed halfway.
+    pub end: Vec<String>,
+}
+
 /// Request to a supervisor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,6 +97,9 @@ pub enum SupervisorRequest {
         /// Seconds from the machine's clock; negative for a clock that is behind.
         seconds: i32,
     },
+    /// Run a command now, and another one when this connection ends. The answer is [`SupervisorResponse::Done`] when the first has succeeded. For
+    /// faults of what isn't a child process of the supervisor, such as a container.
+    RunCommands(FaultCommands),
     /// List all processes, in the order in which they were first started.
     List,
     /// Reserve ports on 127.0.0.1 for as long as the fleet lives. The supervisor binds them with `SO_REUSEPORT` and

@@ -20,7 +20,7 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::codec::{Framed, LinesCodec};
 
 use super::protocol::{
-    ProcessExit, ProcessSpec, ProcessStatus, SOCKET, ShutdownHook, SupervisorRequest, SupervisorResponse,
+    FaultCommands, ProcessExit, ProcessSpec, ProcessStatus, SOCKET, ShutdownHook, SupervisorRequest, SupervisorResponse,
 };
 use super::{children, clock, throttle};
 use crate::state_dir;
@@ -366,6 +366,9 @@ async fn answer(supervisor: Arc<Supervisor>, stream: UnixStream) {
             Ok(SupervisorRequest::ShiftClock { name, seconds }) => {
                 return shift_clock_while_connected(&supervisor, &mut lines, &name, seconds).await;
             }
+            Ok(SupervisorRequest::RunCommands(commands)) => {
+                return run_commands_while_connected(&mut lines, &commands).await;
+            }
             Ok(request) => handle(&supervisor, request).await,
             Err(error) => SupervisorResponse::Refused(error.to_string()),
         };
@@ -427,8 +430,12 @@ async fn handle(supervisor: &Arc<Supervisor>, request: SupervisorRequest) -> Sup
             supervisor.end.notify_one();
             SupervisorResponse::Done
         }
-        SupervisorRequest::Watch | SupervisorRequest::Throttle { .. } | SupervisorRequest::ShiftClock { .. } => {
-            SupervisorResponse::Refused("watch, throttle and shift_clock are not requests with one answer".into())
+        SupervisorRequest::Watch
+        | SupervisorRequest::Throttle { .. }
+        | SupervisorRequest::ShiftClock { .. }
+        | SupervisorRequest::RunCommands(_) => {
+            let why = "watch, throttle, shift_clock and run_commands are not requests with one answer";
+            SupervisorResponse::Refused(why.into())
         }
     }
 }
@@ -470,6 +477,19 @@ async fn shift_clock_while_connected(
         let _ = lines.next().await;
     }
     supervisor.restore_clock(name, number).await;
+}
+
+/// Runs the command that begins a fault, and the one that ends it when the client closes the connection.
+async fn run_commands_while_connected(lines: &mut Framed<UnixStream, LinesCodec>, commands: &FaultCommands) {
+    let begun = children::run_checked(&commands.begin).await;
+    let is_begun = begun.is_ok();
+    if send(lines, &done(begun)).await.is_ok() && is_begun {
+        // The client sends nothing more.
+        let _ = lines.next().await;
+    }
+    if let Err(error) = children::run_checked(&commands.end).await {
+        stderr_line!("error: failed to end a fault: {error}");
+    }
 }
 
 async fn tell_exits(supervisor: &Supervisor, lines: &mut Framed<UnixStream, LinesCodec>) {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use clusters::error::ClusterError;
-use clusters::supervisor::protocol::{ProcessExit, ProcessSpec, ProcessStatus, ShutdownHook};
+use clusters::supervisor::protocol::{FaultCommands, ProcessExit, ProcessSpec, ProcessStatus, ShutdownHook};
 use clusters::supervisor::{SupervisorClient, SupervisorProgram};
 use rustix::process::Signal;
 use socket2::{Domain, Socket, Type};
@@ -152,6 +152,27 @@ async fn a_process_that_gets_no_time_hangs_until_its_client_goes() {
     // A process that hangs can be stopped.
     let _hung = supervisor.throttle("one", 0).await.expect("paused");
     supervisor.stop("one").await.expect("stopped");
+    supervisor.end().await.expect("ends");
+    place.nothing_is_left();
+}
+
+#[tokio::test]
+async fn commands_of_a_fault_end_it_when_their_client_goes() {
+    let place = Place::new();
+    let supervisor = supervisor(&place).await;
+    let file = place.state().join("fault");
+    let sh = |script: &str| ["sh", "-c", script, "sh", &file.display().to_string()].map(str::to_owned).to_vec();
+    let commands = |begin: &str| FaultCommands { begin: sh(begin), end: sh("rm \"$1\"") };
+    let fault = supervisor.run_commands("it", commands("touch \"$1\"")).await.expect("begun");
+    assert!(file.exists());
+    drop(fault);
+    until("the end of the fault", || (!file.exists()).then_some(()));
+
+    // What has begun halfway is ended, too.
+    let halfway = commands("touch \"$1\"; echo no such container >&2; exit 3");
+    let error = supervisor.run_commands("it", halfway).await.expect_err("it fails").to_string();
+    assert!(error.contains("begin a fault of it") && error.ends_with("exit status: 3: no such container"), "{error}");
+    until("the end of what had begun", || (!file.exists()).then_some(()));
     supervisor.end().await.expect("ends");
     place.nothing_is_left();
 }
