@@ -26,12 +26,7 @@ pub(crate) const SLOW: u8 = 10;
 #[when(expr = "{API server} {API server change}")]
 async fn api_server(world: &mut World, server: ApiServerRef, change: ApiServerState) -> Result<(), StepError> {
     let context = world.context();
-    let cluster = if let Some(member) = server.member {
-        context.own_member(&member)?
-    } else {
-        context.check_own_fleet("the hub's API server is")?;
-        context.hub().name
-    };
+    let cluster = context.own_cluster(server.member.as_deref(), "the hub's API server is").await?.name;
     let what = format!("the API server of {cluster}");
     let part = FaultyProcess::ApiServer(cluster.clone());
     match change {
@@ -40,7 +35,7 @@ async fn api_server(world: &mut World, server: ApiServerRef, change: ApiServerSt
             context.induced(format!("{what} gets {SLOW} % of its processor time"));
         }
         ApiServerState::Hangs => {
-            context.process_faults.insert(part, context.fleet.throttle_api_server(&cluster, 0).await?);
+            context.process_faults.insert(part, context.fleet.hang_api_server(&cluster).await?);
             context.induced(format!("{what} paused: its process gets no processor time"));
         }
         ApiServerState::Fast => {
@@ -80,6 +75,8 @@ async fn diagnosis_ends(world: &mut World, seconds: u64) -> Result<(), StepError
 fn ability(call: &StepCall<'_>) -> ProviderAbility {
     match call.parameters.last().and_then(|text| text.parse().ok()) {
         Some(ApiServerState::Stops | ApiServerState::Starts) => ProviderAbility::StopApiServers,
-        _ => ProviderAbility::ThrottleApiServers,
+        Some(ApiServerState::Slow) => ProviderAbility::ThrottleApiServers,
+        // What ends is what another step has begun.
+        _ => ProviderAbility::HangApiServers,
     }
 }

@@ -14,7 +14,7 @@ use crate::world::World;
 /// Puts a proxy (Toxiproxy) between Argo CD and the API server of a member of the scenario's own, the git server of a repository that is
 /// served over HTTP, or the redis of a fleet of the scenario's own, so that the network between the two can be broken. The repository gets a
 /// new URL by it, so this step comes before the Applications of the repository. For redis, the components of Argo CD are restarted.
-#[needs(ability: |_| Some(ProviderAbility::BreakNetworks))]
+#[needs(ability: |_| Some(ProviderAbility::RunArgoCdHere))]
 #[given(expr = "Argo CD reaches {what Argo CD reaches} over a network that can fail")]
 async fn is_reached(world: &mut World, reached: ReachedByArgoCd) -> Result<(), StepError> {
     let context = world.context();

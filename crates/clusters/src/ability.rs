@@ -29,6 +29,8 @@ pub enum ProviderAbility {
     PlayMembers,
     /// Give a cluster's API server only a part of its processor time.
     ThrottleApiServers,
+    /// Let a cluster's API server hang.
+    HangApiServers,
     /// Have members whose network can be broken.
     BreakNetworks,
     /// Restore clusters from backups of their etcd.
@@ -37,7 +39,7 @@ pub enum ProviderAbility {
     StopApiServers,
     /// Let the hub-agent hang.
     HangAgents,
-    /// Shift the clocks of agents.
+    /// Shift the clocks of agents and of API servers.
     ShiftClocks,
     /// Start the hub-agent again with other flags.
     SetHubAgentFlags,
@@ -70,6 +72,7 @@ impl ProviderAbility {
             Self::StopAgents
                 | Self::BreakNetworks
                 | Self::StopApiServers
+                | Self::HangApiServers
                 | Self::SignTokens
                 | Self::ChangeHubCertificate
         )
@@ -92,11 +95,12 @@ impl fmt::Display for ProviderAbility {
             Self::CallWebhooks => "call webhooks on this machine",
             Self::PlayMembers => "have hollow members",
             Self::ThrottleApiServers => "slow API servers down",
+            Self::HangApiServers => "let API servers hang",
             Self::BreakNetworks => "break the network of members",
             Self::RestoreClusters => "restore clusters from backups",
             Self::StopApiServers => "stop API servers and start them again",
             Self::HangAgents => "let the hub-agent hang",
-            Self::ShiftClocks => "shift the clocks of agents",
+            Self::ShiftClocks => "shift clocks",
             Self::SetHubAgentFlags => "start the hub-agent with other flags",
             Self::LimitHubAgent => "take the hub-agent's rights away",
             Self::ServeWebhooks => "start the hub-agent with its webhooks",

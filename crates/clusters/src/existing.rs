@@ -1,6 +1,7 @@
 //! Clusters that exist already, reached by contexts of a kubeconfig. This module neither creates nor deletes clusters.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -116,6 +117,10 @@ impl Provider for ExistingProvider {
 
     async fn stop_cluster(&self, _: &str) -> Result<(), ClusterError> {
         Err(self.cannot(ProviderAbility::MakeClusters))
+    }
+
+    async fn machine_address(&self, _: &str) -> Result<IpAddr, ClusterError> {
+        Err(self.cannot(ProviderAbility::BreakNetworks))
     }
 
     async fn start_pods(&self, _: &Cluster, _: Option<&PodPrograms>) -> Result<(), ClusterError> {

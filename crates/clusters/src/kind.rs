@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use kube::config::Kubeconfig;
@@ -21,7 +22,7 @@ use crate::agents::chart;
 use crate::agents::deployment::AgentDeployment;
 use crate::agents::{self, Agent, AgentImageSource, AgentImages, served_by};
 use crate::cluster::{Cluster, FleetRole};
-use crate::control_plane::SERVICE_ADDRESSES;
+use crate::control_plane::{self, SERVICE_ADDRESSES};
 use crate::docker;
 use crate::error::ClusterError;
 use crate::existing::ClusterContexts;
@@ -30,8 +31,10 @@ use crate::home::FleetHome;
 use crate::kubeconfig;
 use crate::local::PodPrograms;
 use crate::provider::Provider;
+use crate::service_account_token::{self, SigningKey};
 use crate::state_dir::{self, write_private};
-use crate::supervisor::protocol::ShutdownHook;
+use crate::supervisor::ProcessFault;
+use crate::supervisor::protocol::{FaultCommands, ShutdownHook};
 
 /// Command of kind.
 const KIND: ExternalProgram = ExternalProgram("kind");
@@ -102,17 +105,11 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::LeavePodsOut,
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
-        ProviderAbility::StopApiServers,
-        ProviderAbility::BreakNetworks,
         ProviderAbility::RestoreClusters,
-        ProviderAbility::HangAgents,
         ProviderAbility::ShiftClocks,
-        ProviderAbility::SetHubAgentFlags,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
         ProviderAbility::SlowStorage,
-        ProviderAbility::SignTokens,
-        ProviderAbility::SetPriorities,
         ProviderAbility::ChangeHubCertificate,
         ProviderAbility::LimitAgents,
     ];
@@ -277,11 +274,46 @@ impl KindProvider {
         KIND.run(["load", "docker-image", image, "--name", &name], LOAD_LIMIT).await.map(drop)
     }
 
+    /// Name of a cluster's node, which is a container.
+    fn node_of(&self, cluster: &str) -> String {
+        node(&self.name_of(cluster))
+    }
+
+    /// Returns the command line that runs a script in a cluster's node, with `docker` as its first word. In the script, `signal NAME SIGNAL`
+    /// sends a signal to the running containers of this name.
+    fn script_in_node(&self, cluster: &str, script: &str) -> Vec<String> {
+        let script = format!("{SIGNAL}{script}");
+        [DOCKER.0, "exec", &self.node_of(cluster), "sh", "-e", "-c", &script].map(str::to_owned).to_vec()
+    }
+
+    /// Lets the containers of this name in a cluster hang. The kubelet is stopped meanwhile: it would restart one whose probe fails.
+    async fn hang(&self, cluster: &str, container: &str) -> Result<ProcessFault, ClusterError> {
+        let begin = self.script_in_node(cluster, &format!("systemctl stop kubelet\nsignal {container} SIGSTOP"));
+        let end = self.script_in_node(cluster, &format!("systemctl start kubelet\nsignal {container} SIGCONT"));
+        self.home.supervisor().run_commands(container, FaultCommands { begin, end }).await
+    }
+
     /// Returns the Deployment of an agent, in the cluster that the agent serves.
     async fn deployed(&self, agent: &str) -> Result<AgentDeployment, ClusterError> {
         Ok(AgentDeployment { cluster: self.cluster(served_by(agent)).await?, agent: agent.to_owned() })
     }
 }
+
+/// Name of the container of a cluster's API server.
+const API_SERVER: &str = "kube-apiserver";
+
+/// File in a node with the key by which the cluster's API server signs tokens.
+const SIGNING_KEY: &str = "/etc/kubernetes/pki/sa.key";
+
+/// Shell function of [`KindProvider::script_in_node`]. containerd knows containers that have ended, too, and fails for them.
+const SIGNAL: &str = r#"signal() {
+    sent=1
+    for id in $(ctr --namespace k8s.io containers list --quiet "labels.\"io.kubernetes.container.name\"==$1"); do
+        ctr --namespace k8s.io tasks kill --signal "$2" "$id" && sent=0
+    done
+    return $sent
+}
+"#;
 
 /// Name of the only node of a cluster.
 fn node(name: &str) -> String {
@@ -357,9 +389,38 @@ impl Provider for KindProvider {
         self.home.supervisor().not_at_end(name).await
     }
 
+    async fn hang_api_server(&self, cluster: &str) -> Result<ProcessFault, ClusterError> {
+        self.hang(cluster, API_SERVER).await
+    }
+
+    /// The kubelet is stopped with it: it would start the API server again.
+    async fn run_api_server(&self, cluster: &str, running: bool) -> Result<(), ClusterError> {
+        let stop = format!("systemctl stop kubelet\nsignal {API_SERVER} SIGKILL");
+        let script = self.script_in_node(cluster, if running { "systemctl start kubelet" } else { &stop });
+        DOCKER.run(&script[1..], SHORT).await?;
+        if running {
+            control_plane::ready(&self.home, cluster, &[], &self.cluster(cluster).await?.client).await?;
+        }
+        Ok(())
+    }
+
+    async fn hang_agent(&self, name: &str) -> Result<ProcessFault, ClusterError> {
+        self.hang(served_by(name), name).await
+    }
+
+    async fn expiring_token(&self, cluster: &str, token: &str, at: Timestamp) -> Result<String, ClusterError> {
+        let key = DOCKER.run(["exec", &self.node_of(cluster), "cat", SIGNING_KEY], SHORT).await?;
+        service_account_token::expiring(token, at, &SigningKey::from_pem(&key)?)
+    }
+
+    /// The API servers of kind have API Priority and Fairness.
+    async fn set_priorities(&self, _: &str) -> Result<(), ClusterError> {
+        Ok(())
+    }
+
     async fn start_pods(&self, cluster: &Cluster, _: Option<&PodPrograms>) -> Result<(), ClusterError> {
         node_ready(cluster).await?;
-        let node = node(&self.name_of(&cluster.name));
+        let node = self.node_of(&cluster.name);
         let images = ["exec", &node, "ctr", "--namespace", "k8s.io", "images"];
         let listed = DOCKER.run(images.iter().chain(&["list", "--quiet"]), SHORT).await?;
         let Some(pause) = listed.lines().find(|image| image.contains("/pause:")) else { return Ok(()) };
@@ -374,18 +435,8 @@ impl Provider for KindProvider {
         self.load(cluster, image).await
     }
 
-    /// The address is the gateway that the cluster's node has. Docker doesn't know the gateway of a network that was created with a subnet and
-    /// without a gateway, until Docker restarts (`docker network inspect` of 20.10).
-    async fn address_for_pods(&self, cluster: &str) -> Result<IpAddr, ClusterError> {
-        let (format, node) = ("{{range .NetworkSettings.Networks}}{{.Gateway}} {{end}}", node(&self.name_of(cluster)));
-        let command = ["inspect", "--format", format, node.as_str()];
-        let gateways = DOCKER.run(command, SHORT).await?;
-        let mut addresses = gateways.split_whitespace().filter_map(|text| text.parse::<IpAddr>().ok());
-        addresses.find(IpAddr::is_ipv4).ok_or_else(|| ClusterError::Outside {
-            command: std::iter::once(DOCKER.0).chain(command).map(str::to_owned).collect(),
-            how: "the node has no IPv4 gateway".into(),
-            said: gateways,
-        })
+    async fn machine_address(&self, cluster: &str) -> Result<IpAddr, ClusterError> {
+        docker::gateway(&self.node_of(cluster)).await
     }
 
     async fn start_agent(&self, agent: &Agent) -> Result<(), ClusterError> {

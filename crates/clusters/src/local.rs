@@ -4,6 +4,7 @@
 //! All servers listen on 127.0.0.1, on ports that the system has chosen. TLS is verified everywhere. etcd is reached by
 //! a socket in the fleet's directory, which other users can't enter. All files are readable by their owner only.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,19 +21,16 @@ use crate::cluster::{Cluster, FleetRole, HUB};
 pub use crate::control_plane::GARBAGE_COLLECTION;
 use crate::control_plane::{self, ControlPlaneLocation};
 use crate::error::ClusterError;
-use crate::etcd::{self, EtcdBackup};
+use crate::etcd::{self, EtcdBackup, TOO_SMALL_QUOTA};
 use crate::home::FleetHome;
 use crate::pki::Pki;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
 pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::Provider;
-use crate::service_account_token;
+use crate::service_account_token::{self, SigningKey};
 use crate::state_dir::write_private;
 use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
 use crate::supervisor::{CAN_SHIFT_CLOCKS, ProcessFault};
-
-/// Space for etcd, in bytes, that is less than a hub with KubeFleet's CRDs uses.
-const TOO_SMALL_QUOTA: u32 = 1 << 20;
 
 /// Time limit for another fleet on this machine to end that has KubeFleet's webhooks.
 const WEBHOOKS_LIMIT: Duration = Duration::from_secs(300);
@@ -110,7 +108,7 @@ impl LocalProvider {
     fn agent_process(&self, agent: &Agent) -> Result<ProcessSpec, ClusterError> {
         let cluster = &agent.cluster;
         if agent.hub.is_some() {
-            return Ok(agents::process(agent, &cluster.kubeconfig));
+            return Ok(agents::process(agent, agent.kubeconfig.as_ref().unwrap_or(&cluster.kubeconfig)));
         }
         let user = format!("system:serviceaccount:{SYSTEM}:{}", agent.name);
         let pair = self.home.pki().client(&format!("{}-user", agent.name), &user, Some("system:serviceaccounts"))?;
@@ -242,6 +240,14 @@ impl Provider for LocalProvider {
         self.home.supervisor().throttle(&control_plane::process(cluster, "kube-apiserver"), percent).await
     }
 
+    async fn hang_api_server(&self, cluster: &str) -> Result<ProcessFault, ClusterError> {
+        self.throttle_api_server(cluster, 0).await
+    }
+
+    async fn machine_address(&self, _: &str) -> Result<IpAddr, ClusterError> {
+        Ok(Ipv4Addr::LOCALHOST.into())
+    }
+
     async fn run_api_server(&self, cluster: &str, running: bool) -> Result<(), ClusterError> {
         let process = control_plane::process(cluster, "kube-apiserver");
         if !running {
@@ -298,7 +304,8 @@ impl Provider for LocalProvider {
     }
 
     async fn expiring_token(&self, cluster: &str, token: &str, at: Timestamp) -> Result<String, ClusterError> {
-        service_account_token::expiring(token, at, &self.home.pki().service_account_key(cluster)?)
+        let key = SigningKey::from_pem(&self.home.pki().service_account_key(cluster)?)?;
+        service_account_token::expiring(token, at, &key)
     }
 
     async fn set_priorities(&self, cluster: &str) -> Result<(), ClusterError> {

@@ -127,12 +127,12 @@ impl Pki {
         Ok((private, public))
     }
 
-    /// Reads the private key that [`Pki::service_account_keys`] made for a cluster.
+    /// Reads the private key that [`Pki::service_account_keys`] made for a cluster, as PEM.
     ///
     /// # Errors
-    /// Returns an error if the file can't be read, or isn't a key.
-    pub(crate) fn service_account_key(&self, cluster: &str) -> Result<KeyPair, ClusterError> {
-        Ok(KeyPair::from_pem(&read_text(&self.service_account_key_file(cluster))?)?)
+    /// Returns an error if the file can't be read.
+    pub(crate) fn service_account_key(&self, cluster: &str) -> Result<String, ClusterError> {
+        read_text(&self.service_account_key_file(cluster))
     }
 
     fn service_account_key_file(&self, cluster: &str) -> PathBuf {

@@ -58,6 +58,14 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ThrottleApiServers })
     }
 
+    /// Lets a cluster's API server hang: it runs, and does nothing, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::HangApiServers`]), or there is no such cluster.
+    async fn hang_api_server(&self, _cluster: &str) -> Result<ProcessFault, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::HangApiServers })
+    }
+
     /// Stops a cluster's API server, or starts it again and waits until it is ready.
     ///
     /// # Errors
@@ -173,13 +181,11 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LoadImages })
     }
 
-    /// Returns the address of this machine by which pods of a cluster reach it.
+    /// Returns the address of this machine by which the agents and the pods of a cluster reach it.
     ///
     /// # Errors
-    /// Returns an error if the provider has no nodes ([`ProviderAbility::LoadImages`]), or the address isn't known.
-    async fn address_for_pods(&self, _cluster: &str) -> Result<IpAddr, ClusterError> {
-        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::LoadImages })
-    }
+    /// Returns an error if the address isn't known.
+    async fn machine_address(&self, cluster: &str) -> Result<IpAddr, ClusterError>;
 
     /// Starts an agent.
     ///

@@ -1,6 +1,7 @@
 //! How a member's agent reaches the hub and its own cluster, where a scenario has changed that. An agent that is replaced, for example in
 //! an upgrade, keeps it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clusters::agents::Agent;
@@ -17,6 +18,9 @@ use crate::member::{Member, token_file};
 pub(crate) struct AgentAccess {
     /// URL by which the agent reaches the hub.
     pub hub_url: Option<String>,
+    /// Address at which the agent finds the host of that URL, if it isn't the one of its DNS.
+    #[serde(default)]
+    pub hub_address: Option<IpAddr>,
     /// CAs of the hub that the agent trusts, in PEM.
     pub hub_cas: Option<String>,
     /// File with the agent's kubeconfig for its own cluster.
@@ -26,17 +30,19 @@ pub(crate) struct AgentAccess {
 impl AgentAccess {
     /// Describes the agent of a member, with a token for the hub in the file `token`.
     pub fn agent(&self, programs: &KubeFleetPrograms, hub: &Cluster, member: &Cluster, token: PathBuf) -> Agent {
-        let (mut hub, mut member) = (hub.clone(), member.clone());
+        let mut hub = hub.clone();
         if let Some(url) = &self.hub_url {
             hub.inner_server.clone_from(url);
         }
         if let Some(cas) = &self.hub_cas {
             hub.ca.clone_from(cas);
         }
-        if let Some(kubeconfig) = &self.kubeconfig {
-            member.kubeconfig.clone_from(kubeconfig);
+        let mut agent = programs.member(&hub, member, token);
+        agent.kubeconfig.clone_from(&self.kubeconfig);
+        if let Some(access) = &mut agent.hub {
+            access.address = self.hub_address;
         }
-        programs.member(&hub, &member, token)
+        agent
     }
 }
 
@@ -84,16 +90,19 @@ mod tests {
         let [hub, member] = ["hub", "east"].map(cluster);
         let agent = |access: &AgentAccess| {
             let agent = access.agent(&KubeFleetPrograms::default(), &hub, &member, "/token".into());
-            let hub = agent.hub.expect("a member's agent has a hub").cluster;
-            (hub.inner_server, hub.ca, agent.cluster.kubeconfig)
+            let hub = agent.hub.expect("a member's agent has a hub");
+            (hub.cluster.inner_server, hub.address, hub.cluster.ca, agent.kubeconfig)
         };
-        let unchanged = (hub.inner_server.clone(), hub.ca.clone(), member.kubeconfig.clone());
+        let unchanged = (hub.inner_server.clone(), None, hub.ca.clone(), None);
         assert_eq!(agent(&AgentAccess::default()), unchanged);
         let changed = AgentAccess {
             hub_url: Some("https://127.0.0.1:7".into()),
+            hub_address: Some([172, 18, 0, 1].into()),
             hub_cas: Some("CA".into()),
             kubeconfig: Some("/limited".into()),
         };
-        assert_eq!(agent(&changed), ("https://127.0.0.1:7".into(), "CA".into(), "/limited".into()));
+        let expected =
+            ("https://127.0.0.1:7".into(), Some([172, 18, 0, 1].into()), "CA".into(), Some("/limited".into()));
+        assert_eq!(agent(&changed), expected);
     }
 }

@@ -127,6 +127,7 @@ impl KubeFleetPrograms {
             program: self.hub_agent.clone(),
             flags,
             cluster: hub.clone(),
+            kubeconfig: None,
             hub: None,
             webhooks,
         }
@@ -142,7 +143,8 @@ impl KubeFleetPrograms {
             program: self.member_agent.clone(),
             flags: known(MEMBER_FLAGS, &self.member_flags),
             cluster: member.clone(),
-            hub: Some(HubAccess { cluster: hub.clone(), token }),
+            kubeconfig: None,
+            hub: Some(HubAccess { cluster: hub.clone(), token, address: None }),
             webhooks: false,
         }
     }

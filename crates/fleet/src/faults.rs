@@ -258,6 +258,9 @@ pub async fn take_hub_agent_rights(hub: &Cluster) -> Result<Vec<String>, FleetEr
     Ok(names)
 }
 
+/// Names of the hub-agent's `ServiceAccount`: in fleetdrill's own fleets, and in those of KubeFleet's chart.
+pub(crate) const HUB_AGENT_ACCOUNTS: [&str; 2] = [HUB_AGENT, "hub-agent-sa"];
+
 /// Grants the hub-agent its rights again: those of `cluster-admin`, as KubeFleet's chart does.
 ///
 /// # Errors
@@ -268,8 +271,7 @@ pub async fn give_hub_agent_rights(hub: &Cluster) -> Result<(), FleetError> {
         "apiVersion": CLUSTER_ROLE_BINDING.api_version(), "kind": "ClusterRoleBinding",
         "metadata": {"name": HUB_AGENT},
         "roleRef": {"apiGroup": CLUSTER_ROLE_BINDING.group, "kind": "ClusterRole", "name": "cluster-admin"},
-        // The name in fleetdrill's own fleets, and the name in those of KubeFleet's chart.
-        "subjects": [account(HUB_AGENT), account("hub-agent-sa")],
+        "subjects": HUB_AGENT_ACCOUNTS.map(account),
     });
     create(hub, CLUSTER_ROLE_BINDING, None, binding).await
 }

@@ -444,15 +444,15 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the cluster doesn't start or doesn't join.
     pub async fn add_member(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
-        self.add_member_by(name, labels, None).await
+        self.add_member_by(name, labels, AgentAccess::default()).await
     }
 
-    /// Starts a cluster and joins it as a member whose agent finds the hub at another URL, if one is given.
+    /// Starts a cluster and joins it as a member whose agent has this access to the hub.
     pub(crate) async fn add_member_by(
         &self,
         name: &str,
         labels: &Value,
-        hub_url: Option<String>,
+        access: AgentAccess,
     ) -> Result<Member, FleetError> {
         // The semaphore lives as long as the fleet and is never closed.
         let _turn = self.0.starts.acquire().await;
@@ -466,7 +466,6 @@ impl Fleet {
             webhooks: self.0.webhooks,
             progress: &(Arc::new(|_| ()) as OnStartMilestone),
         };
-        let access = AgentAccess { hub_url, ..AgentAccess::default() };
         let member = start.member(name, labels, std::future::ready(self.hub().clone()), access).await?;
         provider.start_controllers(&member.cluster, FleetRole::Member).await?;
         if let Some(installation) = &*self.0.argocd.read().await {
@@ -582,12 +581,19 @@ impl Fleet {
     }
 
     /// Restarts the hub-agent with these flags after its own. Of a flag that is given twice, the last one counts. The flags stay with the
-    /// hub-agent.
+    /// hub-agent until it is upgraded.
     ///
     /// # Errors
-    /// Returns an error if the hub-agent is no process on this machine, or doesn't work in time.
+    /// Returns an error if the provider can't replace agents, or the hub-agent doesn't work in time.
     pub async fn restart_hub_agent_with(&self, flags: &[String]) -> Result<(), FleetError> {
-        self.restart_hub_agent_by(self.supervisor().start_again_with(HUB_AGENT, flags)).await
+        let mut agent = self.kubefleet().hub.agents.hub(self.hub(), self.0.webhooks);
+        agent.flags.extend_from_slice(flags);
+        let provider = &self.0.provider;
+        self.restart_hub_agent_by(async {
+            provider.exchange_agent(&agent).await?;
+            provider.start_agent_again(HUB_AGENT).await
+        })
+        .await
     }
 
     /// Kills the hub-agent, starts it again by `start`, and waits until it works: until it notices changes of resources.
@@ -662,6 +668,14 @@ impl Fleet {
     /// Returns an error if the provider can't slow API servers down.
     pub async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ProcessFault, FleetError> {
         Ok(self.0.provider.throttle_api_server(cluster, percent).await?)
+    }
+
+    /// Lets the API server of the hub or of a member hang: it runs, and does nothing, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't let API servers hang.
+    pub async fn hang_api_server(&self, cluster: &str) -> Result<ProcessFault, FleetError> {
+        Ok(self.0.provider.hang_api_server(cluster).await?)
     }
 
     /// Stops the API server of the hub or of a member, or starts it again and waits until it is ready.

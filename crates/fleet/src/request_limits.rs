@@ -2,10 +2,10 @@
 //!
 //! A priority level without a share takes one request at a time (Kubernetes 1.36): where none is executing, the next one is served.
 
-use clusters::agents::HUB_AGENT;
 use serde_json::{Value, json};
 
 use crate::error::FleetError;
+use crate::faults::HUB_AGENT_ACCOUNTS;
 use crate::fleet::Fleet;
 use crate::kinds::ResourceKind;
 use crate::member::{SYSTEM, identity};
@@ -39,9 +39,10 @@ impl Fleet {
     pub async fn limit_requests(&self, member: Option<&str>) -> Result<(), FleetError> {
         let hub = self.hub();
         self.0.provider.set_priorities(&hub.name).await?;
-        let account = member.map_or_else(|| HUB_AGENT.to_owned(), identity);
+        let accounts =
+            member.map_or_else(|| HUB_AGENT_ACCOUNTS.map(str::to_owned).to_vec(), |member| vec![identity(member)]);
         apply(hub, PRIORITY_LEVEL, &priority_level()).await?;
-        apply(hub, FLOW_SCHEMA, &flow_schema(&account)).await
+        apply(hub, FLOW_SCHEMA, &flow_schema(&accounts)).await
     }
 
     /// Takes the limit of [`Fleet::limit_requests`] back.
@@ -63,9 +64,11 @@ fn priority_level() -> Value {
     })
 }
 
-/// Returns the `FlowSchema` for all requests of a ServiceAccount in [`SYSTEM`].
-fn flow_schema(account: &str) -> Value {
-    let account = json!({"kind": "ServiceAccount", "serviceAccount": {"namespace": SYSTEM, "name": account}});
+/// Returns the `FlowSchema` for all requests of these `ServiceAccount`s in [`SYSTEM`].
+fn flow_schema(accounts: &[String]) -> Value {
+    let subject =
+        |account: &String| json!({"kind": "ServiceAccount", "serviceAccount": {"namespace": SYSTEM, "name": account}});
+    let subjects: Vec<Value> = accounts.iter().map(subject).collect();
     let everything = ["*"];
     json!({
         "apiVersion": FLOW_SCHEMA.api_version(), "kind": FLOW_SCHEMA.kind, "metadata": {"name": NAME},
@@ -73,7 +76,7 @@ fn flow_schema(account: &str) -> Value {
             "matchingPrecedence": PRECEDENCE,
             "priorityLevelConfiguration": {"name": NAME},
             "rules": [{
-                "subjects": [account],
+                "subjects": subjects,
                 "resourceRules": [{
                     "verbs": everything, "apiGroups": everything, "resources": everything, "namespaces": everything,
                     "clusterScope": true,
@@ -90,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_schema_is_for_one_account_and_leads_to_the_level_without_a_share() {
-        let (schema, level) = (flow_schema("hub-agent"), priority_level());
+        let (schema, level) = (flow_schema(&["hub-agent".to_owned()]), priority_level());
         assert_eq!(schema["spec"]["priorityLevelConfiguration"]["name"], level["metadata"]["name"]);
         let subjects = &schema["spec"]["rules"][0]["subjects"];
         let account = json!({"namespace": SYSTEM, "name": "hub-agent"});

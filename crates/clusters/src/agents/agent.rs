@@ -1,5 +1,6 @@
 //! An agent of KubeFleet: names, flags, the cluster that it serves, the way to its hub.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use crate::cluster::{Cluster, HUB};
@@ -48,6 +49,8 @@ pub struct Agent {
     pub flags: Vec<String>,
     /// Cluster that the agent serves. An agent that is a Deployment runs in this cluster.
     pub cluster: Cluster,
+    /// File with the agent's kubeconfig for that cluster, if it isn't to have all rights there.
+    pub kubeconfig: Option<PathBuf>,
     /// Access to the hub, for a member's agent.
     pub hub: Option<HubAccess>,
     /// True for a hub-agent with KubeFleet's webhooks.
@@ -67,9 +70,17 @@ pub struct HubAccess {
     pub cluster: Cluster,
     /// File with the token of the member's identity on the hub.
     pub token: PathBuf,
+    /// Address at which the agent finds the host of the hub's URL, if it isn't the one of its DNS.
+    pub address: Option<IpAddr>,
 }
 
 impl HubAccess {
+    /// Returns the host and the address of a line in the agent's `/etc/hosts`, if it needs one.
+    pub(crate) fn host_entry(&self) -> Option<(String, IpAddr)> {
+        let url: http::Uri = self.cluster.inner_server.parse().ok()?;
+        Some((url.host()?.to_owned(), self.address?))
+    }
+
     /// Returns the environment variables by which the agent of `member` finds the hub; `token` is the path of the token
     /// as the agent sees it (v0.1.2).
     pub(crate) fn environment(&self, member: &str, token: &Path) -> [(&'static str, String); 4] {

@@ -10,7 +10,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use serde_saphyr::DuplicateKeyPolicy;
 
-use super::{Agent, HUB_AGENT, MEMBER_AGENT, SYSTEM};
+use super::deployment::host_aliases;
+use super::{Agent, HUB_AGENT, HubAccess, MEMBER_AGENT, SYSTEM};
 use crate::docker_images;
 use crate::error::ClusterError;
 use crate::external_program::{ExternalProgram, SHORT};
@@ -53,11 +54,10 @@ pub(crate) async fn objects(
         how: "what it rendered is not YAML".into(),
         said,
     })?;
-    Ok(documents
-        .into_iter()
-        .filter(is_to_be_applied)
-        .map(|object| ours(object, &agent.name, &agent.flags, replicas))
-        .collect())
+    let hub = agent.hub.as_ref().and_then(HubAccess::host_entry);
+    let hub = hub.as_ref().map(|(host, address)| host_aliases(host, *address));
+    let applied = documents.into_iter().filter(is_to_be_applied);
+    Ok(applied.map(|object| ours(object, (&agent.name, &agent.flags), hub.as_ref(), replicas)).collect())
 }
 
 /// Parses the documents that helm renders. The member-agent's chart has `ports` twice in one container (v0.1.2,
@@ -109,7 +109,7 @@ fn image_values(image: &str) -> Value {
 
 /// Adapts an object of a chart to a fleet. An agent ends after a short grace period, has fleetdrill's flags after the
 /// chart's, and never runs beside the pod that replaces it.
-fn ours(mut object: Value, agent: &str, flags: &[String], replicas: i32) -> Value {
+fn ours(mut object: Value, (agent, flags): (&str, &[String]), host_aliases: Option<&Value>, replicas: i32) -> Value {
     if object["kind"] != "Deployment" {
         return object;
     }
@@ -118,6 +118,9 @@ fn ours(mut object: Value, agent: &str, flags: &[String], replicas: i32) -> Valu
     spec["strategy"] = json!({"type": "Recreate"});
     let pod = &mut spec["template"]["spec"];
     pod["terminationGracePeriodSeconds"] = 2.into();
+    if let Some(host_aliases) = host_aliases {
+        pod["hostAliases"].clone_from(host_aliases);
+    }
     let containers = pod["containers"].as_array_mut().into_iter().flatten();
     for container in containers.filter(|container| container["name"] == *agent) {
         if let Some(args) = container["args"].as_array_mut() {
@@ -140,7 +143,7 @@ mod tests {
         ]}}}});
         let flags = ["--leader-elect=false", "--health-probe-bind-address=127.0.0.1:0"].map(str::to_owned).to_vec();
         insta::assert_snapshot!(
-            serde_json::to_string_pretty(&ours(chart, "member-1-member-agent", &flags, 1)).expect("JSON")
+            serde_json::to_string_pretty(&ours(chart, ("member-1-member-agent", &flags), None, 1)).expect("JSON")
         );
     }
 

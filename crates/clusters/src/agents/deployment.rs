@@ -1,6 +1,7 @@
 //! Deployment of an agent in the cluster that the agent serves, with the rights that KubeFleet's own charts grant
 //! (v0.1.2: cluster-admin).
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -224,6 +225,9 @@ fn spec(agent: &Agent, image: &str, replicas: i32) -> Value {
         container["env"] = environment.map(|(name, value)| json!({"name": name, "value": value})).into_iter().collect();
         container["volumeMounts"] = json!([{"name": "hub", "mountPath": TOKEN.0, "readOnly": true}]);
         pod["volumes"] = json!([{"name": "hub", "secret": {"secretName": name}}]);
+        if let Some((host, address)) = hub.host_entry() {
+            pod["hostAliases"] = host_aliases(&host, address);
+        }
     }
     pod["containers"] = json!([container]);
     json!({
@@ -232,6 +236,11 @@ fn spec(agent: &Agent, image: &str, replicas: i32) -> Value {
         "selector": {"matchLabels": {LABEL: name}},
         "template": {"metadata": {"labels": {LABEL: name}}, "spec": pod},
     })
+}
+
+/// Lines of the `/etc/hosts` of an agent's pod.
+pub(super) fn host_aliases(host: &str, address: IpAddr) -> Value {
+    json!([{"ip": address, "hostnames": [host]}])
 }
 
 /// State of a pod whose start is being waited for.

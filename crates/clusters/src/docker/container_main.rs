@@ -2,13 +2,14 @@
 //!
 //! An image from scratch has no other program that could start several processes. fleetdrill starts the processes of a
 //! list, copies their output to the container's log with the process's name before each line, and ends when the first
-//! of them ends: a control plane works only as a whole.
+//! of them ends: a control plane works only as a whole. A process that `container_control.rs` has stopped is no such end.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -17,6 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::container_control::{flags_file, stop_file};
 use crate::supervisor::protocol::ProcessSpec;
 
 /// Path of fleetdrill in the image.
@@ -25,7 +27,7 @@ pub(super) const PROGRAM: &str = "/fleetdrill";
 /// Directory of a cluster's data in its container, in memory.
 pub(super) const DATA: &str = "/data";
 
-/// Hidden subcommand that makes fleetdrill run a list of processes in a container.
+/// Hidden subcommand that makes fleetdrill run a list of processes in a container, or a command of `container_control.rs`.
 pub(super) const COMMAND: &str = "contained";
 
 /// Output of the container's first process, which is the container's log. Processes that `docker exec` starts write to
@@ -61,14 +63,35 @@ fn is_first() -> bool {
 async fn supervise(processes: &[ProcessSpec]) -> std::io::Result<()> {
     let log = log();
     let mut terminated = signal(SignalKind::terminate())?;
-    let mut children = processes.iter().map(|spec| start(spec, &log)).collect::<std::io::Result<Vec<_>>>()?;
-    let mut ends: FuturesUnordered<_> =
-        children.iter_mut().zip(processes).map(async |(child, spec)| (&spec.name, child.wait().await)).collect();
+    let children = processes.iter().map(|spec| start(spec, &log)).collect::<std::io::Result<Vec<_>>>()?;
+    let ends = children.into_iter().zip(processes.iter().cloned());
+    let mut ends: FuturesUnordered<_> = ends.map(|(child, spec)| last_end(child, spec, &log)).collect();
     tokio::select! {
-        Some((name, status)) = ends.next() => log.line("fleetdrill", &format!("{name} ended ({})", status?)),
+        Some(end) = ends.next() => log.line("fleetdrill", &end?),
         _ = terminated.recv() => {}
     }
     Ok(())
+}
+
+/// Interval at which a stopped process looks whether it is to start again.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Waits until a process ends without having been stopped on request, and says so. One that was stopped is started again when its stop file
+/// is gone.
+async fn last_end(mut child: Child, mut spec: ProcessSpec, log: &Arc<ContainerLog>) -> std::io::Result<String> {
+    let program = spec.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    loop {
+        let status = child.wait().await?;
+        if !stop_file(&program).exists() {
+            return Ok(format!("{} ended ({status})", spec.name));
+        }
+        log.line("fleetdrill", &format!("{} stopped", spec.name));
+        while stop_file(&program).exists() {
+            tokio::time::sleep(INTERVAL).await;
+        }
+        spec.args.extend(serde_json::from_slice::<Vec<String>>(&std::fs::read(flags_file(&program))?)?);
+        child = start(&spec, log)?;
+    }
 }
 
 fn start(spec: &ProcessSpec, log: &Arc<ContainerLog>) -> std::io::Result<Child> {

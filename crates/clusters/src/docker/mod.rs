@@ -9,36 +9,45 @@
 //! Containers and networks have the fleet's directory as a label. The supervisor removes them when the fleet ends;
 //! [`sweep`] removes those that a killed supervisor has left.
 
+mod container_control;
 mod container_main;
 mod image;
 
 use std::collections::HashMap;
 use std::fs::Permissions;
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tokio::sync::{Mutex, OnceCell};
 
+use self::container_control::ControlCommand;
+pub use self::container_control::control as control_inside;
 pub use self::container_main::run as run_inside;
 pub use self::image::ClusterImageContents;
 use crate::ability::ProviderAbility;
-use crate::agents::{Agent, AgentImageSource, AgentImages};
-use crate::cluster::{Cluster, FleetRole};
+use crate::agents::deployment::AgentDeployment;
+use crate::agents::{Agent, AgentImageSource, AgentImages, HubAccess, SYSTEM};
+use crate::cluster::{Cluster, FleetRole, HUB};
 use crate::control_plane::{self, ControlPlaneLocation};
 use crate::docker_images;
 use crate::error::ClusterError;
+use crate::etcd::TOO_SMALL_QUOTA;
 use crate::external_program::{DOCKER, SHORT};
 use crate::home::FleetHome;
 use crate::local::PodPrograms;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
 use crate::provider::Provider;
-use crate::state_dir;
-use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
+use crate::service_account_token::{self, SigningKey};
+use crate::state_dir::{self, write_private};
+use crate::supervisor::ProcessFault;
+use crate::supervisor::protocol::{FaultCommands, ProcessSpec, ShutdownHook};
 
 /// Time limit for a container to start.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -70,6 +79,9 @@ const CONTROLLERS: &str = "controllers.json";
 /// File in [`FILES`] with the list of processes for pods, which are started later.
 const PODS: &str = "pods.json";
 
+/// File in [`FILES`] with the backup that a cluster is restored from.
+const BACKUP: &str = "backup.json";
+
 /// Maximum length of a container's name, which is its host name on the network.
 const LONGEST: usize = 63;
 
@@ -100,20 +112,10 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::CallWebhooks,
         ProviderAbility::PlayMembers,
         ProviderAbility::ThrottleApiServers,
-        ProviderAbility::StopApiServers,
-        ProviderAbility::BreakNetworks,
-        ProviderAbility::RestoreClusters,
-        ProviderAbility::HangAgents,
         ProviderAbility::ShiftClocks,
-        ProviderAbility::SetHubAgentFlags,
-        ProviderAbility::LimitHubAgent,
         ProviderAbility::ServeWebhooks,
-        ProviderAbility::LimitStorage,
         ProviderAbility::SlowStorage,
-        ProviderAbility::SignTokens,
-        ProviderAbility::SetPriorities,
         ProviderAbility::ChangeHubCertificate,
-        ProviderAbility::LimitAgents,
     ];
     !lacks.contains(&ability)
 }
@@ -154,6 +156,20 @@ async fn leftovers(root: &Path, list: [&str; 2], name: &str) -> Result<Vec<Strin
         dir.parent() == Some(root) && !state_dir::is_alive(dir)
     });
     Ok(dead.map(|(name, _)| name.to_owned()).collect())
+}
+
+/// Returns the address of this machine on a container's network, which is the container's gateway. Docker doesn't know the gateway of a
+/// network that was created with a subnet and without a gateway, until Docker restarts (`docker network inspect` of 20.10).
+pub(crate) async fn gateway(container: &str) -> Result<IpAddr, ClusterError> {
+    let format = "{{range .NetworkSettings.Networks}}{{.Gateway}} {{end}}";
+    let command = ["inspect", "--format", format, container];
+    let gateways = DOCKER.run(command, SHORT).await?;
+    let mut addresses = gateways.split_whitespace().filter_map(|text| text.parse::<IpAddr>().ok());
+    addresses.find(IpAddr::is_ipv4).ok_or_else(|| ClusterError::Outside {
+        command: std::iter::once(DOCKER.0).chain(command).map(str::to_owned).collect(),
+        how: "the container has no IPv4 gateway".into(),
+        said: gateways,
+    })
 }
 
 async fn remove(container: &str) -> Result<(), ClusterError> {
@@ -335,12 +351,46 @@ impl DockerProvider {
             .map(drop)
     }
 
+    /// Runs a command in a cluster's container, and returns its output.
+    async fn control(&self, cluster: &str, command: &ControlCommand) -> Result<String, ClusterError> {
+        let words = self.control_words(cluster, command);
+        DOCKER.run(&words[1..], SHORT).await
+    }
+
+    /// Returns the command line that runs a command in a cluster's container, with `docker` as its first word.
+    fn control_words(&self, cluster: &str, command: &ControlCommand) -> Vec<String> {
+        let exec = [DOCKER.0.to_owned(), "exec".to_owned(), self.container_name(cluster)];
+        exec.into_iter().chain(command.words()).collect()
+    }
+
+    /// Returns the file with an agent's kubeconfig for its own cluster. The hub-agent is its `ServiceAccount`, whose rights can be taken away; a
+    /// member's agent is an administrator of its member, unless it has a kubeconfig of its own.
+    fn agent_kubeconfig(&self, agent: &Agent) -> Result<PathBuf, ClusterError> {
+        if let Some(kubeconfig) = &agent.kubeconfig {
+            return Ok(kubeconfig.clone());
+        }
+        let account = format!("system:serviceaccount:{SYSTEM}:{}", agent.name);
+        let (user, group) = match &agent.hub {
+            Some(_) => ("fleetdrill", "system:masters"),
+            None => (account.as_str(), "system:serviceaccounts"),
+        };
+        let pair = self.home.pki().client(&format!("{}-user", agent.name), user, Some(group))?;
+        let cluster = &agent.cluster.name;
+        Ok(self.home.access(cluster, &self.inner_server(cluster), "agent", pair)?.0)
+    }
+
+    /// Starts a cluster's stopped API server with these flags after its own, and waits until it is ready.
+    async fn start_api_server(&self, cluster: &str, flags: &[&str]) -> Result<(), ClusterError> {
+        let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        self.control(cluster, &ControlCommand::Start { program: API_SERVER.into(), flags }).await?;
+        control_plane::ready(&self.home, cluster, &[cluster], &self.home.known(cluster).await?.client).await
+    }
+
     async fn run_agent(&self, agent: &Agent) -> Result<(), ClusterError> {
         let image = self.images.image(agent).await?;
         let mut files = ContainerFiles::default();
-        let (cluster, pki) = (&agent.cluster.name, self.home.pki());
-        let pair = pki.client(&format!("{}-user", agent.name), "fleetdrill", Some("system:masters"))?;
-        let (kubeconfig, _) = self.home.access(cluster, &self.inner_server(cluster), "agent", pair)?;
+        let cluster = &agent.cluster.name;
+        let kubeconfig = self.agent_kubeconfig(agent)?;
         let inside = Path::new(FILES).join("kubeconfig");
         let mut args = agent.flags.clone();
         args.push(format!("--kubeconfig={}", inside.display()));
@@ -352,10 +402,22 @@ impl DockerProvider {
             files.copy(token, &hub.token)?;
         }
         let variables = environment.into_iter().map(|(key, value)| format!("{key}={value}"));
-        let options: Vec<String> = variables.flat_map(|variable| ["--env".to_owned(), variable]).collect();
+        let mut options: Vec<String> = variables.flat_map(|variable| ["--env".to_owned(), variable]).collect();
+        if let Some((host, address)) = agent.hub.as_ref().and_then(HubAccess::host_entry) {
+            options.extend(["--add-host".to_owned(), format!("{host}:{address}")]);
+        }
+        if agent.hub.is_none() {
+            AgentDeployment { cluster: agent.cluster.clone(), agent: agent.name.clone() }.grant().await?;
+        }
         self.start(&agent.name, &image, &options, &args, files).await
     }
 }
+
+/// Program of a cluster's API server.
+const API_SERVER: &str = "kube-apiserver";
+
+/// Program of a cluster's etcd.
+const ETCD: &str = "etcd";
 
 /// Files for a container's directory [`FILES`]: path in the container, and contents.
 #[derive(Default)]
@@ -438,6 +500,71 @@ impl Provider for DockerProvider {
     async fn stop_cluster(&self, name: &str) -> Result<(), ClusterError> {
         self.home.supervisor().remove(name).await?;
         remove(&self.container_name(name)).await
+    }
+
+    async fn hang_api_server(&self, cluster: &str) -> Result<ProcessFault, ClusterError> {
+        let [begin, end] = [
+            ControlCommand::Pause { program: API_SERVER.into() },
+            ControlCommand::Resume { program: API_SERVER.into() },
+        ]
+        .map(|command| self.control_words(cluster, &command));
+        self.home.supervisor().run_commands(&format!("the API server of {cluster}"), FaultCommands { begin, end }).await
+    }
+
+    async fn run_api_server(&self, cluster: &str, running: bool) -> Result<(), ClusterError> {
+        if running {
+            return self.start_api_server(cluster, &[]).await;
+        }
+        self.control(cluster, &ControlCommand::Stop { program: API_SERVER.into() }).await.map(drop)
+    }
+
+    async fn hang_agent(&self, name: &str) -> Result<ProcessFault, ClusterError> {
+        let container = self.container_name(name);
+        let [begin, end] = ["SIGSTOP", "SIGCONT"]
+            .map(|signal| [DOCKER.0, "kill", "--signal", signal, &container].map(str::to_owned).to_vec());
+        self.home.supervisor().run_commands(name, FaultCommands { begin, end }).await
+    }
+
+    async fn limit_storage(&self, limited: bool) -> Result<(), ClusterError> {
+        // The last of two equal flags counts. 0 stands for etcd's default.
+        let quota = if limited { TOO_SMALL_QUOTA } else { 0 };
+        self.control(HUB, &ControlCommand::Stop { program: ETCD.into() }).await?;
+        let flags = vec![format!("--quota-backend-bytes={quota}")];
+        self.control(HUB, &ControlCommand::Start { program: ETCD.into(), flags }).await?;
+        if limited {
+            return Ok(());
+        }
+        self.control(HUB, &ControlCommand::DisarmEtcd).await.map(drop)
+    }
+
+    async fn expiring_token(&self, cluster: &str, token: &str, at: Timestamp) -> Result<String, ClusterError> {
+        let key = SigningKey::from_pem(&self.home.pki().service_account_key(cluster)?)?;
+        service_account_token::expiring(token, at, &key)
+    }
+
+    async fn set_priorities(&self, cluster: &str) -> Result<(), ClusterError> {
+        self.run_api_server(cluster, false).await?;
+        self.start_api_server(cluster, &control_plane::PRIORITY_FLAGS).await
+    }
+
+    async fn back_up(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
+        let prefix = format!("{}/", control_plane::etcd_prefix(&cluster.name, API_PORT));
+        write_private(file, &self.control(&cluster.name, &ControlCommand::BackUp { prefix }).await?)
+    }
+
+    async fn restore(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
+        let prefix = format!("{}/", control_plane::etcd_prefix(&cluster.name, API_PORT));
+        let inside = Path::new(FILES).join(BACKUP);
+        let mut files = ContainerFiles::default();
+        files.copy(inside.clone(), file)?;
+        self.copy(&self.container_name(&cluster.name), files).await?;
+        self.run_api_server(&cluster.name, false).await?;
+        self.control(&cluster.name, &ControlCommand::Restore { prefix, file: inside }).await?;
+        self.run_api_server(&cluster.name, true).await
+    }
+
+    async fn machine_address(&self, cluster: &str) -> Result<IpAddr, ClusterError> {
+        gateway(&self.container_name(cluster)).await
     }
 
     async fn start_pods(&self, cluster: &Cluster, _: Option<&PodPrograms>) -> Result<(), ClusterError> {

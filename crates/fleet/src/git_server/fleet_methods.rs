@@ -35,7 +35,7 @@ impl Fleet {
     /// Serves a repository over HTTP to the Pods of the fleet's clusters, without a password unless it has one. Starts the git server unless
     /// it runs. Returns the repository with its new URL.
     pub(crate) async fn serve_to_pods(&self, repository: &Repository) -> Result<Repository, FleetError> {
-        let address = self.0.provider.address_for_pods(HUB).await?;
+        let address = self.0.provider.machine_address(HUB).await?;
         let port = self.git_server(PODS, "serve-pods", repository, || Ok(vec![address.to_string().into()])).await?;
         Ok(repository.served_at(&format!("http://{address}:{port}")))
     }

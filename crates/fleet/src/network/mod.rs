@@ -7,6 +7,7 @@ mod fault;
 mod link;
 mod toxiproxy;
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clusters::supervisor::protocol::ProcessSpec;
@@ -15,6 +16,7 @@ use serde_json::Value;
 pub use self::fault::NetworkFault;
 pub use self::link::NetworkLink;
 use self::toxiproxy::ToxiproxyClient;
+use crate::agent_access::AgentAccess;
 use crate::argocd::{self, ArgoCdComponent, Repository};
 use crate::error::FleetError;
 use crate::fleet::Fleet;
@@ -35,13 +37,21 @@ impl Fleet {
     }
 
     /// Starts a cluster and joins it as a member whose agent reaches the hub over a network that can be broken. TLS goes through unchanged:
-    /// the proxy is on the host of the hub's certificate, loopback.
+    /// the agent calls the proxy by the hub's host name, to which its `/etc/hosts` has the proxy's address unless both are on loopback.
     ///
     /// # Errors
     /// Returns the errors of [`Fleet::add_member`], or an error if Toxiproxy can't be started.
     pub async fn add_member_over_network(&self, name: &str, labels: &Value) -> Result<Member, FleetError> {
-        let server = self.proxied(&NetworkLink::MemberToHub(name.to_owned()), &self.hub().server).await?;
-        self.add_member_by(name, labels, Some(server)).await
+        let (link, hub) = (NetworkLink::MemberToHub(name.to_owned()), self.hub());
+        let address = self.0.provider.machine_address(&hub.name).await?;
+        let port = self.proxy(&link, &hub.server, address).await?;
+        let inner: http::Uri = hub.inner_server.parse().unwrap_or_default();
+        let access = AgentAccess {
+            hub_url: Some(format!("https://{}:{port}", inner.host().unwrap_or_default())),
+            hub_address: (!address.is_loopback()).then_some(address),
+            ..AgentAccess::default()
+        };
+        self.add_member_by(name, labels, access).await
     }
 
     /// Lets Argo CD reach a member over a network that can be broken. TLS goes through unchanged, as to the hub.
@@ -119,13 +129,21 @@ impl Fleet {
         Ok(())
     }
 
-    /// Creates the proxy of a link to a server, and returns the URL by which the server is reached over it. `server` is a URL, too.
+    /// Creates the proxy of a link to a server on loopback, and returns the URL by which the server is reached over it. `server` is a URL, too.
     async fn proxied(&self, link: &NetworkLink, server: &str) -> Result<String, FleetError> {
-        let (scheme, upstream) = server.trim_end_matches('/').split_once("://").unwrap_or(("https", server));
-        let toxiproxy = self.toxiproxy().await?;
-        let [port] = self.supervisor().reserve().await?;
-        toxiproxy.create(&link.proxy(), port, upstream).await?;
+        let scheme = server.split_once("://").map_or("https", |(scheme, _)| scheme);
+        let port = self.proxy(link, server, Ipv4Addr::LOCALHOST.into()).await?;
         Ok(format!("{scheme}://127.0.0.1:{port}"))
+    }
+
+    /// Creates the proxy of a link to a server at an address of this machine, and returns its port. `server` is a URL.
+    async fn proxy(&self, link: &NetworkLink, server: &str, address: IpAddr) -> Result<u16, FleetError> {
+        let upstream = server.trim_end_matches('/').split_once("://").map_or(server, |(_, upstream)| upstream);
+        let toxiproxy = self.toxiproxy().await?;
+        // Reserved on loopback: no other fleet gets the port at this address either.
+        let [port] = self.supervisor().reserve().await?;
+        toxiproxy.create(&link.proxy(), SocketAddr::new(address, port), upstream).await?;
+        Ok(port)
     }
 
     /// True if Toxiproxy runs.

@@ -1,5 +1,7 @@
 //! Client of Toxiproxy's API (v2.5.0), as far as routes need it.
 
+use std::net::SocketAddr;
+
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
@@ -23,10 +25,10 @@ impl ToxiproxyClient {
         Self { address: format!("http://127.0.0.1:{port}"), client: Client::builder(TokioExecutor::new()).build_http() }
     }
 
-    /// Creates a proxy that listens on this port of loopback.
-    pub(super) async fn create(&self, name: &str, port: u16, upstream: &str) -> Result<(), FleetError> {
+    /// Creates a proxy that listens at an address of this machine.
+    pub(super) async fn create(&self, name: &str, listen: SocketAddr, upstream: &str) -> Result<(), FleetError> {
         let proxy = json!({
-            "name": name, "listen": format!("127.0.0.1:{port}"), "upstream": upstream, "enabled": true,
+            "name": name, "listen": listen.to_string(), "upstream": upstream, "enabled": true,
         });
         self.ask(Method::POST, "/proxies", Some(&proxy)).await.map(drop)
     }

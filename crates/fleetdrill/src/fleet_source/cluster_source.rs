@@ -104,16 +104,22 @@ impl ClusterSource {
         let kubefleet = ComponentVersion::kubefleet(&agents.version);
         let argocd = components.argocd_installation(&needs.argocd, sink).await?;
         let argocd_version = argocd.iter().map(|argocd| ComponentVersion::argocd(argocd.version()));
+        let (mut set_pods, mut toxiproxy) = (None, None);
+        let mut proxy_version = None;
+        if needs.network_faults {
+            let (program, version) = components.toxiproxy(sink).await?;
+            (toxiproxy, proxy_version) = (Some(program), Some(version));
+        }
+        let last_versions = proxy_version.into_iter().chain(argocd_version);
         if let Self::Kind(setup) = self {
             // The nodes of kind have all programs that clusters and pods need.
             let recipe = ProviderSpec::Kind(setup.clone());
-            let versions = std::iter::once(kubefleet).chain(argocd_version).collect();
-            return Ok(ComponentSet { recipe, agents, pods: None, toxiproxy: None, argocd, versions });
+            let versions = std::iter::once(kubefleet).chain(last_versions).collect();
+            return Ok(ComponentSet { recipe, agents, pods: None, toxiproxy, argocd, versions });
         }
         let (programs, kubernetes) = components.control_plane(sink).await?;
         let version = kubernetes.version.clone();
         let mut versions = vec![kubefleet, kubernetes];
-        let (mut set_pods, mut toxiproxy) = (None, None);
         let recipe = if let Self::Docker(images) = self {
             // An image of clusters can't be changed later, so that it always contains the programs for pods.
             let (pods, kwok) = components.pods(sink).await?;
@@ -129,14 +135,9 @@ impl ClusterSource {
                 versions.push(kwok);
                 set_pods = Some(pods);
             }
-            if needs.network_faults {
-                let (program, version) = components.toxiproxy(sink).await?;
-                versions.push(version);
-                toxiproxy = Some(program);
-            }
             ProviderSpec::Local(programs)
         };
-        versions.extend(argocd_version);
+        versions.extend(last_versions);
         Ok(ComponentSet { recipe, agents, pods: set_pods, toxiproxy, argocd, versions })
     }
 }

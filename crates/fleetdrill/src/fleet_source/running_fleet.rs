@@ -70,7 +70,7 @@ impl RunningFleet {
             fleet.allow_pods(programs).await?;
             versions.push(kwok);
         }
-        if needs.network_faults && fleet.is_local() {
+        if needs.network_faults && fleet.can(ProviderAbility::BreakNetworks) {
             let (program, version) = builder.components.toxiproxy(&|event| builder.progress.build(event)).await?;
             fleet.allow_network_faults(program).await?;
             versions.push(version);
