@@ -1,5 +1,5 @@
 @kubefleet @disruptive
-Feature: Clocks of KubeFleet's agents are wrong
+Feature: Clocks of KubeFleet's agents and of the hub are wrong
   No guide describes this. A member's agent writes the time of its own clock with each heartbeat, and the scheduler compares it with the clock of
   the hub-agent: heartbeats that are older than five minutes are of a member that is lost, however often they arrive (measured on v0.1.2;
   docs/resilience.md).
@@ -61,6 +61,36 @@ Feature: Clocks of KubeFleet's agents are wrong
     And a placement "later" selects "member-1"
     Then placement "later" becomes available on "member-1"
     And the diagnosis finds nothing
+
+  # Nobody compares anything with that clock but the diagnosis, for which all clocks that are right seem to be wrong. When the clock jumps, the last
+  # heartbeats and the last renewal of a lease look ten minutes old, until the next ones.
+  @KF-HA-006 @passes:KF-HA-004 @passes:KF-MC-001
+  Scenario: The clock of the hub's API server is ahead
+    Given a fleet of its own with 2 members
+    And a placement "first" has put its resources on "member-1"
+    When the clock of the hub's API server is 10 minutes ahead
+    Then within 60 seconds the diagnosis is one finding KF-HA-006 about 1 objects
+    When a placement "second" selects "member-2"
+    Then placement "second" becomes available on "member-2"
+    And a change to the resources of placement "first" arrives on "member-1"
+    When the clock of the hub's API server is right again
+    Then within 60 seconds the diagnosis finds nothing
+    When a placement "third" selects "member-2"
+    Then placement "third" becomes available on "member-2"
+    And the diagnosis finds nothing
+
+  # The agents' tokens are younger than ten minutes: the API server takes them for tokens of the future. It has said yes to them a moment ago, which it
+  # remembers for ten seconds. The silence of the agents doesn't show, because their last heartbeats are of the future, too.
+  @KF-HA-006 @takes-90s
+  Scenario: The clock of the hub's API server is set back
+    Given a fleet of its own with 2 members
+    And a placement "first" has put its resources on "member-1"
+    When the clock of the hub's API server is 10 minutes behind
+    Then within 60 seconds the diagnosis is one finding KF-HA-006 about 1 objects
+    And the agent of member "member-1" has logged "Unauthorized"
+    When the clock of the hub's API server is right again
+    Then a change to the resources of placement "first" arrives on "member-1"
+    And within 120 seconds the diagnosis finds nothing
 
   # The twins: as far as clocks without a time service differ after some weeks.
   @healthy

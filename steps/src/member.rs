@@ -326,8 +326,7 @@ async fn agent_clock(world: &mut World, agent: AgentRef, shift: ClockShift) -> R
     }
     let fault = context.fleet.shift_agent_clock(member.as_deref(), shift.seconds).await?;
     context.process_faults.insert(process, fault);
-    let direction = if shift.seconds > 0 { "ahead" } else { "behind" };
-    context.induced(format!("the clock of the {what} is {} s {direction}", shift.seconds.unsigned_abs()));
+    context.induced(format!("the clock of the {what} is {} s {}", shift.seconds.unsigned_abs(), shift.direction()));
     Ok(())
 }
 

@@ -286,6 +286,10 @@ impl Provider for LocalProvider {
         self.home.supervisor().shift_clock(name, seconds).await
     }
 
+    async fn shift_api_server_clock(&self, cluster: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        self.home.supervisor().shift_clock(&control_plane::process(cluster, "kube-apiserver"), seconds).await
+    }
+
     async fn limit_storage(&self, limited: bool) -> Result<(), ClusterError> {
         let supervisor = self.home.supervisor();
         // The last of two equal flags counts. 0 stands for etcd's default.

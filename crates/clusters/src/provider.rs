@@ -91,6 +91,14 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ShiftClocks })
     }
 
+    /// Shifts the clock of a cluster's API server by a number of seconds, also over its restarts, until the returned value is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::ShiftClocks`]), or the API server doesn't run.
+    async fn shift_api_server_clock(&self, _cluster: &str, _seconds: i32) -> Result<ProcessFault, ClusterError> {
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ShiftClocks })
+    }
+
     /// Limits the space of the hub's etcd to less than it uses, or takes the limit and its consequences back. With less than it uses, etcd
     /// refuses all writes but deletions.
     ///

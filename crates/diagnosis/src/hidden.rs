@@ -30,7 +30,7 @@ const OF_OVERRIDE_SNAPSHOTS: &[&str] = &["KF-OV-002", "KF-OV-006"];
 
 /// Resources by kubectl's full name, each with the codes whose rules need its objects.
 const NEEDED_FOR: &[(&str, &[&str])] = &[
-    ("internalmemberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001 to KF-HA-003", "KF-MC-009"]),
+    ("internalmemberclusters.cluster.kubernetes-fleet.io", &["KF-HA-001 to KF-HA-003", "KF-HA-006", "KF-MC-009"]),
     ("clusterresourceplacements.placement.kubernetes-fleet.io", OF_PLACEMENTS),
     ("resourceplacements.placement.kubernetes-fleet.io", OF_PLACEMENTS),
     ("clusterstagedupdateruns.placement.kubernetes-fleet.io", OF_RUNS),
@@ -40,7 +40,7 @@ const NEEDED_FOR: &[(&str, &[&str])] = &[
     ("clusterresourceplacementevictions.placement.kubernetes-fleet.io", &["KF-EV-001 to KF-EV-009"]),
     (
         "memberclusters.cluster.kubernetes-fleet.io",
-        &["KF-HA-001 to KF-HA-004", "KF-MC-001 to KF-MC-009", "KF-SC-002", "KF-SC-004 to KF-SC-010"],
+        &["KF-HA-001 to KF-HA-004", "KF-HA-006", "KF-MC-001 to KF-MC-009", "KF-SC-002", "KF-SC-004 to KF-SC-010"],
     ),
     ("clusterresourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),
     ("resourcebindings.placement.kubernetes-fleet.io", OF_BINDINGS),

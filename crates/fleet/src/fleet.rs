@@ -636,6 +636,15 @@ impl Fleet {
         Ok(self.0.provider.shift_agent_clock(&name, seconds).await?)
     }
 
+    /// Shifts the clock of the API server of the hub or of a member by a number of seconds, also over its restarts, until the returned value is
+    /// dropped.
+    ///
+    /// # Errors
+    /// Returns an error if the provider can't shift clocks, or the API server doesn't run.
+    pub async fn shift_api_server_clock(&self, cluster: &str, seconds: i32) -> Result<ProcessFault, FleetError> {
+        Ok(self.0.provider.shift_api_server_clock(cluster, seconds).await?)
+    }
+
     /// Limits the space of the hub's etcd to less than it uses, so that it takes no writes, or takes the limit back. The etcd of a local fleet
     /// is the members', too.
     ///

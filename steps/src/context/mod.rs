@@ -72,6 +72,8 @@ pub(crate) enum FaultyProcess {
     Etcd,
     /// Clock of the agent of the member with this name; of the hub-agent without one.
     Clock(Option<String>),
+    /// Clock of the API server of the cluster with this name.
+    ApiServerClock(String),
 }
 
 /// Callback that is told of a fleet which a scenario has started for itself.

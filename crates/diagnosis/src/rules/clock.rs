@@ -1,4 +1,4 @@
-//! Clocks of KubeFleet's agents that differ from the clock of the hub's API server.
+//! Clocks of KubeFleet's agents that differ from the clock of the hub's API server, and of an API server that differs from all of them.
 //!
 //! A member's agent writes the time of its own clock with each heartbeat, and the hub-agent with each condition. The API server records when a
 //! write arrived. The hub-agent's scheduler compares the heartbeats' times with its own clock (v0.1.2, `pkg/scheduler/clustereligibilitychecker`).
@@ -8,12 +8,13 @@ use serde_json::json;
 
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
-use super::evidence_source::STATUS_WRITE;
+use super::evidence_source::{EvidenceSource, STATUS_WRITE};
 use super::fleet::{FleetView, subject};
 use super::heartbeat::Heartbeat;
 use super::hub_agent;
 use super::obstacle::DISCONNECTION_LIMIT;
-use crate::{Condition, Object};
+use crate::kubefleet::CLUSTER_GROUP;
+use crate::{Condition, Evidence, Object, Subject};
 
 /// Time by which a clock may be ahead. No write arrives before it is sent.
 const AHEAD_LIMIT: SignedDuration = SignedDuration::from_secs(60);
@@ -33,9 +34,90 @@ const HUB_AGENT_CONDITIONS: [&str; 5] = [
     "Initialized",
 ];
 
+/// Time by which clocks that count as the same may seem to differ: heartbeats and conditions arrive some seconds late.
+const AGREEMENT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
+
+/// Number of members whose heartbeats a finding of the API server's clock quotes.
+const MAX_QUOTED: usize = 3;
+
+/// Difference of the clocks of all agents from the clock of the hub's API server.
+pub(super) struct ApiServerClock<'a> {
+    /// Heartbeats of all members that tell of their agent's clock.
+    heartbeats: Vec<Heartbeat<'a>>,
+    /// Last condition of the hub-agent, if it tells of its clock.
+    hub_agent: Option<ClockReading<'a>>,
+    /// Time by which the agents' clocks are ahead; negative if they are behind.
+    difference: SignedDuration,
+}
+
+impl<'a> ApiServerClock<'a> {
+    /// Returns the difference if the clocks of at least two agents are wrong by the same, and no agent's clock is right. `None` otherwise: one agent
+    /// alone doesn't tell whose clock is wrong.
+    pub(super) fn of(fleet: FleetView<'a>) -> Option<Self> {
+        let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster");
+        let heartbeats = members.filter_map(|member| Heartbeat::of(fleet, member));
+        // A heartbeat that arrived before the clock was set back tells nothing of the clock as it is now.
+        let heartbeats: Vec<_> =
+            heartbeats.filter(|heartbeat| !heartbeat.is_overdue() && !is_of_the_future(heartbeat.age)).collect();
+        let told: Vec<_> = heartbeats.iter().filter_map(Heartbeat::clock_difference).collect();
+        let (least, greatest) = (told.iter().min().copied()?, told.iter().max().copied()?);
+        if !is_wrong(least) || !is_wrong(greatest) || greatest - least > AGREEMENT_LIMIT {
+            return None;
+        }
+        let first_arrival = heartbeats.iter().filter_map(Heartbeat::written_at).min()?;
+        let hub_agent = last_reading(fleet).filter(|reading| reading.written_at >= first_arrival - TELLING_DELAY);
+        // The reading of the hub-agent is the least by which its clock may differ.
+        let agrees = |reading: &ClockReading<'_>| {
+            is_wrong(reading.difference) && (reading.difference - greatest).abs() <= AGREEMENT_LIMIT
+        };
+        if hub_agent.as_ref().is_some_and(|reading| !agrees(reading))
+            || told.len() + usize::from(hub_agent.is_some()) < 2
+        {
+            return None;
+        }
+        Some(Self { heartbeats, hub_agent, difference: greatest })
+    }
+
+    fn finding(&self, fleet: FleetView<'_>) -> FindingDraft {
+        let quote = fleet.quote();
+        let mut heartbeats: Vec<_> =
+            self.heartbeats.iter().filter(|heartbeat| heartbeat.clock_difference().is_some()).collect();
+        heartbeats.sort_by_key(|heartbeat| heartbeat.member());
+        let mut evidence: Vec<_> =
+            heartbeats.iter().take(MAX_QUOTED).flat_map(|heartbeat| heartbeat.evidence_with_record(quote)).collect();
+        evidence.extend(self.hub_agent.iter().flat_map(|reading| reading.evidence(quote)));
+        let names = json!({
+            "seconds": self.difference.abs().as_secs(),
+            // The agents' clocks are behind an API server's that is ahead.
+            "is_behind": !self.difference.is_negative(),
+            "members": heartbeats.len(),
+            "with_hub_agent": self.hub_agent.is_some(),
+            "is_set_back": false,
+        });
+        FindingDraft::new(RuleCode::KF_HA_006, api_server(fleet), &names, evidence)
+    }
+}
+
+/// Time before the oldest of the last heartbeats from which on a condition of the hub-agent is compared with them. The clock may have been right
+/// before.
+const TELLING_DELAY: SignedDuration = SignedDuration::from_secs(60);
+
+/// Returns the Service by which everybody in the hub reaches its API server.
+fn api_server(fleet: FleetView<'_>) -> Subject {
+    Subject {
+        cluster: fleet.hub.name.clone(),
+        kind: "Service".to_owned(),
+        namespace: Some("default".to_owned()),
+        name: "kubernetes".to_owned(),
+        stage: None,
+        member: None,
+    }
+}
+
 /// KF-MC-009: the clock of a member's agent is wrong.
 pub(super) fn of_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<FindingDraft> {
-    let heartbeat = Heartbeat::of(fleet, member)?;
+    // Before the API server's clock was set back, that clock was wrong.
+    let heartbeat = Heartbeat::of(fleet, member).filter(|heartbeat| !is_of_the_future(heartbeat.age))?;
     let difference = heartbeat.clock_difference().filter(|difference| is_wrong(*difference))?;
     let is_behind = difference.is_negative();
     let names = json!({
@@ -49,28 +131,51 @@ pub(super) fn of_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<Find
     Some(draft.common_cause("its clock is wrong").affects(AffectedPart::Member(member.name().to_owned())))
 }
 
-/// KF-HA-005: the hub-agent's clock is wrong.
+/// KF-HA-006 and KF-HA-005: the clock of the hub's API server, or of the hub-agent alone, is wrong.
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
-    hub_agent_clock(fleet).into_iter().collect()
+    let of_api_server = || ApiServerClock::of(fleet).map(|clock| clock.finding(fleet));
+    set_back(fleet).or_else(of_api_server).or_else(|| hub_agent_clock(fleet)).into_iter().collect()
+}
+
+/// KF-HA-006: the clock of the hub's API server has recorded heartbeats at times that it hasn't reached.
+fn set_back(fleet: FleetView<'_>) -> Option<FindingDraft> {
+    let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster");
+    let recorded =
+        members.filter_map(|member| Heartbeat::of(fleet, member)).filter(|heartbeat| heartbeat.written_at().is_some());
+    let mut future: Vec<_> = recorded.filter(|heartbeat| is_of_the_future(heartbeat.age)).collect();
+    future.sort_by_key(|heartbeat| (heartbeat.age, heartbeat.member()));
+    let names = json!({
+        "is_set_back": true,
+        "seconds": future.first()?.age.abs().as_secs(),
+        "members": future.len(),
+        "member": future.first()?.member(),
+    });
+    let evidence = future.iter().take(MAX_QUOTED).flat_map(|heartbeat| heartbeat.evidence_with_record(fleet.quote()));
+    Some(FindingDraft::new(RuleCode::KF_HA_006, api_server(fleet), &names, evidence.collect()))
+}
+
+/// True if something of this age was written at a time that the API server's clock hasn't reached.
+fn is_of_the_future(age: SignedDuration) -> bool {
+    age < -AHEAD_LIMIT
+}
+
+/// Returns what the last condition that the hub-agent has written tells of its clock.
+fn last_reading(fleet: FleetView<'_>) -> Option<ClockReading<'_>> {
+    let placements = fleet.placements().map(|placement| placement.object);
+    let objects = placements.chain(fleet.runs().map(|run| run.object));
+    objects.filter_map(ClockReading::of).max_by_key(ClockReading::order)
 }
 
 fn hub_agent_clock(fleet: FleetView<'_>) -> Option<FindingDraft> {
-    let placements = fleet.placements().map(|placement| placement.object);
-    let objects = placements.chain(fleet.runs().map(|run| run.object));
-    let last = objects.filter_map(ClockReading::of).max_by_key(ClockReading::order)?;
+    let last = last_reading(fleet)?;
     let difference = Some(last.difference).filter(|difference| is_wrong(*difference))?;
     let age = fleet.age(last.written_at);
-    if age > TELLING_AGE {
+    // A write of the future is of an API server whose clock was ahead.
+    if age > TELLING_AGE || is_of_the_future(age) {
         return None;
     }
     let is_behind = difference.is_negative();
-    let quote = fleet.quote();
-    let (path, recorded) = last.record;
-    // The finding's time is that of the first: of the clock that is right.
-    let evidence = vec![
-        quote.text(last.object, path, recorded.to_string(), Some(recorded)),
-        quote.condition(last.object, &last.condition),
-    ];
+    let evidence = last.evidence(fleet.quote()).to_vec();
     let names = json!({
         "seconds": difference.abs().as_secs(),
         "age": age.as_secs(),
@@ -119,8 +224,18 @@ impl<'a> ClockReading<'a> {
         Some(Self { object, condition, record, written_at, difference })
     }
 
-    /// Returns what tells which of two objects was written last: records of writes are in whole seconds, and the API server counts all writes.
-    fn order(&self) -> (Timestamp, Option<u64>) {
-        (self.written_at, self.object.str("/metadata/resourceVersion").and_then(|version| version.parse().ok()))
+    /// Quotes the time of the API server's clock, and the condition. The finding's time is that of the first.
+    fn evidence(&self, quote: EvidenceSource<'_>) -> [Evidence; 2] {
+        let (path, recorded) = self.record;
+        [
+            quote.text(self.object, path, recorded.to_string(), Some(recorded)),
+            quote.condition(self.object, &self.condition),
+        ]
+    }
+
+    /// Returns what tells which of two objects was written last: the API server counts all writes. Its records of them are in whole seconds, and of a
+    /// clock that may have been set back.
+    fn order(&self) -> (Option<u64>, Timestamp) {
+        (self.object.str("/metadata/resourceVersion").and_then(|version| version.parse().ok()), self.written_at)
     }
 }

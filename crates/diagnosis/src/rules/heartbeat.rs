@@ -57,6 +57,16 @@ impl<'a> Heartbeat<'a> {
         self.age > self.period * i32::try_from(OVERDUE_PERIODS).unwrap_or(i32::MAX)
     }
 
+    /// Time at which the heartbeat arrived, by the API server's record of the write.
+    pub fn written_at(&self) -> Option<Timestamp> {
+        self.written_at
+    }
+
+    /// Name of the member.
+    pub fn member(&self) -> &'a str {
+        self.object.name()
+    }
+
     /// Returns the time by which the agent's clock is ahead of the API server's; negative if it is behind, or the heartbeat took that time to
     /// arrive. `None` without a record of the write.
     pub fn clock_difference(&self) -> Option<SignedDuration> {

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::availability::PATIENCE;
+use super::clock::{self, ApiServerClock};
 use super::code::RuleCode;
 use super::deletion::{foreign_holders, holding_evidence, references};
 use super::draft::{AffectedPart, FindingDraft};
@@ -13,7 +14,7 @@ use super::foreign_finalizer::is_held_by_others;
 use super::heartbeat::{Heartbeat, period_seconds};
 use super::hub_agent::REACTION_LIMIT;
 use super::member_health::Unhealthy;
-use super::{clock, deletion, kubectl, outcome};
+use super::{deletion, kubectl, outcome};
 use crate::kinds::{ROLE, ROLE_BINDING, SERVICE_ACCOUNT};
 use crate::kubefleet::{CLUSTER_GROUP, member_namespace};
 use crate::object::text_field;
@@ -39,6 +40,7 @@ const APPLY_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
+    let has_right_clock = ApiServerClock::of(fleet).is_none();
     for member in fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster") {
         drafts.extend(if member.deleted_at().is_some() {
             held_namespace(fleet, member)
@@ -48,7 +50,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
             silent_member(fleet, member)
                 .or_else(|| never_joined(fleet, member))
                 .or_else(|| Unhealthy::of(fleet, member).map(|unhealthy| unhealthy.finding(fleet, member)))
-                .or_else(|| clock::of_member(fleet, member))
+                .or_else(|| clock::of_member(fleet, member).filter(|_| has_right_clock))
         });
     }
     for placement in fleet.placements() {

@@ -136,3 +136,98 @@ fn a_placement_that_gets_no_member_of_a_hub_agent_with_a_wrong_clock_is_a_conseq
     let expected = ["KF-HA-005 Deployment/fleet-system/hub-agent", "  KF-SC-001 ClusterResourcePlacement/web"];
     assert_eq!(found(&hub(objects)), expected);
 }
+
+#[test]
+fn an_api_server_whose_clock_differs_from_all_others_is_found_alone() {
+    let all = |sent: &[&str]| -> Vec<Value> {
+        let members = sent.iter().enumerate().map(|(i, sent)| heartbeat(&format!("member-{}", i + 1), sent));
+        members.flatten().collect()
+    };
+    let expected = ["KF-HA-006 Service/default/kubernetes"];
+    let (behind, ahead) = ("2026-01-08T11:49:50Z", "2026-01-08T12:09:50Z");
+    for sent in [[behind, "2026-01-08T11:49:00Z"], [ahead, "2026-01-08T12:10:40Z"]] {
+        assert_eq!(found(&hub(all(&sent))), expected, "{sent:?}");
+    }
+    // One agent alone, clocks that differ from one another, and one that is right.
+    let of_member = |number: usize| format!("KF-MC-009 MemberCluster/member-{number}");
+    assert_eq!(found(&hub(all(&[behind]))), [of_member(1)]);
+    assert_eq!(found(&hub(all(&[behind, "2026-01-08T11:48:49Z"]))), [of_member(1), of_member(2)]);
+    assert_eq!(found(&hub(all(&[behind, ahead]))), [of_member(1), of_member(2)]);
+    assert_eq!(found(&hub(all(&[behind, behind, WRITTEN]))), [of_member(1), of_member(2)]);
+}
+
+#[test]
+fn the_hub_agent_tells_of_the_clock_of_the_api_server() {
+    let (created, right) = ("2026-01-08T11:59:49Z", WRITTEN);
+    let diagnosed = |member: &str, told: &str| {
+        let objects = [heartbeat("member-1", member).to_vec(), vec![scheduled(created, told)]].concat();
+        diagnosis::diagnose(&hub(objects))
+    };
+    let both = diagnosed("2026-01-08T11:49:50Z", "2026-01-08T11:49:50Z").remove(0);
+    assert_eq!(both.code.0, "KF-HA-006");
+    assert!(
+        both.cause.contains("600 s ahead of the clocks of the agents of its member and of the hub-agent"),
+        "{}",
+        both.cause
+    );
+    let quoted: Vec<_> = both.evidence.iter().map(|evidence| evidence.object.kind.as_str()).collect();
+    let member = "InternalMemberCluster";
+    assert_eq!(quoted, [member, member, "ClusterResourcePlacement", "ClusterResourcePlacement"]);
+    let behind = diagnosed("2026-01-08T12:09:50Z", "2026-01-08T12:09:50Z").remove(0);
+    assert!(behind.cause.contains("600 s behind the clocks"), "{}", behind.cause);
+    // The hub-agent's clock is right, or wrong by another time: both agents are named, or the member's alone.
+    let codes = |member: &str, told: &str| -> Vec<String> {
+        diagnosed(member, told).into_iter().map(|finding| finding.code.0).collect()
+    };
+    assert_eq!(codes("2026-01-08T11:49:50Z", right), ["KF-MC-009"]);
+    assert_eq!(codes("2026-01-08T11:49:50Z", "2026-01-08T12:09:50Z"), ["KF-HA-005", "KF-MC-009"]);
+    // A condition of before tells nothing of the clock as it is now.
+    let members =
+        [heartbeat("member-1", "2026-01-08T11:49:50Z"), heartbeat("member-2", "2026-01-08T11:49:50Z")].concat();
+    let before = with(
+        scheduled("2026-01-08T11:00:00Z", "2026-01-08T11:58:40Z"),
+        "/metadata/managedFields/0/time",
+        "2026-01-08T11:58:40Z",
+    );
+    let now = scheduled("2026-01-08T11:00:00Z", WRITTEN);
+    let found_with = |placement: Value| found(&hub([members.clone(), vec![placement]].concat())).len();
+    assert_eq!((found_with(before), found_with(now)), (1, 2));
+}
+
+#[test]
+fn an_api_server_whose_clock_was_set_back_is_found() {
+    let at = |member: &str, time: &str| [copied(member, time), internal(member, time, time)];
+    let objects = |times: &[&str]| -> Vec<Value> {
+        times.iter().enumerate().flat_map(|(i, time)| at(&format!("member-{}", i + 1), time)).collect()
+    };
+    let (future, present) = ("2026-01-08T12:10:00Z", WRITTEN);
+    for times in [vec![future], vec![future, present], vec![future, "2026-01-08T12:01:01Z", future]] {
+        assert_eq!(found(&hub(objects(&times))), ["KF-HA-006 Service/default/kubernetes"], "{times:?}");
+    }
+    assert_eq!(found(&hub(objects(&[present, "2026-01-08T12:01:00Z"]))), [""; 0]);
+    let cause = |times: &[&str]| diagnosis::diagnose(&hub(objects(times))).remove(0).cause;
+    let text = cause(&["2026-01-08T12:09:00Z", future]);
+    assert!(text.contains("of member-2 and of 1 more member at a time that its clock reaches in 600 s only"), "{text}");
+    assert!(cause(&[future]).contains("of member-1 at a time"), "{}", cause(&[future]));
+    // It is right again after it was ahead.
+    let ahead = [copied("member-1", WRITTEN), internal("member-1", WRITTEN, future)];
+    assert_eq!(found(&hub(ahead.to_vec())), ["KF-HA-006 Service/default/kubernetes"]);
+    // Agents that aren't refused seem to be ahead: their clocks are right.
+    let late = heartbeat("member-2", "2026-01-08T12:09:50Z").to_vec();
+    let late = [objects(&[future]), late, heartbeat("member-3", "2026-01-08T12:09:50Z").to_vec()].concat();
+    assert_eq!(found(&hub(late)), ["KF-HA-006 Service/default/kubernetes"]);
+}
+
+#[test]
+fn a_write_of_the_future_tells_nothing_of_the_hub_agent() {
+    let future = "2026-01-08T12:09:50Z";
+    let written = |at: &str| with(scheduled(at, "2026-01-08T11:59:50Z"), "/metadata/managedFields/0/time", at);
+    assert_eq!(found(&hub(vec![member_cluster("member-1"), written(future)])), [""; 0]);
+    assert_eq!(found(&hub(vec![member_cluster("member-1"), written("2026-01-08T12:00:51Z")])).len(), 0);
+    // The last write counts, not the one with the latest time.
+    let version = |object: Value, version: &str| with(object, "/metadata/resourceVersion", version);
+    let wrong =
+        version(with(scheduled("2026-01-01T00:00:00Z", "2026-01-08T12:09:50Z"), "/metadata/name", "wrong"), "1000");
+    let objects = vec![member_cluster("member-1"), version(written(future), "999"), wrong];
+    assert_eq!(found(&hub(objects)), ["KF-HA-005 Deployment/fleet-system/hub-agent"]);
+}

@@ -19,6 +19,7 @@ const GIVEN: &[&str] = &[
     "kube-system",
     "fleet-system",
     "hub-agent",
+    "kubernetes",
     "argocd",
     "argocd-cm",
     "cpu",
