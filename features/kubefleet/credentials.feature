@@ -15,9 +15,9 @@ Feature: Credentials between a member and the hub run out
     And the agent of member "east" has logged "Unauthorized"
     When the resources of placement "first" change
     Then the diagnosis of placement "first" is KF-AP-001 for "east", because of KF-MC-001
-    # Nobody restarts the agent: it reads its token again after a refusal.
+    # Nobody restarts the agent: it reads its token again after a refusal. It tries again after as long as it has failed.
     When the token of member "east" for the hub is renewed
-    Then placement "first" becomes available on "east"
+    Then within 600 seconds placement "first" becomes available on "east"
     And within 300 seconds the diagnosis finds nothing
     And a change to the resources of placement "first" arrives on "east"
 

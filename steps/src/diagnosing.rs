@@ -96,7 +96,7 @@ async fn nothing(world: &mut World, limit: WithinSeconds, meanwhile: Meanwhile) 
                 }
             };
             tokio::select! {
-                ended = available_on(context, &placement, &members) => ended,
+                ended = available_on(context, &placement, &members, limits::AVAILABLE) => ended,
                 found = always => found,
             }
         }

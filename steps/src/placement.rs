@@ -1,5 +1,7 @@
 //! Steps about placements and the resources that they put on members.
 
+use std::time::Duration;
+
 use cucumber::{given, then, when};
 use fleet::kinds;
 use fleet::observe::{Verdict, WatchSelection};
@@ -14,7 +16,8 @@ use crate::needs::{StepRole, needs};
 use crate::objects::PARENT;
 use crate::params::{Members, NewPlacement};
 use crate::phrases::{
-    AndAppliesWith, MemberSelection, PlacementSetting, RefusedWith, SelectionChange, WithExternal, WithoutNamespace,
+    AndAppliesWith, MemberSelection, PlacementSetting, RefusedWith, SelectionChange, WithExternal, WithinSeconds,
+    WithoutNamespace,
 };
 use crate::placement_objects::{
     SETTINGS, available_on, change_resources, change_spec, choose, create, create_external, create_with,
@@ -31,7 +34,7 @@ use crate::world::World;
 async fn has_put(world: &mut World, new: NewPlacement, name: String, members: Members) -> Result<(), StepError> {
     let context = world.context();
     create(context, new, &name, &members.0, "RollingUpdate", pick_all).await?;
-    available_on(context, &name, &members.0).await
+    available_on(context, &name, &members.0, limits::AVAILABLE).await
 }
 
 /// Creates a placement with a namespace of its own to place. Other steps say what comes of it.
@@ -200,11 +203,17 @@ async fn collected(world: &mut World, name: String) -> Result<(), StepError> {
 }
 
 /// Waits until the placement says that it is available at its present generation, on these members and no others, and
-/// the resources are really there.
-#[given(expr = "placement {string} becomes available on {members}")]
-#[then(expr = "placement {string} becomes available on {members}")]
-async fn becomes_available(world: &mut World, name: String, members: Members) -> Result<(), StepError> {
-    available_on(world.context(), &name, &members.0).await
+/// the resources are really there. `within 600 seconds `: for an agent that has failed for minutes, and tries again after as many.
+#[given(expr = "{within?}placement {string} becomes available on {members}")]
+#[then(expr = "{within?}placement {string} becomes available on {members}")]
+async fn becomes_available(
+    world: &mut World,
+    limit: WithinSeconds,
+    name: String,
+    members: Members,
+) -> Result<(), StepError> {
+    let limit = limit.0.map_or(limits::AVAILABLE, Duration::from_secs);
+    available_on(world.context(), &name, &members.0, limit).await
 }
 
 /// The placement says that all is well, and has said so for its present generation: for a placement that stays green
@@ -261,5 +270,5 @@ async fn change_arrives(world: &mut World, name: String, members: Members) -> Re
     change_resources(context, &name).await?;
     let placement = context.placement(&name)?;
     resources_on(context, &placement, &members.0).await?;
-    available_on(context, &name, &members.0).await
+    available_on(context, &name, &members.0, limits::AVAILABLE).await
 }

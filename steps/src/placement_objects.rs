@@ -1,5 +1,7 @@
 //! Placements on the hub as steps create, change and watch them.
 
+use std::time::Duration;
+
 use diagnosis::kubefleet::RESOURCE_INDEX;
 use diagnosis::{Condition, Object};
 use fleet::FleetError;
@@ -336,7 +338,12 @@ pub(crate) async fn snapshot_exists(context: &ScenarioContext, name: &str, index
     Ok(())
 }
 
-pub(crate) async fn available_on(context: &ScenarioContext, name: &str, members: &[String]) -> Result<(), StepError> {
+pub(crate) async fn available_on(
+    context: &ScenarioContext,
+    name: &str,
+    members: &[String],
+    limit: Duration,
+) -> Result<(), StepError> {
     let placement = context.placement(name)?;
     let real: Result<Vec<String>, _> = members.iter().map(|m| context.ledger.names.get(m)).collect();
     let mut real = real?;
@@ -345,9 +352,7 @@ pub(crate) async fn available_on(context: &ScenarioContext, name: &str, members:
     let expectation = format!("{} becomes available on {}", placement.name, real.join(", "));
     let hub = context.hub();
     context
-        .wait(&hub, &watched, &expectation, limits::AVAILABLE, |objects| {
-            says_available(&placement, objects, Some(&real))
-        })
+        .wait(&hub, &watched, &expectation, limit, |objects| says_available(&placement, objects, Some(&real)))
         .await?;
     resources_on(context, &placement, members).await
 }
