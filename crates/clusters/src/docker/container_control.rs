@@ -73,14 +73,12 @@ impl ControlCommand {
         match self {
             Self::Stop { program } => {
                 fs::write(stop_file(program), "")?;
-                for process in processes(program) {
-                    kill_process(process, Signal::KILL)?;
-                }
-                until(|| processes(program).is_empty(), || format!("{program} hasn't ended")).await
+                signal(program, Signal::KILL)?;
+                until(|| stopped_file(program).exists(), || format!("{program} hasn't ended")).await
             }
             Self::Start { program, flags } => {
                 fs::write(flags_file(program), serde_json::to_vec(flags)?)?;
-                fs::remove_file(stop_file(program))?;
+                fs::remove_file(stopped_file(program))?;
                 until(|| !processes(program).is_empty(), || format!("{program} hasn't started")).await
             }
             Self::Pause { program } => signal(program, Signal::STOP),
@@ -115,8 +113,13 @@ pub fn control(words: &[String]) -> ExitCode {
     }
 }
 
-/// File that is there while a program is stopped on request.
+/// File that asks the program's parent not to take its end for the end of the container.
 pub(super) fn stop_file(program: &str) -> PathBuf {
+    Path::new(DATA).join(format!("{program}.stop"))
+}
+
+/// File that [`stop_file`] is renamed to when the program has ended. The program is started again when it is gone.
+pub(super) fn stopped_file(program: &str) -> PathBuf {
     Path::new(DATA).join(format!("{program}.stopped"))
 }
 

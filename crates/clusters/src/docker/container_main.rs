@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::container_control::{flags_file, stop_file};
+use super::container_control::{flags_file, stop_file, stopped_file};
 use crate::supervisor::protocol::ProcessSpec;
 
 /// Path of fleetdrill in the image.
@@ -76,17 +76,18 @@ async fn supervise(processes: &[ProcessSpec]) -> std::io::Result<()> {
 /// Interval at which a stopped process looks whether it is to start again.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits until a process ends without having been stopped on request, and says so. One that was stopped is started again when its stop file
-/// is gone.
+/// Waits until a process ends without having been stopped on request, and says so. One that was stopped is started again when
+/// [`stopped_file`] is gone.
 async fn last_end(mut child: Child, mut spec: ProcessSpec, log: &Arc<ContainerLog>) -> std::io::Result<String> {
     let program = spec.program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     loop {
         let status = child.wait().await?;
-        if !stop_file(&program).exists() {
+        let stopped = stopped_file(&program);
+        if std::fs::rename(stop_file(&program), &stopped).is_err() {
             return Ok(format!("{} ended ({status})", spec.name));
         }
         log.line("fleetdrill", &format!("{} stopped", spec.name));
-        while stop_file(&program).exists() {
+        while stopped.exists() {
             tokio::time::sleep(INTERVAL).await;
         }
         spec.args.extend(serde_json::from_slice::<Vec<String>>(&std::fs::read(flags_file(&program))?)?);
