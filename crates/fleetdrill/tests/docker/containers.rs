@@ -5,7 +5,7 @@ use std::process::Stdio;
 use rustix::process::Signal;
 
 use crate::place::{Place, until};
-use crate::{Test, docker, name, proc, said, up};
+use crate::{LONG, Test, docker, name, proc, said, up};
 
 /// Programs that these tests need.
 const DOCKER: &[&str] = &["docker"];
@@ -18,6 +18,8 @@ pub(crate) const TESTS: &[Test] = &[
     ("an_interrupted_start_leaves_no_container", DOCKER, an_interrupted_start_leaves_no_container),
     ("a_cluster_that_ends_ends_the_run", DOCKER, a_cluster_that_ends_ends_the_run),
     ("scenarios_pass_in_containers", DOCKER, scenarios_pass_in_containers),
+    ("faults_from_below_are_made_in_containers", DOCKER, faults_from_below_are_made_in_containers),
+    ("all_faults_from_below_pass_in_containers", &["docker", LONG], all_faults_from_below_pass_in_containers),
 ];
 
 /// Options of a command that needs no registry.
@@ -134,4 +136,32 @@ fn scenarios_pass_in_containers() {
     let told = &ran.expect(0, &[]).stdout;
     assert!(told.contains(" 0 failed") && told.contains("on provider docker"), "{told}");
     assert_eq!(left(&name), Vec::<String>::new());
+}
+
+/// A network that is slow, an API server that is started again, an agent that stands still, and a backup.
+fn faults_from_below_are_made_in_containers() {
+    run_from_below(&[
+        "The network passes 20 kB/s",
+        "The API server of the hub stops for a moment",
+        "The hub-agent stands still for a moment",
+        "A member is restored",
+    ]);
+}
+
+/// All scenarios of [`FROM_BELOW`] that a fleet in containers can have.
+fn all_faults_from_below_pass_in_containers() {
+    run_from_below(&["--tags", FROM_BELOW]);
+}
+
+/// Tags of the scenarios with faults of networks, API servers, credentials, the hub-agent and etcd.
+pub(crate) const FROM_BELOW: &str =
+    "@KF-MC-001 or @KF-MC-008 or @KF-HA-001 or @KF-HA-002 or @KF-HA-003 or @KF-HA-004 or (@disruptive and @healthy)";
+
+fn run_from_below(selection: &[&str]) {
+    let place = Place::new();
+    let mut command = place.command(["run"]);
+    command.args(selection).args(OFFLINE).stdin(Stdio::null());
+    let ran = said(command).expect(0, &[]).stdout.clone();
+    assert!(ran.contains(" 0 failed") && ran.contains("on provider docker"), "{ran}");
+    place.nothing_is_left();
 }

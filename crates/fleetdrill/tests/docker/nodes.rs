@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
+use crate::containers::FROM_BELOW;
 use crate::place::{Place, until};
 use crate::{ARGOCD_MANIFESTS, LONG, Test, docker, name, proc, said, up};
 
@@ -21,6 +22,7 @@ pub(crate) const TESTS: &[Test] = &[
         &["docker", "kind", LONG],
         the_drill_and_all_failures_of_pods_pass_on_real_nodes,
     ),
+    ("faults_from_below_pass_on_real_nodes", &["docker", "kind", LONG], faults_from_below_pass_on_real_nodes),
     (
         "argocd_from_its_manifests_is_diagnosed",
         &["docker", "kind", ARGOCD_MANIFESTS],
@@ -129,6 +131,11 @@ fn scenarios_pass_on_real_nodes() {
 /// The drill, and the failures of Pods as real kubelets report them.
 fn the_drill_and_all_failures_of_pods_pass_on_real_nodes() {
     pass_on_real_nodes("@drill or (@pods and @kubefleet)");
+}
+
+/// The faults of networks, API servers, credentials and the hub-agent that a fleet on kind can have.
+fn faults_from_below_pass_on_real_nodes() {
+    pass_on_real_nodes(FROM_BELOW);
 }
 
 /// Argo CD in Pods on the hub: a failure of its sync, of its destination, and of its repository, and one of its components that stops.
