@@ -23,8 +23,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["supervisor", "serve", dir] => return clusters::supervisor::serve(dir.as_ref()),
-        ["contained", list] if list.starts_with('/') => return clusters::docker::run_inside(list.as_ref()),
-        ["contained", ..] => return clusters::docker::control_inside(&args[1..]),
+        ["contained", list] => return clusters::docker::run_inside(list.as_ref()),
+        ["container-control", ..] => return clusters::docker::control_inside(&args[1..]),
         ["supervisor", "exec", ..] => return clusters::supervisor::exec(&args[2..]),
         ["webhook", "serve", ..] => return fleet::webhook::serve(&args[2..]),
         ["git", "serve", ..] => return fleet::git_server::serve(&args[2..]),

@@ -8,10 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::container_main::{COMMAND, DATA, PROGRAM};
+use super::container_main::{DATA, PROGRAM};
 use crate::control_plane;
 use crate::etcd::{self, EtcdBackup};
 use crate::stderr_line;
+
+/// Hidden subcommand that makes fleetdrill run a [`ControlCommand`] in a container.
+const COMMAND: &str = "container-control";
 
 /// Time limit for a process that is killed or started.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -96,7 +99,7 @@ impl ControlCommand {
     }
 }
 
-/// Runs a command inside a cluster's container; `words` are those after `contained`.
+/// Runs a command inside a cluster's container; `words` are those after `container-control`.
 #[must_use]
 pub fn control(words: &[String]) -> ExitCode {
     let Some(command) = ControlCommand::parse(words) else {

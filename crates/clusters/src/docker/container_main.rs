@@ -27,7 +27,7 @@ pub(super) const PROGRAM: &str = "/fleetdrill";
 /// Directory of a cluster's data in its container, in memory.
 pub(super) const DATA: &str = "/data";
 
-/// Hidden subcommand that makes fleetdrill run a list of processes in a container, or a command of `container_control.rs`.
+/// Hidden subcommand that makes fleetdrill run a list of processes in a container.
 pub(super) const COMMAND: &str = "contained";
 
 /// Output of the container's first process, which is the container's log. Processes that `docker exec` starts write to
