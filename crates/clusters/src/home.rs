@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use kube::config::Kubeconfig;
 use tokio::sync::watch;
 
+use crate::agents::{Agent, SYSTEM};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::kubeconfig::{self, AdminAccess};
@@ -126,6 +127,13 @@ impl FleetHome {
         let user = "system:kube-controller-manager";
         let pair = self.pki.client(&format!("{cluster}-manager"), user, Some("system:masters"))?;
         self.access(cluster, server, "controller-manager", pair)
+    }
+
+    /// Writes the kubeconfig of a hub-agent, which is its `ServiceAccount`, whose rights can be taken away.
+    pub(crate) fn hub_agent(&self, agent: &Agent, server: &str) -> Result<(PathBuf, Kubeconfig), ClusterError> {
+        let user = format!("system:serviceaccount:{SYSTEM}:{}", agent.name);
+        let pair = self.pki.client(&format!("{}-user", agent.name), &user, Some("system:serviceaccounts"))?;
+        self.access(&agent.cluster.name, server, &agent.name, pair)
     }
 
     /// Connects to a cluster by the administrator's kubeconfig that was written for it earlier.

@@ -16,12 +16,12 @@ use tokio::sync::Mutex;
 
 use crate::ability::ProviderAbility;
 use crate::agents::deployment::AgentDeployment;
-use crate::agents::{self, Agent, SYSTEM};
+use crate::agents::{self, Agent};
 use crate::cluster::{Cluster, FleetRole, HUB};
 pub use crate::control_plane::GARBAGE_COLLECTION;
 use crate::control_plane::{self, ControlPlaneLocation};
 use crate::error::ClusterError;
-use crate::etcd::{self, EtcdBackup, TOO_SMALL_QUOTA};
+use crate::etcd::{self, EtcdBackup};
 use crate::home::FleetHome;
 use crate::pki::Pki;
 use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
@@ -110,9 +110,7 @@ impl LocalProvider {
         if agent.hub.is_some() {
             return Ok(agents::process(agent, agent.kubeconfig.as_ref().unwrap_or(&cluster.kubeconfig)));
         }
-        let user = format!("system:serviceaccount:{SYSTEM}:{}", agent.name);
-        let pair = self.home.pki().client(&format!("{}-user", agent.name), &user, Some("system:serviceaccounts"))?;
-        let (kubeconfig, _) = self.home.access(&cluster.name, &cluster.server, &agent.name, pair)?;
+        let (kubeconfig, _) = self.home.hub_agent(agent, &cluster.server)?;
         Ok(agents::process(agent, &kubeconfig))
     }
 
@@ -292,10 +290,8 @@ impl Provider for LocalProvider {
 
     async fn limit_storage(&self, limited: bool) -> Result<(), ClusterError> {
         let supervisor = self.home.supervisor();
-        // The last of two equal flags counts. 0 stands for etcd's default.
-        let quota = if limited { TOO_SMALL_QUOTA } else { 0 };
         supervisor.stop("etcd").await?;
-        supervisor.start_again_with("etcd", &[format!("--quota-backend-bytes={quota}")]).await?;
+        supervisor.start_again_with("etcd", &[etcd::quota_flag(limited)]).await?;
         if limited { Ok(()) } else { etcd::disarm(&self.etcd_socket()).await }
     }
 

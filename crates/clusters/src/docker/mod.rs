@@ -33,12 +33,12 @@ pub use self::container_main::run as run_inside;
 pub use self::image::ClusterImageContents;
 use crate::ability::ProviderAbility;
 use crate::agents::deployment::AgentDeployment;
-use crate::agents::{Agent, AgentImageSource, AgentImages, HubAccess, SYSTEM};
+use crate::agents::{Agent, AgentImageSource, AgentImages, HubAccess};
 use crate::cluster::{Cluster, FleetRole, HUB};
 use crate::control_plane::{self, ControlPlaneLocation};
 use crate::docker_images;
 use crate::error::ClusterError;
-use crate::etcd::TOO_SMALL_QUOTA;
+use crate::etcd;
 use crate::external_program::{DOCKER, SHORT};
 use crate::home::FleetHome;
 use crate::local::PodPrograms;
@@ -174,6 +174,11 @@ pub(crate) async fn gateway(container: &str) -> Result<IpAddr, ClusterError> {
 
 async fn remove(container: &str) -> Result<(), ClusterError> {
     DOCKER.run(["rm", "--force", "--volumes", container], SHORT).await.map(drop)
+}
+
+/// Returns the prefix of a cluster's keys in the etcd of its container.
+fn etcd_prefix(cluster: &str) -> String {
+    format!("{}/", control_plane::etcd_prefix(cluster, API_PORT))
 }
 
 /// Path of a program in a cluster's container.
@@ -369,14 +374,12 @@ impl DockerProvider {
         if let Some(kubeconfig) = &agent.kubeconfig {
             return Ok(kubeconfig.clone());
         }
-        let account = format!("system:serviceaccount:{SYSTEM}:{}", agent.name);
-        let (user, group) = match &agent.hub {
-            Some(_) => ("fleetdrill", "system:masters"),
-            None => (account.as_str(), "system:serviceaccounts"),
-        };
-        let pair = self.home.pki().client(&format!("{}-user", agent.name), user, Some(group))?;
-        let cluster = &agent.cluster.name;
-        Ok(self.home.access(cluster, &self.inner_server(cluster), "agent", pair)?.0)
+        let (cluster, server) = (&agent.cluster.name, self.inner_server(&agent.cluster.name));
+        if agent.hub.is_none() {
+            return Ok(self.home.hub_agent(agent, &server)?.0);
+        }
+        let pair = self.home.pki().client(&format!("{}-user", agent.name), "fleetdrill", Some("system:masters"))?;
+        Ok(self.home.access(cluster, &server, "agent", pair)?.0)
     }
 
     /// Starts a cluster's stopped API server with these flags after its own, and waits until it is ready.
@@ -526,10 +529,8 @@ impl Provider for DockerProvider {
     }
 
     async fn limit_storage(&self, limited: bool) -> Result<(), ClusterError> {
-        // The last of two equal flags counts. 0 stands for etcd's default.
-        let quota = if limited { TOO_SMALL_QUOTA } else { 0 };
         self.control(HUB, &ControlCommand::Stop { program: ETCD.into() }).await?;
-        let flags = vec![format!("--quota-backend-bytes={quota}")];
+        let flags = vec![etcd::quota_flag(limited)];
         self.control(HUB, &ControlCommand::Start { program: ETCD.into(), flags }).await?;
         if limited {
             return Ok(());
@@ -548,12 +549,12 @@ impl Provider for DockerProvider {
     }
 
     async fn back_up(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
-        let prefix = format!("{}/", control_plane::etcd_prefix(&cluster.name, API_PORT));
+        let prefix = etcd_prefix(&cluster.name);
         write_private(file, &self.control(&cluster.name, &ControlCommand::BackUp { prefix }).await?)
     }
 
     async fn restore(&self, cluster: &Cluster, file: &Path) -> Result<(), ClusterError> {
-        let prefix = format!("{}/", control_plane::etcd_prefix(&cluster.name, API_PORT));
+        let prefix = etcd_prefix(&cluster.name);
         let inside = Path::new(FILES).join(BACKUP);
         let mut files = ContainerFiles::default();
         files.copy(inside.clone(), file)?;
