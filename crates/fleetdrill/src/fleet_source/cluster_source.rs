@@ -104,12 +104,8 @@ impl ClusterSource {
         let kubefleet = ComponentVersion::kubefleet(&agents.version);
         let argocd = components.argocd_installation(&needs.argocd, sink).await?;
         let argocd_version = argocd.iter().map(|argocd| ComponentVersion::argocd(argocd.version()));
-        let (mut set_pods, mut toxiproxy) = (None, None);
-        let mut proxy_version = None;
-        if needs.network_faults {
-            let (program, version) = components.toxiproxy(sink).await?;
-            (toxiproxy, proxy_version) = (Some(program), Some(version));
-        }
+        let proxy = if needs.network_faults { Some(components.toxiproxy(sink).await?) } else { None };
+        let (toxiproxy, proxy_version) = proxy.unzip();
         let last_versions = proxy_version.into_iter().chain(argocd_version);
         if let Self::Kind(setup) = self {
             // The nodes of kind have all programs that clusters and pods need.
@@ -120,6 +116,7 @@ impl ClusterSource {
         let (programs, kubernetes) = components.control_plane(sink).await?;
         let version = kubernetes.version.clone();
         let mut versions = vec![kubefleet, kubernetes];
+        let mut set_pods = None;
         let recipe = if let Self::Docker(images) = self {
             // An image of clusters can't be changed later, so that it always contains the programs for pods.
             let (pods, kwok) = components.pods(sink).await?;
