@@ -10,7 +10,7 @@ use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::evidence_source::{EvidenceSource, STATUS_WRITE};
 use super::fleet::{FleetView, subject};
-use super::heartbeat::Heartbeat;
+use super::heartbeat::{Heartbeat, MAX_QUOTED};
 use super::hub_agent;
 use super::obstacle::DISCONNECTION_LIMIT;
 use crate::kubefleet::CLUSTER_GROUP;
@@ -37,8 +37,9 @@ const HUB_AGENT_CONDITIONS: [&str; 5] = [
 /// Time by which clocks that count as the same may seem to differ: heartbeats and conditions arrive some seconds late.
 const AGREEMENT_LIMIT: SignedDuration = SignedDuration::from_secs(60);
 
-/// Number of members whose heartbeats a finding of the API server's clock quotes.
-const MAX_QUOTED: usize = 3;
+/// Time before the oldest of the last heartbeats from which on a condition of the hub-agent is compared with them. The clock may have been right
+/// before.
+const TELLING_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 /// Difference of the clocks of all agents from the clock of the hub's API server.
 pub(super) struct ApiServerClock<'a> {
@@ -54,11 +55,10 @@ impl<'a> ApiServerClock<'a> {
     /// Returns the difference if the clocks of at least two agents are wrong by the same, and no agent's clock is right. `None` otherwise: one agent
     /// alone doesn't tell whose clock is wrong.
     pub(super) fn of(fleet: FleetView<'a>) -> Option<Self> {
-        let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster");
-        let heartbeats = members.filter_map(|member| Heartbeat::of(fleet, member));
         // A heartbeat that arrived before the clock was set back tells nothing of the clock as it is now.
-        let heartbeats: Vec<_> =
-            heartbeats.filter(|heartbeat| !heartbeat.is_overdue() && !is_of_the_future(heartbeat.age)).collect();
+        let heartbeats: Vec<_> = recorded_heartbeats(fleet)
+            .filter(|heartbeat| !heartbeat.is_overdue() && !is_of_the_future(heartbeat.age))
+            .collect();
         let told: Vec<_> = heartbeats.iter().filter_map(Heartbeat::clock_difference).collect();
         let (least, greatest) = (told.iter().min().copied()?, told.iter().max().copied()?);
         if !is_wrong(least) || !is_wrong(greatest) || greatest - least > AGREEMENT_LIMIT {
@@ -80,8 +80,7 @@ impl<'a> ApiServerClock<'a> {
 
     fn finding(&self, fleet: FleetView<'_>) -> FindingDraft {
         let quote = fleet.quote();
-        let mut heartbeats: Vec<_> =
-            self.heartbeats.iter().filter(|heartbeat| heartbeat.clock_difference().is_some()).collect();
+        let mut heartbeats: Vec<_> = self.heartbeats.iter().collect();
         heartbeats.sort_by_key(|heartbeat| heartbeat.member());
         let mut evidence: Vec<_> =
             heartbeats.iter().take(MAX_QUOTED).flat_map(|heartbeat| heartbeat.evidence_with_record(quote)).collect();
@@ -97,10 +96,6 @@ impl<'a> ApiServerClock<'a> {
         FindingDraft::new(RuleCode::KF_HA_006, api_server(fleet), &names, evidence)
     }
 }
-
-/// Time before the oldest of the last heartbeats from which on a condition of the hub-agent is compared with them. The clock may have been right
-/// before.
-const TELLING_DELAY: SignedDuration = SignedDuration::from_secs(60);
 
 /// Returns the Service by which everybody in the hub reaches its API server.
 fn api_server(fleet: FleetView<'_>) -> Subject {
@@ -139,19 +134,24 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
 
 /// KF-HA-006: the clock of the hub's API server has recorded heartbeats at times that it hasn't reached.
 fn set_back(fleet: FleetView<'_>) -> Option<FindingDraft> {
-    let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster");
-    let recorded =
-        members.filter_map(|member| Heartbeat::of(fleet, member)).filter(|heartbeat| heartbeat.written_at().is_some());
-    let mut future: Vec<_> = recorded.filter(|heartbeat| is_of_the_future(heartbeat.age)).collect();
+    let mut future: Vec<_> = recorded_heartbeats(fleet).filter(|heartbeat| is_of_the_future(heartbeat.age)).collect();
     future.sort_by_key(|heartbeat| (heartbeat.age, heartbeat.member()));
+    let last = future.first()?;
     let names = json!({
         "is_set_back": true,
-        "seconds": future.first()?.age.abs().as_secs(),
+        "seconds": last.age.abs().as_secs(),
         "members": future.len(),
-        "member": future.first()?.member(),
+        "member": last.member(),
     });
     let evidence = future.iter().take(MAX_QUOTED).flat_map(|heartbeat| heartbeat.evidence_with_record(fleet.quote()));
     Some(FindingDraft::new(RuleCode::KF_HA_006, api_server(fleet), &names, evidence.collect()))
+}
+
+/// Returns the heartbeats of all members whose arrival the API server has recorded.
+fn recorded_heartbeats(fleet: FleetView<'_>) -> impl Iterator<Item = Heartbeat<'_>> {
+    let members = fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster");
+    let heartbeats = members.filter_map(move |member| Heartbeat::of(fleet, member));
+    heartbeats.filter(|heartbeat| heartbeat.written_at().is_some())
 }
 
 /// True if something of this age was written at a time that the API server's clock hasn't reached.

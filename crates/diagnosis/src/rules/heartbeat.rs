@@ -22,6 +22,9 @@ const COPY_LIMIT: SignedDuration = SignedDuration::from_secs(3);
 /// minute late (v0.1.2).
 const LATE_LIMIT: SignedDuration = SignedDuration::from_secs(90);
 
+/// Number of members whose heartbeats a finding of all members quotes.
+pub(super) const MAX_QUOTED: usize = 3;
+
 /// Last heartbeat of a joined member's agent.
 pub(super) struct Heartbeat<'a> {
     /// `InternalMemberCluster` of the member, if it could be read; the `MemberCluster` otherwise.

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::code::RuleCode;
 use super::draft::{AffectedPart, FindingDraft};
 use super::fleet::{FleetView, subject};
-use super::heartbeat::{Heartbeat, period_seconds};
+use super::heartbeat::{Heartbeat, MAX_QUOTED, period_seconds};
 use crate::kinds::LEASE;
 use crate::kubefleet::CLUSTER_GROUP;
 use crate::{Object, ObjectSelection};
@@ -19,9 +19,6 @@ const NAMESPACE: &str = "kube-system";
 
 /// Label on the lease of an API server, with its value.
 const LABEL: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
-
-/// Number of members whose heartbeats a finding quotes.
-const MAX_QUOTED: usize = 3;
 
 /// KF-HA-004: no member's heartbeat arrives, and not even the API server that answers has renewed its own lease.
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
