@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use crate::context::FaultyProcess;
 use crate::error::StepError;
 use crate::needs::{ProviderAbility, StepCall, needs};
-use crate::phrases::{ApiServerRef, ApiServerState, ClockShift};
+use crate::phrases::{ApiServerRef, ApiServerState};
 use crate::world::World;
 
 /// Part of its processor time, in percent, that a slow API server or etcd gets.
@@ -51,27 +51,6 @@ async fn api_server(world: &mut World, server: ApiServerRef, change: ApiServerSt
             context.remedied(format!("{what} started again"));
         }
     }
-    Ok(())
-}
-
-/// Shifts the clock of an API server, also over its restarts, as on a machine without a time service; `right again`, as the end of the scenario
-/// does, gives it the machine's clock. Only of a member of the scenario's own; of the hub, with a fleet of its own.
-#[needs(ability: |_| Some(ProviderAbility::ShiftClocks))]
-#[given(expr = "the clock of {API server} is {ahead, behind or right}")]
-#[when(expr = "the clock of {API server} is {ahead, behind or right}")]
-async fn clock(world: &mut World, server: ApiServerRef, shift: ClockShift) -> Result<(), StepError> {
-    let context = world.context();
-    let cluster = context.own_cluster(server.member.as_deref(), "the hub's API server is").await?.name;
-    let what = format!("the clock of the API server of {cluster}");
-    let part = FaultyProcess::ApiServerClock(cluster.clone());
-    if shift.seconds == 0 {
-        context.process_faults.remove(&part);
-        context.remedied(format!("{what} is right again"));
-        return Ok(());
-    }
-    let fault = context.fleet.shift_api_server_clock(&cluster, shift.seconds).await?;
-    context.process_faults.insert(part, fault);
-    context.induced(format!("{what} is {} s {}", shift.seconds.unsigned_abs(), shift.direction()));
     Ok(())
 }
 

@@ -19,6 +19,7 @@ mod argocd_settings;
 mod attempt_end_times;
 pub mod backup;
 mod binding;
+pub mod clock;
 pub mod conditions;
 mod context;
 pub mod credentials;

@@ -12,14 +12,14 @@ use fleet::{ChildFleetParts, FleetError};
 use record::{Action, ObjectPath};
 use serde_json::{Value, json};
 
-use crate::context::{FaultyProcess, ScenarioContext};
+use crate::context::ScenarioContext;
 use crate::error::StepError;
 use crate::hollow;
 use crate::limits;
 use crate::names;
 use crate::needs::{ProviderAbility, StepCall, StepRole, needs};
 use crate::params::ObjectRef;
-use crate::phrases::{AgentRef, ClockShift, FleetAddition, MemberDeparture, NamespaceDeletion, OwnMember, Rights};
+use crate::phrases::{AgentRef, FleetAddition, MemberDeparture, NamespaceDeletion, OwnMember, Rights};
 use crate::placement_objects::absent;
 use crate::repository::document;
 use crate::world::World;
@@ -295,39 +295,6 @@ async fn agent_restarted(world: &mut World, agent: AgentRef) -> Result<(), StepE
         AgentRef::Member(member) => restart_member_agent(context, &context.ledger.names.get(&member)?).await,
         AgentRef::Hollow(count) => hollow::start_agents(context, count).await,
     }
-}
-
-/// Shifts the clock of an agent's process, also over its restarts, as on a machine without a time service; `right again`, as the end of the
-/// scenario does, gives it the machine's clock. The agents of hollow members have no clock of their own. Only with a member of the scenario's
-/// own; for the hub-agent, with a fleet of its own.
-#[needs(ability: |_| Some(ProviderAbility::ShiftClocks))]
-#[given(expr = "the clock of {agent} is {ahead, behind or right}")]
-#[when(expr = "the clock of {agent} is {ahead, behind or right}")]
-async fn agent_clock(world: &mut World, agent: AgentRef, shift: ClockShift) -> Result<(), StepError> {
-    let context = world.context();
-    let member = match agent {
-        AgentRef::Hub => {
-            context.check_own_fleet("the hub-agent is")?;
-            None
-        }
-        AgentRef::Member(member) => Some(context.own_member(&member)?),
-        AgentRef::Hollow(_) => {
-            return Err(StepError::Feature(
-                "hollow members have one process for all agents: take a member that is real".into(),
-            ));
-        }
-    };
-    let what = member.as_ref().map_or_else(|| "hub-agent".to_owned(), |real| format!("member-agent of {real}"));
-    let process = FaultyProcess::Clock(member.clone());
-    if shift.seconds == 0 {
-        context.process_faults.remove(&process);
-        context.remedied(format!("the clock of the {what} is right again"));
-        return Ok(());
-    }
-    let fault = context.fleet.shift_agent_clock(member.as_deref(), shift.seconds).await?;
-    context.process_faults.insert(process, fault);
-    context.induced(format!("the clock of the {what} is {} s {}", shift.seconds.unsigned_abs(), shift.direction()));
-    Ok(())
 }
 
 /// Restarts the hub-agent with the verbosity at which its controllers log what they decide (`--v=2`; KubeFleet's chart sets 5, the program's

@@ -318,14 +318,6 @@ pub struct ClockShift {
     pub seconds: i32,
 }
 
-impl ClockShift {
-    /// Direction of a shift: `ahead` or `behind`.
-    #[must_use]
-    pub fn direction(self) -> &'static str {
-        if self.seconds > 0 { "ahead" } else { "behind" }
-    }
-}
-
 impl FromStr for ClockShift {
     type Err = String;
 

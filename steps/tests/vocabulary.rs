@@ -17,8 +17,8 @@ const CHAPTERS: [(&str, &[&str]); 15] = [
     ("Fleets and members", &["member"]),
     ("Hundreds of members", &["hollow"]),
     (
-        "Networks, API servers, credentials and backups",
-        &["network", "api_server", "aggregated_api", "request_limits", "credentials", "backup"],
+        "Networks, API servers, credentials, clocks and backups",
+        &["network", "api_server", "aggregated_api", "request_limits", "credentials", "clock", "backup"],
     ),
     ("Placements", &["placement", "included_objects", "policy", "applying", "overrides", "eviction"]),
     ("Resources of placements: Deployments and envelopes", &["workload", "envelope"]),
@@ -177,7 +177,7 @@ fn each_file_of_steps_is_in_a_chapter() {
 
 /// Chapters of steps that only features of their subject need.
 const SPECIAL_CHAPTERS: [&str; 3] =
-    ["Hundreds of members", "Networks, API servers, credentials and backups", "ApplicationSets of Argo CD"];
+    ["Hundreds of members", "Networks, API servers, credentials, clocks and backups", "ApplicationSets of Argo CD"];
 
 /// A vocabulary that its authors can hold in mind, for the failures of fifteen guides, 120 shapes; for Argo CD's registrations of members,
 /// projects, served repositories and deletions, 8 more; and for its upgrades, its documents and objects that others delete, 3. The steps of
