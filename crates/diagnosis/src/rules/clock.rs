@@ -115,6 +115,9 @@ pub(super) fn of_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<Find
     let heartbeat = Heartbeat::of(fleet, member).filter(|heartbeat| !is_of_the_future(heartbeat.age))?;
     let difference = heartbeat.clock_difference().filter(|difference| is_wrong(*difference))?;
     let is_behind = difference.is_negative();
+    if is_behind && seems_set_ahead(fleet, &heartbeat, difference.abs()) {
+        return None;
+    }
     let names = json!({
         "member": member.name(),
         "seconds": difference.abs().as_secs(),
@@ -124,6 +127,17 @@ pub(super) fn of_member(fleet: FleetView<'_>, member: Object<'_>) -> Option<Find
     let evidence = heartbeat.evidence_with_record(fleet.quote());
     let draft = FindingDraft::new(RuleCode::KF_MC_009, subject(fleet, member, None, None), &names, evidence);
     Some(draft.common_cause("its clock is wrong").affects(AffectedPart::Member(member.name().to_owned())))
+}
+
+/// True if the API server's clock may have been set ahead by `time` a moment ago, so that only the agent of this heartbeat, the first after it, seems to
+/// be behind: the last heartbeats of all other members arrived about as long ago, counted on that clock.
+fn seems_set_ahead(fleet: FleetView<'_>, heartbeat: &Heartbeat<'_>, time: SignedDuration) -> bool {
+    let mut others = recorded_heartbeats(fleet).filter(|other| other.member() != heartbeat.member()).peekable();
+    let is_of_before = |other: Heartbeat<'_>| {
+        let until_set = fleet.age(other.written_at()?) - time;
+        Some(until_set > -AGREEMENT_LIMIT && until_set <= other.overdue_age() + AGREEMENT_LIMIT)
+    };
+    others.peek().is_some() && others.all(|other| is_of_before(other) == Some(true))
 }
 
 /// KF-HA-006 and KF-HA-005: the clock of the hub's API server, or of the hub-agent alone, is wrong.

@@ -57,7 +57,12 @@ impl<'a> Heartbeat<'a> {
 
     /// True if more than three periods have passed without a heartbeat.
     pub fn is_overdue(&self) -> bool {
-        self.age > self.period * i32::try_from(OVERDUE_PERIODS).unwrap_or(i32::MAX)
+        self.age > self.overdue_age()
+    }
+
+    /// Returns the age from which on the heartbeat counts as overdue.
+    pub fn overdue_age(&self) -> SignedDuration {
+        self.period * i32::try_from(OVERDUE_PERIODS).unwrap_or(i32::MAX)
     }
 
     /// Time at which the heartbeat arrived, by the API server's record of the write.

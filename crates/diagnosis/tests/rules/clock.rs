@@ -156,6 +156,28 @@ fn an_api_server_whose_clock_differs_from_all_others_is_found_alone() {
     assert_eq!(found(&hub(all(&[behind, behind, WRITTEN]))), [of_member(1), of_member(2)]);
 }
 
+/// The agent of member-1 is the first that sends a heartbeat after the API server's clock was set ahead. The last heartbeat of member-2 is older by
+/// its period.
+#[test]
+fn the_first_heartbeat_after_the_api_server_s_clock_was_set_ahead_tells_nothing_of_its_agent() {
+    let diagnosed = |of_other: &str| {
+        let [first, other] = [["member-1", "2026-01-08T11:49:50Z", WRITTEN], ["member-2", of_other, of_other]];
+        let objects =
+            [first, other].map(|[member, sent, written]| [copied(member, sent), internal(member, sent, written)]);
+        found(&hub(objects.concat()))
+    };
+    let silent = "KF-MC-001 MemberCluster/member-2";
+    let wrong = "KF-MC-009 MemberCluster/member-1";
+    // 2 s and 100 s before the clock was set. More than three periods and a minute would tell that the member was silent before.
+    for of_other in ["2026-01-08T11:49:58Z", "2026-01-08T11:48:20Z"] {
+        assert_eq!(diagnosed(of_other), [silent], "{of_other}");
+    }
+    // The other member was silent for longer; it is silent for less; it isn't silent.
+    assert_eq!(diagnosed("2026-01-08T11:40:00Z"), [silent, wrong]);
+    assert_eq!(diagnosed("2026-01-08T11:53:00Z"), [silent, wrong]);
+    assert_eq!(diagnosed(WRITTEN), [wrong]);
+}
+
 #[test]
 fn the_hub_agent_tells_of_the_clock_of_the_api_server() {
     let (created, right) = ("2026-01-08T11:59:49Z", WRITTEN);
