@@ -39,7 +39,7 @@ async fn api_server(world: &mut World, server: ApiServerRef, change: ApiServerSt
             context.induced(format!("{what} paused: its process gets no processor time"));
         }
         ApiServerState::Fast => {
-            context.process_faults.remove(&part);
+            context.end_process_fault(&part).await?;
             context.remedied(format!("{what} has its processor time back"));
         }
         ApiServerState::Stops => {

@@ -10,7 +10,7 @@ use crate::needs::{ProviderAbility, needs};
 use crate::phrases::{AgentRef, ApiServerRef, ClockShift};
 use crate::world::World;
 
-/// Shifts the clock of an agent's process, also over its restarts, as on a machine without a time service; `right again`, as the end of the
+/// Shifts the clock of an agent's process, with provider local also over its restarts, as on a machine without a time service; `right again`, as the end of the
 /// scenario does, gives it the machine's clock. The agents of hollow members have no clock of their own. Only with a member of the scenario's
 /// own; for the hub-agent, with a fleet of its own.
 #[needs(ability: |_| Some(ProviderAbility::ShiftClocks))]
@@ -36,7 +36,7 @@ async fn agent_clock(world: &mut World, agent: AgentRef, shift: ClockShift) -> R
     shift_clock(context, FaultyProcess::Clock(member.clone()), &what, shift, begin).await
 }
 
-/// Shifts the clock of an API server, also over its restarts, as on a machine without a time service; `right again`, as the end of the scenario
+/// Shifts the clock of an API server, with provider local also over its restarts, as on a machine without a time service; `right again`, as the end of the scenario
 /// does, gives it the machine's clock. Only of a member of the scenario's own; of the hub, with a fleet of its own.
 #[needs(ability: |_| Some(ProviderAbility::ShiftClocks))]
 #[given(expr = "the clock of {API server} is {ahead, behind or right}")]
@@ -59,7 +59,7 @@ async fn shift_clock(
     begin: impl Future<Output = Result<ProcessFault, FleetError>>,
 ) -> Result<(), StepError> {
     if shift.seconds == 0 {
-        context.process_faults.remove(&process);
+        context.end_process_fault(&process).await?;
         context.remedied(format!("the clock of the {what} is right again"));
         return Ok(());
     }

@@ -28,7 +28,7 @@ async fn hangs(world: &mut World, change: HangChange) -> Result<(), StepError> {
         context.process_faults.insert(FaultyProcess::HubAgent, context.fleet.hang_hub_agent().await?);
         context.induced("hub-agent paused: its process gets no processor time");
     } else {
-        context.process_faults.remove(&FaultyProcess::HubAgent);
+        context.end_process_fault(&FaultyProcess::HubAgent).await?;
         context.remedied("hub-agent goes on");
     }
     Ok(())
@@ -81,7 +81,7 @@ async fn etcd(world: &mut World, change: EtcdChange) -> Result<(), StepError> {
             context.induced(format!("the hub's etcd gets {SLOW} % of its processor time"));
         }
         EtcdChange::Fast => {
-            context.process_faults.remove(&FaultyProcess::Etcd);
+            context.end_process_fault(&FaultyProcess::Etcd).await?;
             context.remedied("the hub's etcd has its processor time back");
         }
         EtcdChange::Defragmented => {

@@ -21,9 +21,10 @@ use crate::ability::ProviderAbility;
 use crate::agents::chart;
 use crate::agents::deployment::AgentDeployment;
 use crate::agents::{self, Agent, AgentImageSource, AgentImages, served_by};
-use crate::cluster::{Cluster, FleetRole};
+use crate::cluster::{Cluster, FleetRole, HUB};
 use crate::control_plane::{self, SERVICE_ADDRESSES};
 use crate::docker;
+use crate::docker::processes::ContainerProcess;
 use crate::error::ClusterError;
 use crate::existing::ClusterContexts;
 use crate::external_program::{DOCKER, ExternalProgram, SHORT};
@@ -33,8 +34,8 @@ use crate::local::PodPrograms;
 use crate::provider::Provider;
 use crate::service_account_token::{self, SigningKey};
 use crate::state_dir::{self, write_private};
-use crate::supervisor::ProcessFault;
 use crate::supervisor::protocol::{FaultCommands, ShutdownHook};
+use crate::supervisor::{CAN_SHIFT_CLOCKS, ProcessFault};
 
 /// Command of kind.
 const KIND: ExternalProgram = ExternalProgram("kind");
@@ -104,16 +105,16 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::SimulatePods,
         ProviderAbility::LeavePodsOut,
         ProviderAbility::PlayMembers,
-        ProviderAbility::ThrottleApiServers,
         ProviderAbility::RestoreClusters,
-        ProviderAbility::ShiftClocks,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
-        ProviderAbility::SlowStorage,
         ProviderAbility::ChangeHubCertificate,
         ProviderAbility::LimitAgents,
     ];
-    !lacks.contains(&ability)
+    match ability {
+        ProviderAbility::ShiftClocks => CAN_SHIFT_CLOCKS,
+        _ => !lacks.contains(&ability),
+    }
 }
 
 /// Checks that kind and Docker are there and, if charts are requested, the charts and helm.
@@ -293,6 +294,18 @@ impl KindProvider {
         self.home.supervisor().run_commands(container, FaultCommands { begin, end }).await
     }
 
+    /// Gives the only process of a program in a cluster's node only a part of its processor time.
+    async fn throttle(&self, cluster: &str, program: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
+        let commands = ContainerProcess::Of(program).throttle(&self.node_of(cluster), percent).await?;
+        self.home.supervisor().run_commands(&format!("{program} of {cluster}"), commands).await
+    }
+
+    /// Shifts the clock of the only process of a program in a cluster's node.
+    async fn shift_clock(&self, cluster: &str, program: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        let commands = ContainerProcess::Of(program).shift_clock(&self.node_of(cluster), seconds).await?;
+        self.home.supervisor().run_commands(&format!("the clock of {program}"), commands).await
+    }
+
     /// Returns the Deployment of an agent, in the cluster that the agent serves.
     async fn deployed(&self, agent: &str) -> Result<AgentDeployment, ClusterError> {
         Ok(AgentDeployment { cluster: self.cluster(served_by(agent)).await?, agent: agent.to_owned() })
@@ -301,6 +314,13 @@ impl KindProvider {
 
 /// Name of the container of a cluster's API server.
 const API_SERVER: &str = "kube-apiserver";
+
+/// Name of the container of a cluster's etcd.
+const ETCD: &str = "etcd";
+
+/// Script in a node that has etcd defragmented, with kubeadm's certificates.
+const DEFRAGMENT: &str = r#"crictl exec "$(crictl ps --name '^etcd$' --quiet)" etcdctl --endpoints https://127.0.0.1:2379 \
+    --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key defrag"#;
 
 /// File in a node with the key by which the cluster's API server signs tokens.
 const SIGNING_KEY: &str = "/etc/kubernetes/pki/sa.key";
@@ -389,6 +409,18 @@ impl Provider for KindProvider {
         self.home.supervisor().not_at_end(name).await
     }
 
+    async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
+        self.throttle(cluster, API_SERVER, percent).await
+    }
+
+    async fn throttle_storage(&self, percent: u8) -> Result<ProcessFault, ClusterError> {
+        self.throttle(HUB, ETCD, percent).await
+    }
+
+    async fn defragment_storage(&self) -> Result<(), ClusterError> {
+        DOCKER.run(&self.script_in_node(HUB, DEFRAGMENT)[1..], SHORT).await.map(drop)
+    }
+
     async fn hang_api_server(&self, cluster: &str) -> Result<ProcessFault, ClusterError> {
         self.hang(cluster, API_SERVER).await
     }
@@ -402,6 +434,14 @@ impl Provider for KindProvider {
             control_plane::ready(&self.home, cluster, &[], &self.cluster(cluster).await?.client).await?;
         }
         Ok(())
+    }
+
+    async fn shift_agent_clock(&self, name: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        self.shift_clock(served_by(name), name, seconds).await
+    }
+
+    async fn shift_api_server_clock(&self, cluster: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        self.shift_clock(cluster, API_SERVER, seconds).await
     }
 
     async fn hang_agent(&self, name: &str) -> Result<ProcessFault, ClusterError> {

@@ -83,7 +83,8 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::HangAgents })
     }
 
-    /// Shifts the clock of an agent by a number of seconds, also over its restarts, until the returned value is dropped.
+    /// Shifts the clock of an agent by a number of seconds until the returned value is dropped. An agent that is restarted keeps it if the provider
+    /// starts processes itself.
     ///
     /// # Errors
     /// Returns an error if the provider lacks the ability ([`ProviderAbility::ShiftClocks`]), or the agent doesn't run.
@@ -91,7 +92,7 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ShiftClocks })
     }
 
-    /// Shifts the clock of a cluster's API server by a number of seconds, also over its restarts, until the returned value is dropped.
+    /// Shifts the clock of a cluster's API server by a number of seconds until the returned value is dropped, as that of an agent.
     ///
     /// # Errors
     /// Returns an error if the provider lacks the ability ([`ProviderAbility::ShiftClocks`]), or the API server doesn't run.
@@ -140,7 +141,7 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SetPriorities })
     }
 
-    /// Makes a CA for the certificate by which the hub answers members that call it by the name `localhost`, and returns the CA's certificate.
+    /// Makes a CA for the certificate by which the hub answers agents that call it by the name `localhost`, and returns the CA's certificate.
     ///
     /// # Errors
     /// Returns an error if the provider lacks the ability ([`ProviderAbility::ChangeHubCertificate`]), or a file can't be written.
@@ -148,7 +149,7 @@ pub trait Provider: Send + Sync {
         Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::ChangeHubCertificate })
     }
 
-    /// Has the hub answer members that call it by the name `localhost` with a certificate of a CA that [`Provider::make_hub_ca`] made. Open
+    /// Has the hub answer agents that call it by the name `localhost` with a certificate of a CA that [`Provider::make_hub_ca`] made. Open
     /// connections stay. The API server takes up to a minute.
     ///
     /// # Errors

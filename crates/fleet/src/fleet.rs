@@ -626,8 +626,8 @@ impl Fleet {
         Ok(self.0.provider.hang_agent(HUB_AGENT).await?)
     }
 
-    /// Shifts the clock of a member's agent, or of the hub-agent without a member, by a number of seconds, also over its restarts, until the
-    /// returned value is dropped.
+    /// Shifts the clock of a member's agent, or of the hub-agent without a member, by a number of seconds until the returned value is
+    /// dropped ([`Provider::shift_agent_clock`]).
     ///
     /// # Errors
     /// Returns an error if the provider can't shift clocks, or the agent doesn't run.
@@ -636,8 +636,8 @@ impl Fleet {
         Ok(self.0.provider.shift_agent_clock(&name, seconds).await?)
     }
 
-    /// Shifts the clock of the API server of the hub or of a member by a number of seconds, also over its restarts, until the returned value is
-    /// dropped.
+    /// Shifts the clock of the API server of the hub or of a member by a number of seconds until the returned value is dropped
+    /// ([`Provider::shift_agent_clock`]).
     ///
     /// # Errors
     /// Returns an error if the provider can't shift clocks, or the API server doesn't run.

@@ -233,6 +233,17 @@ impl ScenarioContext {
         self.owns_fleet
     }
 
+    /// Ends a fault of a process, if there is one, and waits until it has ended.
+    ///
+    /// # Errors
+    /// Returns an error if it doesn't end.
+    pub(crate) async fn end_process_fault(&mut self, process: &FaultyProcess) -> Result<(), FleetError> {
+        match self.process_faults.remove(process) {
+            Some(fault) => Ok(fault.end().await?),
+            None => Ok(()),
+        }
+    }
+
     /// Checks that the fleet is the scenario's own, because others would feel what the step does to `part`, e.g. `the hub is`.
     ///
     /// # Errors

@@ -1,17 +1,19 @@
-//! What fleetdrill does with the processes of a cluster's container: commands that `docker exec` runs inside it, because an image from scratch
-//! has no shell, and the processes belong to another user than fleetdrill's.
+//! What fleetdrill does with processes in containers: commands that `docker exec` runs inside a cluster's container, because an image from scratch
+//! has no shell, and the processes belong to another user than fleetdrill's; and those that run in a container of their own (`processes.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use tokio::signal::unix::SignalKind;
+use tokio::sync::watch;
 
 use super::container_main::{DATA, PROGRAM};
 use crate::control_plane;
 use crate::etcd::{self, EtcdBackup};
-use crate::stderr_line;
+use crate::{stderr_line, supervisor};
 
 /// Hidden subcommand that makes fleetdrill run a [`ControlCommand`] in a container.
 const COMMAND: &str = "container-control";
@@ -22,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Interval at which the processes are listed during a wait.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// Command inside a cluster's container. Programs are named by their files, e.g. `kube-apiserver`.
+/// Command inside a container. Programs are named by their files, e.g. `kube-apiserver`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ControlCommand {
     /// Stop a program without ending the container.
@@ -39,6 +41,12 @@ pub(super) enum ControlCommand {
     BackUp { prefix: String },
     /// Make etcd store what a file has under a prefix, and nothing else.
     Restore { prefix: String, file: PathBuf },
+    /// Shift the clock of a process; 0 gives it the machine's clock. Only in a container that may write the process's memory.
+    ShiftClock { process: Pid, seconds: i32 },
+    /// Give a process only a part of its processor time until it ends, or this command is terminated.
+    Throttle { process: Pid, percent: u8 },
+    /// Defragment etcd.
+    DefragmentEtcd,
 }
 
 impl ControlCommand {
@@ -52,6 +60,13 @@ impl ControlCommand {
             Self::DisarmEtcd => ("disarm-etcd", Vec::new()),
             Self::BackUp { prefix } => ("back-up", vec![prefix.clone()]),
             Self::Restore { prefix, file } => ("restore", vec![prefix.clone(), file.display().to_string()]),
+            Self::ShiftClock { process, seconds } => {
+                ("shift-clock", vec![process.as_raw_nonzero().to_string(), seconds.to_string()])
+            }
+            Self::Throttle { process, percent } => {
+                ("throttle", vec![process.as_raw_nonzero().to_string(), percent.to_string()])
+            }
+            Self::DefragmentEtcd => ("defragment-etcd", Vec::new()),
         };
         [PROGRAM, COMMAND, name].into_iter().map(str::to_owned).chain(arguments).collect()
     }
@@ -67,6 +82,13 @@ impl ControlCommand {
             ("disarm-etcd", []) => Self::DisarmEtcd,
             ("back-up", [prefix]) => Self::BackUp { prefix: prefix.clone() },
             ("restore", [prefix, file]) => Self::Restore { prefix: prefix.clone(), file: file.into() },
+            ("shift-clock", [process, seconds]) => {
+                Self::ShiftClock { process: Pid::from_raw(process.parse().ok()?)?, seconds: seconds.parse().ok()? }
+            }
+            ("throttle", [process, percent]) => {
+                Self::Throttle { process: Pid::from_raw(process.parse().ok()?)?, percent: percent.parse().ok()? }
+            }
+            ("defragment-etcd", []) => Self::DefragmentEtcd,
             _ => return None,
         })
     }
@@ -95,6 +117,18 @@ impl ControlCommand {
                 let backup: EtcdBackup = serde_json::from_slice(&fs::read(file)?)?;
                 etcd::restore(&socket, prefix, &backup).await
             }
+            Self::ShiftClock { process, seconds: 0 } if test_kill_process(*process).is_err() => Ok(()),
+            Self::ShiftClock { process, seconds } => supervisor::shift_clock(*process, *seconds).await,
+            Self::Throttle { process, percent } => {
+                let mut terminated = tokio::signal::unix::signal(SignalKind::terminate())?;
+                let (_running, gone) = watch::channel(false);
+                tokio::select! {
+                    () = supervisor::throttle(*process, kill_process, *percent, gone) => (),
+                    _ = terminated.recv() => (),
+                }
+                Ok(())
+            }
+            Self::DefragmentEtcd => etcd::defragment(&socket).await.map_err(std::io::Error::other),
         }
     }
 }
@@ -179,6 +213,9 @@ mod tests {
             ControlCommand::DisarmEtcd,
             ControlCommand::BackUp { prefix: "/hub/".into() },
             ControlCommand::Restore { prefix: "/hub/".into(), file: "/fleet/backup.json".into() },
+            ControlCommand::ShiftClock { process: Pid::INIT, seconds: -600 },
+            ControlCommand::Throttle { process: Pid::INIT, percent: 10 },
+            ControlCommand::DefragmentEtcd,
         ];
         for command in commands {
             let words = command.words();

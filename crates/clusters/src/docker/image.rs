@@ -1,9 +1,10 @@
-//! Image of the clusters' containers: the toolchain's programs, and fleetdrill, which starts them.
+//! Images with fleetdrill's program: of the clusters' containers, with the toolchain's programs, which fleetdrill starts; and with fleetdrill alone.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
 
 use super::container_main;
 use crate::error::ClusterError;
@@ -14,8 +15,11 @@ use crate::supervisor::SupervisorProgram;
 /// Time limit for the build of the image, which has some 300 MB.
 const BUILD_LIMIT: Duration = Duration::from_secs(300);
 
-/// Name of the image.
-const IMAGE: &str = "fleetdrill.dev/cluster";
+/// Name of the clusters' image.
+const CLUSTER_IMAGE: &str = "fleetdrill.dev/cluster";
+
+/// Name of the image with fleetdrill's program alone.
+const PROGRAM_IMAGE: &str = "fleetdrill.dev/program";
 
 /// Label with a fingerprint of the image's contents.
 const CONTENTS_LABEL: &str = "fleetdrill.dev/contents";
@@ -35,24 +39,7 @@ impl ClusterImageContents {
     /// Makes sure that Docker has the image of these programs, and returns the image's id.
     pub(super) async fn image(&self) -> Result<String, ClusterError> {
         let this = SupervisorProgram::this()?.0;
-        let files = self.files(&this);
-        let contents = fingerprint(&files)?;
-        let name = format!("{IMAGE}:{}", self.version);
-        let format = format!("{{{{.Id}}}} {{{{index .Config.Labels \"{CONTENTS_LABEL}\"}}}}");
-        let inspected = DOCKER.run(["image", "inspect", "--format", &format, &name], SHORT).await;
-        let there = inspected.ok().and_then(|line| Some(line.trim().split_once(' ')?.0.to_owned()).zip(Some(line)));
-        if let Some((id, _)) = there.filter(|(_, line)| line.trim().ends_with(&contents)) {
-            return Ok(id);
-        }
-        let libraries = libraries(&this).await?;
-        let context = tokio::task::spawn_blocking(move || context(&files, &libraries));
-        let context = context.await.map_err(|e| ClusterError::Supervisor(e.to_string()))??;
-        let (label, path) = (format!("{CONTENTS_LABEL}={contents}"), context.path().display().to_string());
-        let id = DOCKER.run(["build", "--quiet", "--label", &label, "--tag", &name, &path], BUILD_LIMIT).await?;
-        // The previous image has lost its name. Remove it, unless a fleet uses it.
-        let stale = format!("label={CONTENTS_LABEL}");
-        let _ = DOCKER.run(["image", "prune", "--force", "--filter", &stale], SHORT).await;
-        Ok(id.trim().to_owned())
+        image(&format!("{CLUSTER_IMAGE}:{}", self.version), self.files(&this), &this).await
     }
 
     /// Returns the programs by their names in the image. The program that changes most often comes last.
@@ -68,6 +55,38 @@ impl ClusterImageContents {
         ];
         named.map(|(name, path)| (name.to_owned(), path.to_owned())).to_vec()
     }
+}
+
+/// Makes sure that Docker has an image of this name with these files, and returns the image's id. `this` is fleetdrill's program among them.
+async fn image(name: &str, files: Vec<(String, PathBuf)>, this: &Path) -> Result<String, ClusterError> {
+    let contents = fingerprint(&files)?;
+    let format = format!("{{{{.Id}}}} {{{{index .Config.Labels \"{CONTENTS_LABEL}\"}}}}");
+    let inspected = DOCKER.run(["image", "inspect", "--format", &format, name], SHORT).await;
+    let there = inspected.ok().and_then(|line| Some(line.trim().split_once(' ')?.0.to_owned()).zip(Some(line)));
+    if let Some((id, _)) = there.filter(|(_, line)| line.trim().ends_with(&contents)) {
+        return Ok(id);
+    }
+    let libraries = libraries(this).await?;
+    let context = tokio::task::spawn_blocking(move || context(&files, &libraries));
+    let context = context.await.map_err(|e| ClusterError::Supervisor(e.to_string()))??;
+    let (label, path) = (format!("{CONTENTS_LABEL}={contents}"), context.path().display().to_string());
+    let id = DOCKER.run(["build", "--quiet", "--label", &label, "--tag", name, &path], BUILD_LIMIT).await?;
+    // The previous image has lost its name. Remove it, unless a fleet uses it.
+    let stale = format!("label={CONTENTS_LABEL}");
+    let _ = DOCKER.run(["image", "prune", "--force", "--filter", &stale], SHORT).await;
+    Ok(id.trim().to_owned())
+}
+
+/// Makes sure that Docker has the image with fleetdrill's program alone, and returns the image's id.
+pub(super) async fn program_image() -> Result<String, ClusterError> {
+    // Two builds at a time might each remove the other's image as a previous one.
+    static IMAGE: OnceCell<String> = OnceCell::const_new();
+    let make = || async {
+        let this = SupervisorProgram::this()?.0;
+        let name = container_main::PROGRAM.trim_start_matches('/').to_owned();
+        image(&format!("{PROGRAM_IMAGE}:{}", env!("CARGO_PKG_VERSION")), vec![(name, this.clone())], &this).await
+    };
+    IMAGE.get_or_try_init(make).await.cloned()
 }
 
 /// Returns a fingerprint of the files' names, paths, sizes and times. The files aren't read.

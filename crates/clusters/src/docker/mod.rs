@@ -12,6 +12,7 @@
 mod container_control;
 mod container_main;
 mod image;
+pub(crate) mod processes;
 
 use std::collections::HashMap;
 use std::fs::Permissions;
@@ -31,6 +32,7 @@ use self::container_control::ControlCommand;
 pub use self::container_control::control as control_inside;
 pub use self::container_main::run as run_inside;
 pub use self::image::ClusterImageContents;
+use self::processes::ContainerProcess;
 use crate::ability::ProviderAbility;
 use crate::agents::deployment::AgentDeployment;
 use crate::agents::{Agent, AgentImageSource, AgentImages, HubAccess};
@@ -46,8 +48,8 @@ use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
 use crate::provider::Provider;
 use crate::service_account_token::{self, SigningKey};
 use crate::state_dir::{self, write_private};
-use crate::supervisor::ProcessFault;
 use crate::supervisor::protocol::{FaultCommands, ProcessSpec, ShutdownHook};
+use crate::supervisor::{CAN_SHIFT_CLOCKS, ProcessFault};
 
 /// Time limit for a container to start.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -111,13 +113,13 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::LoadImages,
         ProviderAbility::CallWebhooks,
         ProviderAbility::PlayMembers,
-        ProviderAbility::ThrottleApiServers,
-        ProviderAbility::ShiftClocks,
         ProviderAbility::ServeWebhooks,
-        ProviderAbility::SlowStorage,
         ProviderAbility::ChangeHubCertificate,
     ];
-    !lacks.contains(&ability)
+    match ability {
+        ProviderAbility::ShiftClocks => CAN_SHIFT_CLOCKS,
+        _ => !lacks.contains(&ability),
+    }
 }
 
 /// Checks that Docker is there.
@@ -362,6 +364,12 @@ impl DockerProvider {
         DOCKER.run(&words[1..], SHORT).await
     }
 
+    /// Gives a program of a cluster only a part of its processor time.
+    async fn throttle(&self, cluster: &str, program: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
+        let commands = ContainerProcess::Of(program).throttle(&self.container_name(cluster), percent).await?;
+        self.home.supervisor().run_commands(&format!("{program} of {cluster}"), commands).await
+    }
+
     /// Returns the command line that runs a command in a cluster's container, with `docker` as its first word.
     fn control_words(&self, cluster: &str, command: &ControlCommand) -> Vec<String> {
         let exec = [DOCKER.0.to_owned(), "exec".to_owned(), self.container_name(cluster)];
@@ -505,6 +513,18 @@ impl Provider for DockerProvider {
         remove(&self.container_name(name)).await
     }
 
+    async fn throttle_api_server(&self, cluster: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
+        self.throttle(cluster, API_SERVER, percent).await
+    }
+
+    async fn throttle_storage(&self, percent: u8) -> Result<ProcessFault, ClusterError> {
+        self.throttle(HUB, ETCD, percent).await
+    }
+
+    async fn defragment_storage(&self) -> Result<(), ClusterError> {
+        self.control(HUB, &ControlCommand::DefragmentEtcd).await.map(drop)
+    }
+
     async fn hang_api_server(&self, cluster: &str) -> Result<ProcessFault, ClusterError> {
         let [begin, end] = [
             ControlCommand::Pause { program: API_SERVER.into() },
@@ -519,6 +539,17 @@ impl Provider for DockerProvider {
             return self.start_api_server(cluster, &[]).await;
         }
         self.control(cluster, &ControlCommand::Stop { program: API_SERVER.into() }).await.map(drop)
+    }
+
+    async fn shift_agent_clock(&self, name: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        let commands = ContainerProcess::First.shift_clock(&self.container_name(name), seconds).await?;
+        self.home.supervisor().run_commands(&format!("the clock of {name}"), commands).await
+    }
+
+    async fn shift_api_server_clock(&self, cluster: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        let process = ContainerProcess::Of(API_SERVER);
+        let commands = process.shift_clock(&self.container_name(cluster), seconds).await?;
+        self.home.supervisor().run_commands(&format!("the clock of the API server of {cluster}"), commands).await
     }
 
     async fn hang_agent(&self, name: &str) -> Result<ProcessFault, ClusterError> {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
 use rustix::process::{Signal, kill_process};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, watch};
@@ -53,7 +53,24 @@ pub struct SupervisorClient {
 #[must_use = "the fault ends once this is dropped"]
 pub struct ProcessFault {
     /// The supervisor keeps the fault up for as long as this connection is open.
-    _connection: Framed<UnixStream, LinesCodec>,
+    connection: Framed<UnixStream, LinesCodec>,
+    /// Process that keeps the fault up.
+    supervisor: Option<u32>,
+}
+
+impl ProcessFault {
+    /// Ends the fault, and waits until it has ended. Dropping this value doesn't wait.
+    ///
+    /// # Errors
+    /// Returns an error if the supervisor doesn't end it in time.
+    pub async fn end(mut self) -> Result<(), ClusterError> {
+        // The supervisor closes the connection when the fault has ended. An error means that it has closed it already.
+        let _ = self.connection.get_mut().shutdown().await;
+        let closed = async { while let Some(Ok(_)) = self.connection.next().await {} };
+        tokio::time::timeout(FAULT_LIMIT, closed)
+            .await
+            .map_err(|_| ClusterError::SupervisorHangs { seconds: FAULT_LIMIT.as_secs(), process: self.supervisor })
+    }
 }
 
 /// Supervisor process that this program started. Dropping this value ends the fleet, unless the fleet is kept, and
@@ -104,6 +121,9 @@ const END_LIMIT: Duration = SHUTDOWN_HOOK_LIMIT.saturating_add(Duration::from_se
 
 /// Time limit for an answer. A supervisor answers at once, except to requests that stop a process: it waits until the process is gone.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+
+/// Time limit for a fault to begin or to end. Some need a command, which may start a container.
+const FAULT_LIMIT: Duration = Duration::from_secs(120);
 
 /// Time limit for a supervisor to start.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -453,8 +473,8 @@ impl SupervisorClient {
     async fn begin(&self, request: SupervisorRequest, action: String) -> Result<ProcessFault, ClusterError> {
         let mut connection = self.open().await?;
         say(&mut connection, &request).await?;
-        is_done(self.hear(&mut connection).await?, action)?;
-        Ok(ProcessFault { _connection: connection })
+        is_done(self.hear(&mut connection, FAULT_LIMIT).await?, action)?;
+        Ok(ProcessFault { connection, supervisor: state_dir::supervisor_id(&self.dir) })
     }
 
     async fn done(&self, request: SupervisorRequest, action: String) -> Result<(), ClusterError> {
@@ -464,15 +484,19 @@ impl SupervisorClient {
     async fn ask(&self, request: SupervisorRequest) -> Result<SupervisorResponse, ClusterError> {
         let mut lines = self.open().await?;
         say(&mut lines, &request).await?;
-        self.hear(&mut lines).await
+        self.hear(&mut lines, ANSWER_LIMIT).await
     }
 
     /// Reads one answer, within a time limit.
-    async fn hear(&self, lines: &mut Framed<UnixStream, LinesCodec>) -> Result<SupervisorResponse, ClusterError> {
-        match tokio::time::timeout(ANSWER_LIMIT, hear(lines)).await {
+    async fn hear(
+        &self,
+        lines: &mut Framed<UnixStream, LinesCodec>,
+        limit: Duration,
+    ) -> Result<SupervisorResponse, ClusterError> {
+        match tokio::time::timeout(limit, hear(lines)).await {
             Ok(answer) => answer,
             Err(_) => Err(ClusterError::SupervisorHangs {
-                seconds: ANSWER_LIMIT.as_secs(),
+                seconds: limit.as_secs(),
                 process: state_dir::supervisor_id(&self.dir),
             }),
         }

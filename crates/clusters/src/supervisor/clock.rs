@@ -25,7 +25,7 @@ const LOOKS: usize = 5000;
 
 /// Shifts the clock of a process by a number of seconds, counted from the machine's clock; 0 gives it the machine's clock. A process that was just
 /// started gets it as soon as its program runs. The process is paused for a moment meanwhile.
-pub(super) async fn shift(process: Pid, seconds: i32) -> Result<()> {
+pub(crate) async fn shift(process: Pid, seconds: i32) -> Result<()> {
     if !CAN_SHIFT {
         return Err(Error::new(ErrorKind::Unsupported, "only on Linux for x86-64"));
     }
@@ -120,7 +120,7 @@ fn shifting_code(function: &str, seconds: i32) -> Option<Vec<u8>> {
     Some(parts.concat())
 }
 
-/// Waits until a process that the supervisor has started runs its own program, and no longer the supervisor's, as it does at first. Returns the
+/// Waits until a process that was just started runs its own program, and no longer fleetdrill's, as it does at first. Returns the
 /// address of its vDSO, which the kernel maps at the end of the program's start.
 async fn program_vdso(process: Pid) -> Result<u64> {
     let own = std::fs::read_link(path(rustix::process::getpid(), "exe"))?;

@@ -18,5 +18,6 @@ mod throttle;
 
 pub use children::exec;
 pub use client::{ProcessFault, SupervisorClient, SupervisorProgram};
-pub(crate) use clock::CAN_SHIFT as CAN_SHIFT_CLOCKS;
+pub(crate) use clock::{CAN_SHIFT as CAN_SHIFT_CLOCKS, shift as shift_clock};
 pub use server::serve;
+pub(crate) use throttle::throttle;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use rustix::process::Pid;
+use rustix::process::{Pid, kill_process_group};
 use socket2::{Domain, Socket, Type};
 use tokio::io::AsyncReadExt;
 use tokio::net::{UnixListener, UnixStream};
@@ -455,7 +455,7 @@ async fn throttle_while_connected(
         return;
     }
     tokio::select! {
-        () = throttle::throttle(group, percent, gone) => (),
+        () = throttle::throttle(group, kill_process_group, percent, gone) => (),
         // The client sends nothing more.
         _ = lines.next() => (),
     }

@@ -144,6 +144,8 @@ fn faults_from_below_are_made_in_containers() {
         "The network passes 20 kB/s",
         "The API server of the hub stops for a moment",
         "The hub-agent stands still for a moment",
+        "The clocks of the agents differ by half a minute",
+        "The hub's etcd is slow",
         "A member is restored",
     ]);
 }
@@ -153,9 +155,9 @@ fn all_faults_from_below_pass_in_containers() {
     run_from_below(&["--tags", FROM_BELOW]);
 }
 
-/// Tags of the scenarios with faults of networks, API servers, credentials, the hub-agent and etcd.
-pub(crate) const FROM_BELOW: &str =
-    "@KF-MC-001 or @KF-MC-008 or @KF-HA-001 or @KF-HA-002 or @KF-HA-003 or @KF-HA-004 or (@disruptive and @healthy)";
+/// Tags of the scenarios with faults of networks, API servers, credentials, clocks, the hub-agent and etcd.
+pub(crate) const FROM_BELOW: &str = "@KF-MC-001 or @KF-MC-008 or @KF-MC-009 or @KF-HA-001 or @KF-HA-002 or @KF-HA-003 \
+    or @KF-HA-004 or @KF-HA-005 or @KF-HA-006 or (@disruptive and @healthy)";
 
 fn run_from_below(selection: &[&str]) {
     let place = Place::new();
