@@ -8,6 +8,7 @@ use crate::context::{FaultyProcess, ScenarioContext};
 use crate::error::StepError;
 use crate::needs::{ProviderAbility, needs};
 use crate::phrases::{AgentRef, ApiServerRef, ClockShift};
+use crate::single_agent::SingleAgent;
 use crate::world::World;
 
 /// Shifts the clock of an agent's process, with provider local also over its restarts, as on a machine without a time service; `right again`, as the end of the
@@ -18,22 +19,10 @@ use crate::world::World;
 #[when(expr = "the clock of {agent} is {ahead, behind or right}")]
 async fn agent_clock(world: &mut World, agent: AgentRef, shift: ClockShift) -> Result<(), StepError> {
     let context = world.context();
-    let member = match agent {
-        AgentRef::Hub => {
-            context.check_own_fleet("the hub-agent is")?;
-            None
-        }
-        AgentRef::Member(member) => Some(context.own_member(&member)?),
-        AgentRef::Hollow(_) => {
-            return Err(StepError::Feature(
-                "hollow members have one process for all agents: take a member that is real".into(),
-            ));
-        }
-    };
-    let what = member.as_ref().map_or_else(|| "hub-agent".to_owned(), |real| format!("member-agent of {real}"));
+    let agent = SingleAgent::of(context, &agent)?;
     let fleet = context.fleet.clone();
-    let begin = fleet.shift_agent_clock(member.as_deref(), shift.seconds);
-    shift_clock(context, FaultyProcess::Clock(member.clone()), &what, shift, begin).await
+    let begin = fleet.shift_agent_clock(agent.member.as_deref(), shift.seconds);
+    shift_clock(context, FaultyProcess::Clock(agent.member.clone()), &agent.to_string(), shift, begin).await
 }
 
 /// Shifts the clock of an API server, with provider local also over its restarts, as on a machine without a time service; `right again`, as the end of the scenario
@@ -46,7 +35,7 @@ async fn api_server_clock(world: &mut World, server: ApiServerRef, shift: ClockS
     let cluster = context.own_cluster(server.member.as_deref(), "the hub's API server is").await?.name;
     let fleet = context.fleet.clone();
     let begin = fleet.shift_api_server_clock(&cluster, shift.seconds);
-    let what = format!("API server of {cluster}");
+    let what = format!("the API server of {cluster}");
     shift_clock(context, FaultyProcess::ApiServerClock(cluster.clone()), &what, shift, begin).await
 }
 
@@ -60,12 +49,12 @@ async fn shift_clock(
 ) -> Result<(), StepError> {
     if shift.seconds == 0 {
         context.end_process_fault(&process).await?;
-        context.remedied(format!("the clock of the {what} is right again"));
+        context.remedied(format!("the clock of {what} is right again"));
         return Ok(());
     }
     let fault = begin.await?;
     context.process_faults.insert(process, fault);
     let direction = if shift.seconds > 0 { "ahead" } else { "behind" };
-    context.induced(format!("the clock of the {what} is {} s {direction}", shift.seconds.unsigned_abs()));
+    context.induced(format!("the clock of {what} is {} s {direction}", shift.seconds.unsigned_abs()));
     Ok(())
 }

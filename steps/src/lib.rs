@@ -72,6 +72,7 @@ pub mod resource_results;
 mod selected_members;
 pub mod settings;
 pub mod shared_upgrade;
+mod single_agent;
 mod step_match;
 pub mod survival;
 mod survival_baseline;

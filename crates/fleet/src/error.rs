@@ -56,6 +56,21 @@ pub enum FleetError {
     /// The program is built without its git server for SSH.
     #[error("this build of fleetdrill can't serve repositories over SSH")]
     WithoutSsh,
+    /// A flood of requests doesn't use up its priority level.
+    #[error("the requests of the flood are still served after {seconds} s: something else limits or answers them")]
+    NoFlood {
+        /// Time limit, in seconds.
+        seconds: u64,
+    },
+    /// This machine has no free port for a server.
+    #[error("failed to listen on {address}")]
+    Listen {
+        /// Address, with port 0 for any port.
+        address: std::net::SocketAddr,
+        /// Cause.
+        #[source]
+        source: std::io::Error,
+    },
     /// The fleet's state can't be written as JSON.
     #[error("failed to save the state of fleet {fleet}")]
     NotSaved {
@@ -128,6 +143,7 @@ impl FleetError {
             Self::Cluster(_)
             | Self::Broken { .. }
             | Self::Unreadable { .. }
+            | Self::Listen { .. }
             | Self::NotSaved { .. }
             | Self::OtherArgoCd
             | Self::WithoutSsh

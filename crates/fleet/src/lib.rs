@@ -51,6 +51,7 @@ pub mod pages;
 pub mod placed_resources;
 mod port;
 pub mod redact;
+pub mod request_flood;
 mod request_limits;
 mod seen_objects;
 pub mod snapshot;

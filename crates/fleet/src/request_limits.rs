@@ -37,20 +37,30 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the provider can't set priorities, or the hub refuses a request.
     pub async fn limit_requests(&self, member: Option<&str>) -> Result<(), FleetError> {
-        let hub = self.hub();
-        self.0.provider.set_priorities(&hub.name).await?;
-        let accounts =
-            member.map_or_else(|| HUB_AGENT_ACCOUNTS.map(str::to_owned).to_vec(), |member| vec![identity(member)]);
-        apply(hub, PRIORITY_LEVEL, &priority_level()).await?;
-        apply(hub, FLOW_SCHEMA, &flow_schema(&accounts)).await
+        self.0.provider.set_priorities(&self.hub().name).await?;
+        self.limit_requests_beside(member, None).await
     }
 
-    /// Takes the limit of [`Fleet::limit_requests`] back.
+    /// Takes the limit of [`Fleet::limit_requests`], or of [`Fleet::flood_requests`], back.
     ///
     /// # Errors
     /// Returns an error if the hub refuses the request.
     pub async fn free_requests(&self) -> Result<(), FleetError> {
         delete(self.hub(), FLOW_SCHEMA, None, NAME).await
+    }
+
+    /// Does what [`Fleet::limit_requests`] does, at an API server that sets priorities already. Requests of a user `other` count among those of
+    /// the agent.
+    pub(crate) async fn limit_requests_beside(
+        &self,
+        member: Option<&str>,
+        other: Option<&str>,
+    ) -> Result<(), FleetError> {
+        let hub = self.hub();
+        let accounts =
+            member.map_or_else(|| HUB_AGENT_ACCOUNTS.map(str::to_owned).to_vec(), |member| vec![identity(member)]);
+        apply(hub, PRIORITY_LEVEL, &priority_level()).await?;
+        apply(hub, FLOW_SCHEMA, &flow_schema(&accounts, other)).await
     }
 }
 
@@ -64,11 +74,12 @@ fn priority_level() -> Value {
     })
 }
 
-/// Returns the `FlowSchema` for all requests of these `ServiceAccount`s in [`SYSTEM`].
-fn flow_schema(accounts: &[String]) -> Value {
+/// Returns the `FlowSchema` for all requests of these `ServiceAccount`s in [`SYSTEM`], and of a user.
+fn flow_schema(accounts: &[String], user: Option<&str>) -> Value {
     let subject =
         |account: &String| json!({"kind": "ServiceAccount", "serviceAccount": {"namespace": SYSTEM, "name": account}});
-    let subjects: Vec<Value> = accounts.iter().map(subject).collect();
+    let user = user.map(|name| json!({"kind": "User", "user": {"name": name}}));
+    let subjects: Vec<Value> = accounts.iter().map(subject).chain(user).collect();
     let everything = ["*"];
     json!({
         "apiVersion": FLOW_SCHEMA.api_version(), "kind": FLOW_SCHEMA.kind, "metadata": {"name": NAME},
@@ -92,11 +103,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schema_is_for_one_account_and_leads_to_the_level_without_a_share() {
-        let (schema, level) = (flow_schema(&["hub-agent".to_owned()]), priority_level());
+    fn the_schema_is_for_these_users_and_leads_to_the_level_without_a_share() {
+        let (schema, level) = (flow_schema(&["hub-agent".to_owned()], Some("other")), priority_level());
         assert_eq!(schema["spec"]["priorityLevelConfiguration"]["name"], level["metadata"]["name"]);
         let subjects = &schema["spec"]["rules"][0]["subjects"];
         let account = json!({"namespace": SYSTEM, "name": "hub-agent"});
-        assert_eq!(subjects, &json!([{"kind": "ServiceAccount", "serviceAccount": account}]));
+        let user = json!({"kind": "User", "user": {"name": "other"}});
+        assert_eq!(subjects, &json!([{"kind": "ServiceAccount", "serviceAccount": account}, user]));
     }
 }

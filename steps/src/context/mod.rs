@@ -18,6 +18,7 @@ use fleet::kinds::{self, ResourceKind};
 use fleet::labels::RUN_LABEL;
 use fleet::objects;
 use fleet::observe::{Observer, Verdict, WaitHeld, WatchSelection, WatchedObjects};
+use fleet::request_flood::RequestFlood;
 use fleet::{ChildFleetParts, Fleet, FleetError, HUB};
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use record::{Action, ControllerRace, FailedWait, ObjectPath, Product, RecordedEvent};
@@ -104,6 +105,8 @@ pub struct ScenarioContext {
     pub(crate) beside: JoinSet<()>,
     /// Faults of processes, which end when they are taken out of here.
     pub(crate) process_faults: BTreeMap<FaultyProcess, ProcessFault>,
+    /// Requests of another user that use up the priority level of an agent.
+    pub(crate) request_flood: Option<RequestFlood>,
     /// Certificates of the CAs of the hub's certificate for members, in the order in which they were made.
     pub(crate) hub_cas: Vec<String>,
 }
@@ -150,6 +153,7 @@ impl ScenarioContext {
             place: info.upgrade.clone().map(UpgradeParticipant::new),
             beside: JoinSet::new(),
             process_faults: BTreeMap::new(),
+            request_flood: None,
             hub_cas: Vec::new(),
             fleet,
             recorder,
