@@ -77,3 +77,46 @@ Feature: Credentials between a member and the hub run out
     When a placement "second" selects "member-1"
     Then placement "second" becomes available on "member-1"
     And within 120 seconds the diagnosis finds nothing
+
+  @KF-HA-001 @KF-XX-001 @takes-200s
+  Scenario: The CA of the whole hub is replaced
+    Given a fleet of its own with 2 members
+    And a placement "first" has put its resources on "member-1"
+    And the hub's certificate for all agents is of a CA of its own
+    And the agent of member "member-1" trusts the next CA, too
+    And the agent of member "member-2" trusts the next CA, too
+    When the hub's certificate for all agents is of the next CA
+    # The hub-agent's connection stays, until something ends it.
+    Then a change to the resources of placement "first" arrives on "member-1"
+    When the hub's API server stops
+    And the hub's API server starts again
+    And a placement "second" selects "member-1"
+    Then within 120 seconds the diagnosis of the hub-agent is KF-HA-001
+      | object                                                    | value |
+      | InternalMemberCluster/fleet-member-{member-1}/{member-1}  |       |
+      | MemberCluster/{member-1}                                  |       |
+    And the diagnosis of placement "second" is KF-XX-001, because of KF-HA-001
+      | object                            | value    |
+      | ClusterResourcePlacement/{second} | (absent) |
+    And the hub-agent has logged "certificate signed by unknown authority"
+    And placement "first" still says that it is available
+    When the hub-agent trusts the next CA, too
+    Then placement "second" becomes available on "member-1"
+    And within 120 seconds the diagnosis finds nothing
+    And a change to the resources of placement "first" arrives on "member-1"
+
+  # The twin: everything that reaches the hub trusts both CAs before the certificate changes.
+  @healthy @takes-90s
+  Scenario: The CA of the whole hub is replaced by one that all agents trust already
+    Given a fleet of its own with 1 member
+    And a placement "first" has put its resources on "member-1"
+    And the hub's certificate for all agents is of a CA of its own
+    When the agent of member "member-1" trusts the next CA, too
+    And the hub-agent trusts the next CA, too
+    And the hub's certificate for all agents is of the next CA
+    And the hub's API server stops
+    And the hub's API server starts again
+    Then a change to the resources of placement "first" arrives on "member-1"
+    When a placement "second" selects "member-1"
+    Then placement "second" becomes available on "member-1"
+    And within 120 seconds the diagnosis finds nothing

@@ -2,10 +2,11 @@
 
 use cucumber::{given, when};
 
-use crate::context::ScenarioContext;
+use crate::context::{HubCas, ScenarioContext};
 use crate::error::StepError;
 use crate::needs::{ProviderAbility, needs};
-use crate::phrases::{CertificateChange, TokenChange};
+use crate::phrases::{AgentRef, CertificateAudience, CertificateChange, TokenChange};
+use crate::single_agent::SingleAgent;
 use crate::world::World;
 
 /// Gives the agent of a member of the scenario's own another token for the hub, in the file in which it looks for its token about once a
@@ -29,56 +30,69 @@ async fn token(world: &mut World, member: String, change: TokenChange) -> Result
     Ok(())
 }
 
-/// Changes the certificate by which the hub answers members that call it by its name, and not, like everybody else, by its address.
+/// Changes the certificate by which the hub answers agents that call it by its name, and not, like everybody else, by its address. `all agents`
+/// are those of the members and the hub-agent.
 ///
-/// `is of a CA of its own`: starts the API server with such a certificate, and the agents of all members so that they call the hub by its name
-/// and trust that CA alone. `is of the next CA`: replaces the certificate by one of another CA. The API server takes it within a minute; open
-/// connections stay. Every scenario on the fleet would feel it: use a fleet of its own.
+/// `is of a CA of its own`: starts the API server with such a certificate, and these agents so that they call the hub by its name and trust that CA
+/// alone. `is of the next CA`: replaces the certificate by one of another CA. The API server takes it within a minute; open connections stay. Every
+/// scenario on the fleet would feel it: use a fleet of its own.
 #[needs(ability: |_| Some(ProviderAbility::ChangeHubCertificate))]
-#[given(expr = "the hub's certificate for members {certificate change}")]
-#[when(expr = "the hub's certificate for members {certificate change}")]
-async fn certificate(world: &mut World, change: CertificateChange) -> Result<(), StepError> {
+#[given(expr = "the hub's certificate for {members or all agents} {certificate change}")]
+#[when(expr = "the hub's certificate for {members or all agents} {certificate change}")]
+async fn certificate(
+    world: &mut World,
+    audience: CertificateAudience,
+    change: CertificateChange,
+) -> Result<(), StepError> {
     let context = world.context();
     context.check_own_fleet("the hub is")?;
+    let whom = if audience.with_hub_agent { "all agents" } else { "members" };
     if change.next {
-        let number = next_ca(context).await?;
-        context.fleet.use_hub_ca(number).await?;
-        context.induced("the hub's certificate for members is of the next CA");
+        if context.hub_cas.as_ref().is_some_and(|cas| cas.audience != audience) {
+            return Err(StepError::Feature(format!("the hub has no certificate for {whom}, but for other agents")));
+        }
+        next_ca(context).await?;
+        context.fleet.use_hub_ca(1).await?;
+        context.induced(format!("the hub's certificate for {whom} is of the next CA"));
         return Ok(());
     }
-    if !context.hub_cas.is_empty() {
-        return Err(StepError::Feature("the hub's certificate for members is of a CA of its own already".into()));
+    if context.hub_cas.is_some() {
+        return Err(StepError::Feature("the hub's certificate for agents is of a CA of its own already".into()));
     }
     let ca = context.fleet.make_hub_ca(0).await?;
     context.fleet.use_hub_ca(0).await?;
     for member in context.fleet.members().await.into_keys() {
-        context.fleet.trust_hub_cas(&member, &[&ca]).await?;
+        context.fleet.trust_hub_cas(Some(&member), &[&ca]).await?;
     }
-    context.hub_cas.push(ca);
-    context.did("the hub answers members with a certificate of a CA of its own");
+    if audience.with_hub_agent {
+        context.fleet.trust_hub_cas(None, &[&ca]).await?;
+    }
+    context.hub_cas = Some(HubCas { audience, first: ca, next: None });
+    context.did(format!("the hub answers {whom} with a certificate of a CA of its own"));
     Ok(())
 }
 
-/// Restarts the agent of a member so that it trusts, besides the CA of the hub's certificate for members, the CA that takes its place.
+/// Restarts an agent so that it trusts, besides the CA of the hub's certificate, the CA that takes its place.
 #[needs(ability: |_| Some(ProviderAbility::ChangeHubCertificate))]
-#[given(expr = "the agent of member {string} trusts the next CA, too")]
-#[when(expr = "the agent of member {string} trusts the next CA, too")]
-async fn trusts_both(world: &mut World, member: String) -> Result<(), StepError> {
+#[given(expr = "{agent} trusts the next CA, too")]
+#[when(expr = "{agent} trusts the next CA, too")]
+async fn trusts_both(world: &mut World, agent: AgentRef) -> Result<(), StepError> {
     let context = world.context();
-    let member = context.own_member(&member)?;
-    next_ca(context).await?;
-    let cas: Vec<&str> = context.hub_cas.iter().map(String::as_str).collect();
-    context.fleet.trust_hub_cas(&member, &cas).await?;
-    context.remedied(format!("the agent of {member} trusts the hub's CA and the next one"));
+    let agent = SingleAgent::of(context, &agent)?;
+    let cas = next_ca(context).await?;
+    context.fleet.trust_hub_cas(agent.member.as_deref(), &cas.each_ref().map(String::as_str)).await?;
+    context.remedied(format!("{agent} trusts the hub's CA and the next one"));
     Ok(())
 }
 
-/// Returns the number of the CA that takes the place of the first one, and makes it unless there is one.
-async fn next_ca(context: &mut ScenarioContext) -> Result<usize, StepError> {
-    match context.hub_cas.len() {
-        0 => return Err(StepError::Feature("the hub's certificate for members isn't of a CA of its own".into())),
-        1 => context.hub_cas.push(context.fleet.make_hub_ca(1).await?),
-        _ => {}
-    }
-    Ok(1)
+/// Returns the certificates of the hub's CA and of the one that takes its place, which is made unless it is there.
+async fn next_ca(context: &mut ScenarioContext) -> Result<[String; 2], StepError> {
+    let Some(cas) = &mut context.hub_cas else {
+        return Err(StepError::Feature("the hub's certificate for agents isn't of a CA of its own".into()));
+    };
+    let next = match &cas.next {
+        Some(next) => next.clone(),
+        None => cas.next.insert(context.fleet.make_hub_ca(1).await?).clone(),
+    };
+    Ok([cas.first.clone(), next])
 }

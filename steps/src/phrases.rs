@@ -391,6 +391,16 @@ pub struct CertificateChange {
 
 impl_from_str!(CertificateChange, |text| Self { next: text.contains("next") });
 
+/// Agents to which the hub shows a certificate: `members`, or `all agents`, the hub-agent, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(regex = "members|all agents", name = "members or all agents")]
+pub struct CertificateAudience {
+    /// True if the hub-agent is among them.
+    pub with_hub_agent: bool,
+}
+
+impl_from_str!(CertificateAudience, |text| Self { with_hub_agent: text == "all agents" });
+
 /// `takes one request at a time of`, or `takes all requests of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(regex = "takes one request at a time of|takes all requests of", name = "takes requests of")]

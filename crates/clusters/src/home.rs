@@ -101,10 +101,22 @@ impl FleetHome {
         user: &str,
         pair: CertificateKeyPair,
     ) -> Result<(PathBuf, Kubeconfig), ClusterError> {
+        self.access_by(cluster, server, self.ca(), user, pair)
+    }
+
+    /// Writes the kubeconfig of a user who trusts other CAs than the fleet's, in PEM.
+    fn access_by(
+        &self,
+        cluster: &str,
+        server: &str,
+        ca: &str,
+        user: &str,
+        pair: CertificateKeyPair,
+    ) -> Result<(PathBuf, Kubeconfig), ClusterError> {
         let access = AdminAccess {
             name: cluster.to_owned(),
             server: server.to_owned(),
-            ca: self.ca().to_owned(),
+            ca: ca.to_owned(),
             certificate: pair.certificate,
             key: pair.key,
         };
@@ -129,11 +141,12 @@ impl FleetHome {
         self.access(cluster, server, "controller-manager", pair)
     }
 
-    /// Writes the kubeconfig of a hub-agent, which is its `ServiceAccount`, whose rights can be taken away.
+    /// Writes the kubeconfig of a hub-agent, which is its `ServiceAccount`, whose rights can be taken away. It trusts the CA of the agent's
+    /// cluster.
     pub(crate) fn hub_agent(&self, agent: &Agent, server: &str) -> Result<(PathBuf, Kubeconfig), ClusterError> {
         let user = format!("system:serviceaccount:{SYSTEM}:{}", agent.name);
         let pair = self.pki.client(&format!("{}-user", agent.name), &user, Some("system:serviceaccounts"))?;
-        self.access(&agent.cluster.name, server, &agent.name, pair)
+        self.access_by(&agent.cluster.name, server, &agent.cluster.ca, &agent.name, pair)
     }
 
     /// Connects to a cluster by the administrator's kubeconfig that was written for it earlier.

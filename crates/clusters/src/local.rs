@@ -39,7 +39,7 @@ const WEBHOOKS_LIMIT: Duration = Duration::from_secs(300);
 const WEBHOOK_CERTIFICATES: &str = "/tmp/k8s-webhook-server";
 
 /// Name of the hub's host for members that get another certificate of it than everybody else, who call it by its address.
-pub const MEMBERS_HUB: &str = "localhost";
+pub const AGENTS_HUB: &str = "localhost";
 
 /// Programs of a control plane.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -154,7 +154,7 @@ impl LocalProvider {
         self.run_controller_manager(cluster, true).await
     }
 
-    /// Directory of a CA for the hub's certificate for members.
+    /// Directory of a CA for the hub's certificate for agents.
     fn hub_ca_dir(&self, number: usize) -> PathBuf {
         self.home.dir().join(format!("hub-ca-{number}"))
     }
@@ -318,7 +318,7 @@ impl Provider for LocalProvider {
 
     async fn use_hub_ca(&self, number: usize) -> Result<(), ClusterError> {
         let pair = Pki::open(&self.hub_ca_dir(number))?.server("hub")?;
-        let [certificate, key] = ["crt", "key"].map(|ending| self.home.dir().join(format!("hub-for-members.{ending}")));
+        let [certificate, key] = ["crt", "key"].map(|ending| self.home.dir().join(format!("hub-for-agents.{ending}")));
         let is_served = certificate.exists();
         write_private(&certificate, &pair.certificate)?;
         write_private(&key, &pair.key)?;
@@ -326,7 +326,7 @@ impl Provider for LocalProvider {
             // The API server watches the files.
             return Ok(());
         }
-        let flag = format!("--tls-sni-cert-key={},{}:{MEMBERS_HUB}", certificate.display(), key.display());
+        let flag = format!("--tls-sni-cert-key={},{}:{AGENTS_HUB}", certificate.display(), key.display());
         self.restart_api_server_with(HUB, &[flag]).await
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use clusters::ability::ProviderAbility;
-use clusters::agents::{HUB_AGENT, member_agent_name};
+use clusters::agents::{Agent, HUB_AGENT, member_agent_name};
 use clusters::cluster::{Cluster, FleetRole, HUB};
 use clusters::error::ClusterError;
 use clusters::home::FleetHome;
@@ -586,11 +586,21 @@ impl Fleet {
     /// # Errors
     /// Returns an error if the provider can't replace agents, or the hub-agent doesn't work in time.
     pub async fn restart_hub_agent_with(&self, flags: &[String]) -> Result<(), FleetError> {
-        let mut agent = self.kubefleet().hub.agents.hub(self.hub(), self.0.webhooks);
+        let mut agent = self.hub_agent(self.hub());
         agent.flags.extend_from_slice(flags);
+        self.restart_hub_agent_as(&agent).await
+    }
+
+    /// Describes the hub-agent that works for a hub which it reaches by this access.
+    pub(crate) fn hub_agent(&self, hub: &Cluster) -> Agent {
+        self.kubefleet().hub.agents.hub(hub, self.0.webhooks)
+    }
+
+    /// Kills the hub-agent, starts another in its place, and waits until it works.
+    pub(crate) async fn restart_hub_agent_as(&self, agent: &Agent) -> Result<(), FleetError> {
         let provider = &self.0.provider;
         self.restart_hub_agent_by(async {
-            provider.exchange_agent(&agent).await?;
+            provider.exchange_agent(agent).await?;
             provider.start_agent_again(HUB_AGENT).await
         })
         .await

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clusters::agents::member_agent_name;
-use clusters::local::MEMBERS_HUB;
+use clusters::cluster::Cluster;
+use clusters::local::AGENTS_HUB;
 use clusters::state_dir::write_private;
 use jiff::Timestamp;
 
@@ -30,7 +31,7 @@ impl Fleet {
         Ok(self.0.provider.hand_over_token(&member_agent_name(member), &file).await?)
     }
 
-    /// Makes a CA for the certificate by which the hub answers members that call it by its name, and returns the CA's certificate.
+    /// Makes a CA for the certificate by which the hub answers agents that call it by its name, and returns the CA's certificate.
     ///
     /// # Errors
     /// Returns an error if the provider can't.
@@ -38,7 +39,7 @@ impl Fleet {
         Ok(self.0.provider.make_hub_ca(number).await?)
     }
 
-    /// Has the hub answer members that call it by its name with a certificate of a CA that [`Fleet::make_hub_ca`] made.
+    /// Has the hub answer agents that call it by its name with a certificate of a CA that [`Fleet::make_hub_ca`] made.
     ///
     /// # Errors
     /// Returns an error if the provider can't.
@@ -46,15 +47,21 @@ impl Fleet {
         Ok(self.0.provider.use_hub_ca(number).await?)
     }
 
-    /// Restarts a member's agent so that it calls the hub by its name, and trusts these CAs.
+    /// Restarts a member's agent, or the hub-agent without a member, so that it calls the hub by its name, and trusts these CAs. The hub-agent has
+    /// to work before this function returns.
     ///
     /// # Errors
     /// Returns an error if the agent can't be restarted.
-    pub async fn trust_hub_cas(&self, member: &str, cas: &[&str]) -> Result<(), FleetError> {
+    pub async fn trust_hub_cas(&self, member: Option<&str>, cas: &[&str]) -> Result<(), FleetError> {
         let port = self.hub().server.rsplit(':').next().unwrap_or_default().trim_end_matches('/').to_owned();
+        let (url, cas) = (format!("https://{AGENTS_HUB}:{port}"), cas.concat());
+        let Some(member) = member else {
+            let hub = Cluster { server: url, ca: cas, ..self.hub().clone() };
+            return self.restart_hub_agent_as(&self.hub_agent(&hub)).await;
+        };
         self.change_agent_access(member, |access| {
-            access.hub_url = Some(format!("https://{MEMBERS_HUB}:{port}"));
-            access.hub_cas = Some(cas.concat());
+            access.hub_url = Some(url);
+            access.hub_cas = Some(cas);
         })
         .await
     }

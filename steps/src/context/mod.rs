@@ -30,7 +30,7 @@ use crate::attempt_end_times::AttemptEndTimes;
 use crate::deadline::Deadline;
 use crate::error::StepError;
 use crate::names::ScenarioNames;
-use crate::phrases::FileChange;
+use crate::phrases::{CertificateAudience, FileChange};
 use crate::recorder::Recorder;
 use crate::shared_upgrade::{Upgrade, UpgradeParticipant};
 use crate::wording;
@@ -77,6 +77,17 @@ pub(crate) enum FaultyProcess {
     ApiServerClock(String),
 }
 
+/// CAs of a hub's certificate for agents.
+#[derive(Clone, Debug)]
+pub(crate) struct HubCas {
+    /// Agents that call the hub by the name for which the certificate is.
+    pub audience: CertificateAudience,
+    /// Certificate of the CA that the hub has at first, in PEM.
+    pub first: String,
+    /// Certificate of the CA that takes its place, once it is made.
+    pub next: Option<String>,
+}
+
 /// Callback that is told of a fleet which a scenario has started for itself.
 #[derive(Clone)]
 pub struct OwnFleetNotice(pub Arc<dyn Fn(&Fleet) + Send + Sync>);
@@ -107,8 +118,8 @@ pub struct ScenarioContext {
     pub(crate) process_faults: BTreeMap<FaultyProcess, ProcessFault>,
     /// Requests of another user that use up the priority level of an agent.
     pub(crate) request_flood: Option<RequestFlood>,
-    /// Certificates of the CAs of the hub's certificate for members, in the order in which they were made.
-    pub(crate) hub_cas: Vec<String>,
+    /// CAs of the hub's certificate for agents, if it isn't of the fleet's CA.
+    pub(crate) hub_cas: Option<HubCas>,
 }
 
 /// An object, in most cases something to delete at the end.
@@ -154,7 +165,7 @@ impl ScenarioContext {
             beside: JoinSet::new(),
             process_faults: BTreeMap::new(),
             request_flood: None,
-            hub_cas: Vec::new(),
+            hub_cas: None,
             fleet,
             recorder,
             info,
