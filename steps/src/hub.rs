@@ -96,6 +96,7 @@ async fn etcd(world: &mut World, change: EtcdChange) -> Result<(), StepError> {
 fn etcd_ability(call: &StepCall<'_>) -> ProviderAbility {
     match call.parameter() {
         Some(EtcdChange::OutOfSpace | EtcdChange::Space) => ProviderAbility::LimitStorage,
+        Some(EtcdChange::Defragmented) => ProviderAbility::DefragmentStorage,
         _ => ProviderAbility::SlowStorage,
     }
 }

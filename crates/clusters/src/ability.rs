@@ -49,8 +49,10 @@ pub enum ProviderAbility {
     ServeWebhooks,
     /// Limit the space of the hub's etcd.
     LimitStorage,
-    /// Give the hub's etcd only a part of its processor time, and have it defragmented.
+    /// Give the hub's etcd only a part of its processor time.
     SlowStorage,
+    /// Have the hub's etcd defragmented.
+    DefragmentStorage,
     /// Sign tokens of `ServiceAccount`s that expire when a scenario says.
     SignTokens,
     /// Let the hub's API server set priorities of requests (API Priority and Fairness).
@@ -105,7 +107,8 @@ impl fmt::Display for ProviderAbility {
             Self::LimitHubAgent => "take the hub-agent's rights away",
             Self::ServeWebhooks => "start the hub-agent with its webhooks",
             Self::LimitStorage => "limit the space of etcd",
-            Self::SlowStorage => "slow etcd down or have it defragmented",
+            Self::SlowStorage => "slow etcd down",
+            Self::DefragmentStorage => "have etcd defragmented",
             Self::SignTokens => "sign tokens that expire",
             Self::SetPriorities => "set priorities of requests",
             Self::ChangeHubCertificate => "change the hub's certificate",

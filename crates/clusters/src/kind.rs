@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use kube::config::Kubeconfig;
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 use crate::ability::ProviderAbility;
@@ -108,6 +109,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::RestoreClusters,
         ProviderAbility::ServeWebhooks,
         ProviderAbility::LimitStorage,
+        ProviderAbility::DefragmentStorage,
         ProviderAbility::ChangeHubCertificate,
         ProviderAbility::LimitAgents,
     ];
@@ -280,10 +282,11 @@ impl KindProvider {
         node(&self.name_of(cluster))
     }
 
-    /// Returns the command line that runs a script in a cluster's node, with `docker` as its first word. In the script, `signal NAME SIGNAL`
-    /// sends a signal to the running containers of this name.
+    /// Returns the command line that runs a script in a cluster's node, with `docker` as its first word. In the script, `containers NAME`
+    /// prints the ids of the containers of this name, `tasks NAME` the ids of the first processes of those that run, and `signal NAME SIGNAL` sends them a
+    /// signal.
     fn script_in_node(&self, cluster: &str, script: &str) -> Vec<String> {
-        let script = format!("{SIGNAL}{script}");
+        let script = format!("{FUNCTIONS}{script}");
         [DOCKER.0, "exec", &self.node_of(cluster), "sh", "-e", "-c", &script].map(str::to_owned).to_vec()
     }
 
@@ -294,16 +297,28 @@ impl KindProvider {
         self.home.supervisor().run_commands(container, FaultCommands { begin, end }).await
     }
 
-    /// Gives the only process of a program in a cluster's node only a part of its processor time.
-    async fn throttle(&self, cluster: &str, program: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
-        let commands = ContainerProcess::Of(program).throttle(&self.node_of(cluster), percent).await?;
-        self.home.supervisor().run_commands(&format!("{program} of {cluster}"), commands).await
+    /// Finds the first process of the only running container of this name in a cluster.
+    async fn process(&self, cluster: &str, container: &str) -> Result<ContainerProcess, ClusterError> {
+        let script = self.script_in_node(cluster, &format!("tasks {container}"));
+        let listed = DOCKER.run(&script[1..], SHORT).await?;
+        let found: Vec<Pid> = listed.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok()?)).collect();
+        let [id] = found[..] else {
+            let how = format!("{} running containers {container} instead of one", found.len());
+            return Err(ClusterError::Outside { command: script, how, said: listed });
+        };
+        Ok(ContainerProcess::inside(&self.node_of(cluster), id))
     }
 
-    /// Shifts the clock of the only process of a program in a cluster's node.
-    async fn shift_clock(&self, cluster: &str, program: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
-        let commands = ContainerProcess::Of(program).shift_clock(&self.node_of(cluster), seconds).await?;
-        self.home.supervisor().run_commands(&format!("the clock of {program}"), commands).await
+    /// Gives a container in a cluster only a part of its processor time.
+    async fn throttle(&self, cluster: &str, container: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
+        let commands = self.process(cluster, container).await?.throttle(percent).await?;
+        self.home.supervisor().run_commands(&format!("{container} of {cluster}"), commands).await
+    }
+
+    /// Shifts the clock of a container in a cluster.
+    async fn shift_clock(&self, cluster: &str, container: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
+        let commands = self.process(cluster, container).await?.shift_clock(seconds).await?;
+        self.home.supervisor().run_commands(&format!("the clock of {container}"), commands).await
     }
 
     /// Returns the Deployment of an agent, in the cluster that the agent serves.
@@ -318,20 +333,25 @@ const API_SERVER: &str = "kube-apiserver";
 /// Name of the container of a cluster's etcd.
 const ETCD: &str = "etcd";
 
-/// Script in a node that has etcd defragmented, with kubeadm's certificates.
-const DEFRAGMENT: &str = r#"crictl exec "$(crictl ps --name '^etcd$' --quiet)" etcdctl --endpoints https://127.0.0.1:2379 \
-    --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/server.crt --key /etc/kubernetes/pki/etcd/server.key defrag"#;
-
 /// File in a node with the key by which the cluster's API server signs tokens.
 const SIGNING_KEY: &str = "/etc/kubernetes/pki/sa.key";
 
-/// Shell function of [`KindProvider::script_in_node`]. containerd knows containers that have ended, too, and fails for them.
-const SIGNAL: &str = r#"signal() {
+/// Shell functions of [`KindProvider::script_in_node`]. containerd knows containers that have ended, too, and fails for them.
+const FUNCTIONS: &str = r#"containers() {
+    ctr --namespace k8s.io containers list --quiet "labels.\"io.kubernetes.container.name\"==$1"
+}
+signal() {
     sent=1
-    for id in $(ctr --namespace k8s.io containers list --quiet "labels.\"io.kubernetes.container.name\"==$1"); do
+    for id in $(containers "$1"); do
         ctr --namespace k8s.io tasks kill --signal "$2" "$id" && sent=0
     done
     return $sent
+}
+tasks() {
+    ids=" $(containers "$1" | tr '\n' ' ') "
+    ctr --namespace k8s.io tasks list | while read -r id process state; do
+        case "$ids" in *" $id "*) if [ "$state" = RUNNING ]; then echo "$process"; fi ;; esac
+    done
 }
 "#;
 
@@ -415,10 +435,6 @@ impl Provider for KindProvider {
 
     async fn throttle_storage(&self, percent: u8) -> Result<ProcessFault, ClusterError> {
         self.throttle(HUB, ETCD, percent).await
-    }
-
-    async fn defragment_storage(&self) -> Result<(), ClusterError> {
-        DOCKER.run(&self.script_in_node(HUB, DEFRAGMENT)[1..], SHORT).await.map(drop)
     }
 
     async fn hang_api_server(&self, cluster: &str) -> Result<ProcessFault, ClusterError> {

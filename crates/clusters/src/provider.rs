@@ -120,9 +120,9 @@ pub trait Provider: Send + Sync {
     /// Has the hub's etcd defragmented, as `etcdctl defrag` does: it answers nothing meanwhile.
     ///
     /// # Errors
-    /// Returns an error if the provider lacks the ability ([`ProviderAbility::SlowStorage`]), or etcd refuses.
+    /// Returns an error if the provider lacks the ability ([`ProviderAbility::DefragmentStorage`]), or etcd refuses.
     async fn defragment_storage(&self) -> Result<(), ClusterError> {
-        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::SlowStorage })
+        Err(ClusterError::Cannot { provider: self.name(), ability: ProviderAbility::DefragmentStorage })
     }
 
     /// Returns a token with the claims of a cluster's `token` that expires at another time, signed as the API server signs its own.

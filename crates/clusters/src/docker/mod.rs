@@ -366,7 +366,8 @@ impl DockerProvider {
 
     /// Gives a program of a cluster only a part of its processor time.
     async fn throttle(&self, cluster: &str, program: &str, percent: u8) -> Result<ProcessFault, ClusterError> {
-        let commands = ContainerProcess::Of(program).throttle(&self.container_name(cluster), percent).await?;
+        let process = ContainerProcess::of_program(&self.container_name(cluster), program).await?;
+        let commands = process.throttle(percent).await?;
         self.home.supervisor().run_commands(&format!("{program} of {cluster}"), commands).await
     }
 
@@ -542,13 +543,13 @@ impl Provider for DockerProvider {
     }
 
     async fn shift_agent_clock(&self, name: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
-        let commands = ContainerProcess::First.shift_clock(&self.container_name(name), seconds).await?;
+        let commands = ContainerProcess::first(&self.container_name(name)).await?.shift_clock(seconds).await?;
         self.home.supervisor().run_commands(&format!("the clock of {name}"), commands).await
     }
 
     async fn shift_api_server_clock(&self, cluster: &str, seconds: i32) -> Result<ProcessFault, ClusterError> {
-        let process = ContainerProcess::Of(API_SERVER);
-        let commands = process.shift_clock(&self.container_name(cluster), seconds).await?;
+        let process = ContainerProcess::of_program(&self.container_name(cluster), API_SERVER).await?;
+        let commands = process.shift_clock(seconds).await?;
         self.home.supervisor().run_commands(&format!("the clock of the API server of {cluster}"), commands).await
     }
 
