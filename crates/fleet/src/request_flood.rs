@@ -28,7 +28,7 @@ const NAMESPACE: &str = "default";
 /// Number of requests at a time: one executes, and the others are refused and repeated.
 const REQUESTS: usize = 4;
 
-/// Interval at which a refused request is repeated. An agent repeats its own after 1 s (client-go), and so seldom comes first.
+/// Interval at which a refused request is repeated. An agent repeats its own after as long as the API server asks, 1 s at least, and so seldom comes first.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Number of refusals in a row which shows that one request of the flood is being executed all the time.

@@ -62,14 +62,16 @@ impl ProcessFault {
     /// Ends the fault, and waits until it has ended. Dropping this value doesn't wait.
     ///
     /// # Errors
-    /// Returns an error if the supervisor doesn't end it in time.
+    /// Returns an error if a command that ends it fails, or the supervisor doesn't end it in time.
     pub async fn end(mut self) -> Result<(), ClusterError> {
-        // The supervisor closes the connection when the fault has ended. An error means that it has closed it already.
+        // An error means that the supervisor has closed the connection already.
         let _ = self.connection.get_mut().shutdown().await;
-        let closed = async { while let Some(Ok(_)) = self.connection.next().await {} };
-        tokio::time::timeout(FAULT_LIMIT, closed)
-            .await
-            .map_err(|_| ClusterError::SupervisorHangs { seconds: FAULT_LIMIT.as_secs(), process: self.supervisor })
+        match tokio::time::timeout(FAULT_LIMIT, self.connection.next()).await {
+            Ok(Some(Ok(line))) => is_done(parse_response(&line)?, "end a fault".to_owned()),
+            // It closes the connection when the fault has ended.
+            Ok(_) => Ok(()),
+            Err(_) => Err(ClusterError::SupervisorHangs { seconds: FAULT_LIMIT.as_secs(), process: self.supervisor }),
+        }
     }
 }
 
@@ -554,10 +556,14 @@ async fn say(lines: &mut Framed<UnixStream, LinesCodec>, request: &SupervisorReq
 /// Reads one answer.
 async fn hear(lines: &mut Framed<UnixStream, LinesCodec>) -> Result<SupervisorResponse, ClusterError> {
     match lines.next().await {
-        Some(Ok(line)) => serde_json::from_str(&line).map_err(|e| ClusterError::Supervisor(e.to_string())),
+        Some(Ok(line)) => parse_response(&line),
         Some(Err(error)) => Err(ClusterError::Supervisor(error.to_string())),
         None => Err(ClusterError::Supervisor("it ended".into())),
     }
+}
+
+fn parse_response(line: &str) -> Result<SupervisorResponse, ClusterError> {
+    serde_json::from_str(line).map_err(|e| ClusterError::Supervisor(e.to_string()))
 }
 
 /// Checks that a request was carried out that has no other answer.

@@ -487,8 +487,13 @@ async fn run_commands_while_connected(lines: &mut Framed<UnixStream, LinesCodec>
         // The client sends nothing more.
         let _ = lines.next().await;
     }
-    if let Err(error) = children::run_checked(&commands.end).await {
+    let ended = children::run_checked(&commands.end).await;
+    if let Err(error) = &ended {
         stderr_line!("error: failed to end a fault: {error}");
+    }
+    if is_begun {
+        // A client that has dropped the fault doesn't wait for it.
+        let _ = send(lines, &done(ended)).await;
     }
 }
 

@@ -168,6 +168,14 @@ async fn commands_of_a_fault_end_it_when_their_client_goes() {
     drop(fault);
     until("the end of the fault", || (!file.exists()).then_some(()));
 
+    // Who waits for the end is told if it fails.
+    let fault = supervisor.run_commands("it", commands("touch \"$1\"")).await.expect("begun");
+    fault.end().await.expect("ended");
+    assert!(!file.exists());
+    let fault = supervisor.run_commands("it", commands("true")).await.expect("begun");
+    let error = fault.end().await.expect_err("no file").to_string();
+    assert!(error.contains("end a fault") && error.contains("No such file"), "{error}");
+
     // What has begun halfway is ended, too.
     let halfway = commands("touch \"$1\"; echo no such container >&2; exit 3");
     let error = supervisor.run_commands("it", halfway).await.expect_err("it fails").to_string();
