@@ -54,7 +54,7 @@ pub(super) struct ApiServerClock<'a> {
 impl<'a> ApiServerClock<'a> {
     /// Returns the difference if the clocks of at least two agents are wrong by the same, and no agent's clock is right. `None` otherwise: one agent
     /// alone doesn't tell whose clock is wrong.
-    pub(super) fn of(fleet: FleetView<'a>) -> Option<Self> {
+    fn of(fleet: FleetView<'a>) -> Option<Self> {
         // A heartbeat that arrived before the clock was set back tells nothing of the clock as it is now.
         let heartbeats: Vec<_> = recorded_heartbeats(fleet)
             .filter(|heartbeat| !heartbeat.is_overdue() && !is_of_the_future(heartbeat.age))
@@ -76,6 +76,11 @@ impl<'a> ApiServerClock<'a> {
             return None;
         }
         Some(Self { heartbeats, hub_agent, difference: greatest })
+    }
+
+    /// True if the API server's clock is wrong, and not those that differ from it.
+    pub(super) fn is_wrong(fleet: FleetView<'_>) -> bool {
+        *fleet.index.api_server_clock_is_wrong.get_or_init(|| ApiServerClock::of(fleet).is_some())
     }
 
     fn finding(&self, fleet: FleetView<'_>) -> FindingDraft {

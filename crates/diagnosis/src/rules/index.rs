@@ -50,6 +50,9 @@ pub(super) struct FleetIndex<'a> {
     /// Clusters for which update runs have waited too long: namespace (empty for cluster-scoped kinds) and name of the placement, and the
     /// member. Filled when a rule needs them for the first time.
     pub overdue: OnceCell<HashSet<[String; 3]>>,
+    /// True if the clock of the hub's API server is wrong. All members' heartbeats are compared for it, so that it is filled when a rule needs it for the
+    /// first time.
+    pub api_server_clock_is_wrong: OnceCell<bool>,
 }
 
 impl<'a> FleetIndex<'a> {
@@ -66,6 +69,7 @@ impl<'a> FleetIndex<'a> {
             requests: HashMap::new(),
             placements_of_resource: placements_of_resources(hub),
             overdue: OnceCell::new(),
+            api_server_clock_is_wrong: OnceCell::new(),
         };
         // Objects that weren't read are asked for when a rule looks for them.
         let read = &hub.objects;

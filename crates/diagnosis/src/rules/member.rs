@@ -1,7 +1,5 @@
 //! Members whose agent never came, is silent, or can't leave, and placements that wait for such a member.
 
-use std::cell::LazyCell;
-
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -42,8 +40,6 @@ const APPLY_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
     let mut drafts = Vec::new();
-    // Compares the heartbeats of all members, so that it is asked only where a clock seems to be wrong, and once.
-    let has_right_clock = LazyCell::new(|| ApiServerClock::of(fleet).is_none());
     for member in fleet.hub.of_kind(CLUSTER_GROUP, "MemberCluster") {
         drafts.extend(if member.deleted_at().is_some() {
             held_namespace(fleet, member)
@@ -53,7 +49,7 @@ pub(super) fn rule(fleet: FleetView<'_>) -> Vec<FindingDraft> {
             silent_member(fleet, member)
                 .or_else(|| never_joined(fleet, member))
                 .or_else(|| Unhealthy::of(fleet, member).map(|unhealthy| unhealthy.finding(fleet, member)))
-                .or_else(|| clock::of_member(fleet, member).filter(|_| *has_right_clock))
+                .or_else(|| clock::of_member(fleet, member).filter(|_| !ApiServerClock::is_wrong(fleet)))
         });
     }
     for placement in fleet.placements() {

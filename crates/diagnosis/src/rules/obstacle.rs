@@ -5,10 +5,11 @@
 
 use jiff::SignedDuration;
 
+use super::clock::{self, ApiServerClock};
 use super::fleet::FleetView;
 use super::heartbeat::Heartbeat;
 use super::spread::Spread;
-use super::{clock, matching, quantity};
+use super::{matching, quantity};
 use crate::object::{list_field, text_field};
 use crate::{JsonFields, JsonRef, Object, conditions};
 
@@ -247,7 +248,12 @@ fn disconnection(fleet: FleetView<'_>, member: Object<'_>) -> Option<Disconnecti
             .filter(|heartbeat| heartbeat.age <= DISCONNECTION_LIMIT)
             .and_then(|heartbeat| heartbeat.clock_difference())
             .filter(|difference| clock::is_wrong(*difference));
-        return Some(behind.map_or(Disconnection::Silent(silence), |behind| Disconnection::Behind(behind.abs())));
+        match behind {
+            // The scheduler compares the heartbeat with the hub-agent's clock, which agrees with it.
+            Some(_) if ApiServerClock::is_wrong(fleet) => {}
+            Some(behind) => return Some(Disconnection::Behind(behind.abs())),
+            None => return Some(Disconnection::Silent(silence)),
+        }
     }
     let of_agent = conditions(Some(agent));
     let condition = |type_: &str| of_agent.iter().find(|condition| condition.type_ == type_);

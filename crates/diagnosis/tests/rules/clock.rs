@@ -156,6 +156,18 @@ fn an_api_server_whose_clock_differs_from_all_others_is_found_alone() {
     assert_eq!(found(&hub(all(&[behind, behind, WRITTEN]))), [of_member(1), of_member(2)]);
 }
 
+/// The scheduler compares heartbeats with the clock of the hub-agent.
+#[test]
+fn a_placement_does_not_lack_a_member_for_the_clock_of_the_api_server() {
+    let policy = json!({"placementType": "PickN", "numberOfClusters": 2});
+    let short = unfulfilled(policy, &[("member-1", json!([]))]);
+    let [first, [other, internal]] = ["member-1", "member-2"].map(|member| heartbeat(member, "2026-01-08T11:49:50Z"));
+    let tainted = with(other, "/spec/taints", json!([{"key": "maintenance", "effect": "NoSchedule"}]));
+    let snapshot = hub([first.to_vec(), vec![tainted, internal, short]].concat());
+    let expected = ["KF-HA-006 Service/default/kubernetes", "KF-SC-005 ClusterResourcePlacement/web"];
+    assert_eq!(found(&snapshot), expected);
+}
+
 /// The agent of member-1 is the first that sends a heartbeat after the API server's clock was set ahead. The last heartbeat of member-2 is older by
 /// its period.
 #[test]
