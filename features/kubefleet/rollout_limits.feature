@@ -246,9 +246,11 @@ Feature: RolloutStarted is False because of the placement's own limits
       | a cluster-scoped placement |
       | a namespaced placement     |
 
+  # A fleet of its own: other scenarios need a member-2 without pods.
   @pods @KF-RO-002 @KF-AV-001
   Scenario Outline: An image that a member can't pull keeps the rollout from the next member, of <placement>
-    Given member "member-1" has pods
+    Given a fleet of its own with 2 members
+    And member "member-1" has pods
     And member "member-2" has pods
     And <placement> "web" has put its resources on "member-1" and "member-2"
     And the resources of placement "web" include a Deployment with image "nginx:1.29"

@@ -94,6 +94,22 @@ mod tests {
         assert!(!makes_clusters(&feature, &feature.scenarios[0]));
     }
 
+    /// On the fleet that scenarios share, a member has pods until the fleet ends, and those with `@no-pods` need members without.
+    #[test]
+    fn only_the_first_of_the_shared_members_has_pods() {
+        for feature in crate::suite::built_in().expect("valid features") {
+            for scenario in &feature.scenarios {
+                let steps: Vec<_> = crate::suite::steps(&feature, scenario).map(|step| step.value.as_str()).collect();
+                let others_pods = steps.iter().find(|step| {
+                    let has_pods = step.ends_with("has pods") || step.ends_with("has simulated pods");
+                    has_pods && step.starts_with("member \"member-") && !step.starts_with("member \"member-1\"")
+                });
+                let has_own_fleet = steps.iter().any(|step| step.starts_with("a fleet of its own"));
+                assert!(has_own_fleet || others_pods.is_none(), "{}: {others_pods:?}", scenario.name);
+            }
+        }
+    }
+
     #[test]
     fn members_are_counted_in_tables_too() {
         let feature = scenario("    Given a strategy\n      | stage | members  |\n      | one   | member-2 |\n");
