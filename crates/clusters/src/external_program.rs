@@ -59,6 +59,16 @@ impl ExternalProgram {
         let said = telling(&(stdout + &String::from_utf8_lossy(&output.stderr)));
         Err(failed(output.status.to_string(), said))
     }
+
+    /// Returns the error of a command whose output isn't what it has to be.
+    pub(crate) fn unexpected(self, args: &[impl AsRef<str>], how: impl Into<String>, said: String) -> ClusterError {
+        let args = args.iter().map(|arg| arg.as_ref().to_owned());
+        ClusterError::Outside {
+            command: std::iter::once(self.0.to_owned()).chain(args).collect(),
+            how: how.into(),
+            said,
+        }
+    }
 }
 
 /// Process group of a command that may still run. Dropping this value kills the group, unless the command has ended.

@@ -304,7 +304,7 @@ impl KindProvider {
         let found: Vec<Pid> = listed.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok()?)).collect();
         let [id] = found[..] else {
             let how = format!("{} running containers {container} instead of one", found.len());
-            return Err(ClusterError::Outside { command: script, how, said: listed });
+            return Err(DOCKER.unexpected(&script[1..], how, listed));
         };
         Ok(ContainerProcess::inside(&self.node_of(cluster), id))
     }

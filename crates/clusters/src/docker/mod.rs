@@ -167,11 +167,8 @@ pub(crate) async fn gateway(container: &str) -> Result<IpAddr, ClusterError> {
     let command = ["inspect", "--format", format, container];
     let gateways = DOCKER.run(command, SHORT).await?;
     let mut addresses = gateways.split_whitespace().filter_map(|text| text.parse::<IpAddr>().ok());
-    addresses.find(IpAddr::is_ipv4).ok_or_else(|| ClusterError::Outside {
-        command: std::iter::once(DOCKER.0).chain(command).map(str::to_owned).collect(),
-        how: "the container has no IPv4 gateway".into(),
-        said: gateways,
-    })
+    let found = addresses.find(IpAddr::is_ipv4);
+    found.ok_or_else(|| DOCKER.unexpected(&command, "the container has no IPv4 gateway", gateways))
 }
 
 async fn remove(container: &str) -> Result<(), ClusterError> {

@@ -32,9 +32,9 @@ impl ContainerProcess {
     pub(crate) async fn first(container: &str) -> Result<Self, ClusterError> {
         let command = ["inspect", "--format", "{{.State.Pid}}", container];
         let id = DOCKER.run(command, SHORT).await?;
-        let found: Vec<Pid> = id.trim().parse().ok().and_then(Pid::from_raw).into_iter().collect();
-        Self::only(container, "host".to_owned(), &found)
-            .ok_or_else(|| not_one(&command, "the container doesn't run", id))
+        let process = id.trim().parse().ok().and_then(Pid::from_raw);
+        let process = process.ok_or_else(|| DOCKER.unexpected(&command, "the container doesn't run", id))?;
+        Ok(Self::on_machine(container, process))
     }
 
     /// Finds the only process of a program in a container.
@@ -45,8 +45,11 @@ impl ContainerProcess {
         let command = ["top", container, "-o", "pid,comm"];
         let listed = DOCKER.run(command, SHORT).await?;
         let found = processes_of(program, &listed);
-        let why = format!("{} processes of {program} instead of one", found.len());
-        Self::only(container, "host".to_owned(), &found).ok_or_else(|| not_one(&command, &why, listed))
+        let [process] = found[..] else {
+            let how = format!("{} processes of {program} instead of one", found.len());
+            return Err(DOCKER.unexpected(&command, how, listed));
+        };
+        Ok(Self::on_machine(container, process))
     }
 
     /// Returns the process that has this id in the namespace of a container's own.
@@ -54,9 +57,9 @@ impl ContainerProcess {
         Self { container: container.to_owned(), id, namespace: format!("container:{container}") }
     }
 
-    fn only(container: &str, namespace: String, found: &[Pid]) -> Option<Self> {
-        let [id] = *found else { return None };
-        Some(Self { container: container.to_owned(), id, namespace })
+    /// Returns the process of a container that has this id on Docker's machine.
+    fn on_machine(container: &str, id: Pid) -> Self {
+        Self { container: container.to_owned(), id, namespace: "host".to_owned() }
     }
 
     /// Returns the commands that shift the clock of this process by a number of seconds, and that give it the machine's clock again.
@@ -98,11 +101,6 @@ impl ContainerProcess {
         let program = ["--entrypoint", PROGRAM, image].map(str::to_owned);
         words.chain(capabilities).chain(program).chain(command.words().into_iter().skip(1)).collect()
     }
-}
-
-fn not_one(command: &[&str], how: &str, said: String) -> ClusterError {
-    let command = std::iter::once(&DOCKER.0).chain(command).map(|word| (*word).to_owned()).collect();
-    ClusterError::Outside { command, how: how.to_owned(), said }
 }
 
 /// Returns the processes of a program in the output of `docker top CONTAINER -o pid,comm`.
