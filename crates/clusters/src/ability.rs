@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::supervisor::CAN_SHIFT_CLOCKS;
+
 /// Abilities that some providers have and others don't.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProviderAbility {
@@ -78,6 +80,11 @@ impl ProviderAbility {
                 | Self::SignTokens
                 | Self::ChangeHubCertificate
         )
+    }
+
+    /// True if the ability is possible on a machine like this one, whatever the provider is.
+    pub(crate) fn is_possible_here(self) -> bool {
+        self != Self::ShiftClocks || CAN_SHIFT_CLOCKS
     }
 }
 

@@ -35,8 +35,8 @@ use crate::local::PodPrograms;
 use crate::provider::Provider;
 use crate::service_account_token::{self, SigningKey};
 use crate::state_dir::{self, write_private};
+use crate::supervisor::ProcessFault;
 use crate::supervisor::protocol::{FaultCommands, ShutdownHook};
-use crate::supervisor::{CAN_SHIFT_CLOCKS, ProcessFault};
 
 /// Command of kind.
 const KIND: ExternalProgram = ExternalProgram("kind");
@@ -113,10 +113,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::ChangeHubCertificate,
         ProviderAbility::LimitAgents,
     ];
-    match ability {
-        ProviderAbility::ShiftClocks => CAN_SHIFT_CLOCKS,
-        _ => !lacks.contains(&ability),
-    }
+    !lacks.contains(&ability) && ability.is_possible_here()
 }
 
 /// Checks that kind and Docker are there and, if charts are requested, the charts and helm.

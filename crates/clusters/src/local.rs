@@ -29,8 +29,8 @@ pub use crate::pods::{NODE, PodPrograms};
 use crate::provider::Provider;
 use crate::service_account_token::{self, SigningKey};
 use crate::state_dir::write_private;
+use crate::supervisor::ProcessFault;
 use crate::supervisor::protocol::{ProcessSpec, ShutdownHook};
-use crate::supervisor::{CAN_SHIFT_CLOCKS, ProcessFault};
 
 /// Time limit for another fleet on this machine to end that has KubeFleet's webhooks.
 const WEBHOOKS_LIMIT: Duration = Duration::from_secs(300);
@@ -38,7 +38,7 @@ const WEBHOOKS_LIMIT: Duration = Duration::from_secs(300);
 /// Directory of the certificates that the hub-agent makes for its webhooks (v0.1.2, v0.3.1).
 const WEBHOOK_CERTIFICATES: &str = "/tmp/k8s-webhook-server";
 
-/// Name of the hub's host for members that get another certificate of it than everybody else, who call it by its address.
+/// Name of the hub's host for agents that get another certificate of it than everybody else, who call it by its address.
 pub const AGENTS_HUB: &str = "localhost";
 
 /// Programs of a control plane.
@@ -179,11 +179,7 @@ fn etcd_prefix(cluster: &Cluster) -> String {
 /// Returns true if a local fleet has this ability: all but the load of images, for which there are no nodes.
 #[must_use]
 pub fn can(ability: ProviderAbility) -> bool {
-    match ability {
-        ProviderAbility::LoadImages => false,
-        ProviderAbility::ShiftClocks => CAN_SHIFT_CLOCKS,
-        _ => true,
-    }
+    ability != ProviderAbility::LoadImages && ability.is_possible_here()
 }
 
 #[async_trait]

@@ -48,8 +48,8 @@ use crate::pods::{self, KWOK, KWOK_USER, SCHEDULER};
 use crate::provider::Provider;
 use crate::service_account_token::{self, SigningKey};
 use crate::state_dir::{self, write_private};
+use crate::supervisor::ProcessFault;
 use crate::supervisor::protocol::{FaultCommands, ProcessSpec, ShutdownHook};
-use crate::supervisor::{CAN_SHIFT_CLOCKS, ProcessFault};
 
 /// Time limit for a container to start.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -116,10 +116,7 @@ pub fn can(ability: ProviderAbility) -> bool {
         ProviderAbility::ServeWebhooks,
         ProviderAbility::ChangeHubCertificate,
     ];
-    match ability {
-        ProviderAbility::ShiftClocks => CAN_SHIFT_CLOCKS,
-        _ => !lacks.contains(&ability),
-    }
+    !lacks.contains(&ability) && ability.is_possible_here()
 }
 
 /// Checks that Docker is there.
