@@ -2,7 +2,7 @@
 //! controllers report.
 //!
 //! [`Fleet`] is a hub and its members. `fleet.rs` has its main methods. Further methods, none of which `fleet.rs`
-//! calls, are in `fleet_argocd.rs`, `cluster_backup.rs`, `hub_credentials.rs`, `request_limits.rs`, [`existing`], [`hollow`],
+//! calls, are in `fleet_argocd.rs`, `cluster_backup.rs`, `hub_credentials.rs`, `request_limits.rs`, [`request_flood`], [`existing`], [`hollow`],
 //! [`network`], [`upgrade`] and [`webhook`].
 //!
 //! [`observe`] watches objects and records the transitions of their conditions; waits are built on it. [`argocd`] is

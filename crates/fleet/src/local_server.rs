@@ -61,6 +61,12 @@ pub(crate) fn listen_at(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(128)
 }
 
+/// Listens on an address whose port may be 0 for any free one, and returns it with the port.
+pub(crate) async fn bind(address: SocketAddr) -> std::io::Result<(SocketAddr, TcpListener)> {
+    let listener = TcpListener::bind(address).await?;
+    Ok((listener.local_addr()?, listener))
+}
+
 /// Returns what makes connections secure with this certificate and key, each in a PEM file.
 pub(crate) fn tls_acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServerError> {
     let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<Vec<_>, _>>()?;

@@ -17,6 +17,7 @@ use tokio::time::sleep;
 use crate::error::FleetError;
 use crate::fleet::Fleet;
 use crate::kinds::{CLUSTER_ROLE, CLUSTER_ROLE_BINDING, WEBHOOK_CONFIGURATION};
+use crate::local_server;
 use crate::objects::apply;
 
 /// User whose requests these are, and name of the objects that it needs.
@@ -28,7 +29,8 @@ const NAMESPACE: &str = "default";
 /// Number of requests at a time: one executes, and the others are refused and repeated.
 const REQUESTS: usize = 4;
 
-/// Interval at which a refused request is repeated. An agent repeats its own after as long as the API server asks, 1 s at least, and so seldom comes first.
+/// Interval at which a refused request is repeated. An agent repeats its own after as long as the API server asks, 1 s at least, and so seldom comes
+/// first.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Number of refusals in a row which shows that one request of the flood is being executed all the time.
@@ -53,8 +55,8 @@ impl Fleet {
     pub async fn flood_requests(&self, member: Option<&str>) -> Result<RequestFlood, FleetError> {
         let hub = self.hub();
         let address = SocketAddr::from((self.0.provider.machine_address(&hub.name).await?, 0));
-        let bound = TcpListener::bind(address).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
-        let (address, listener) = bound.map_err(|source| FleetError::Listen { address, source })?;
+        let (address, listener) =
+            local_server::bind(address).await.map_err(|source| FleetError::Listen { address, source })?;
         let mut tasks = JoinSet::new();
         tasks.spawn(never_answer(listener));
         self.0.provider.set_priorities(&hub.name).await?;

@@ -30,7 +30,7 @@ use super::answer::{ApiResponse, ResponseBody};
 use super::cluster::ServedBundle;
 use super::request::{ApiQuery, ApiRequest, Route, prefers_table};
 use super::status::ApiError;
-use crate::local_server::{ConnectionErrors, serve_listener, tls_acceptor};
+use crate::local_server::{self, ConnectionErrors, serve_listener, tls_acceptor};
 
 /// Path below which the clusters are served.
 const CLUSTERS: &str = "/clusters/";
@@ -105,7 +105,7 @@ impl BundleServer {
         if address.ip() != Ipv4Addr::LOCALHOST {
             return Err(BundleServerError::NotLoopback(address.ip()));
         }
-        let bound = TcpListener::bind(address).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let bound = local_server::bind(address).await;
         let (address, listener) = bound.map_err(|source| BundleServerError::Listen { address, source })?;
         let directory = temporary_directory()?;
         let pki = Pki::create(&directory.path().join("pki"))?;
