@@ -1,8 +1,8 @@
 @kubefleet @disruptive
 Feature: The hub's API server refuses requests of an agent as too many
   No guide describes this. A FlowSchema and its priority level (API Priority and Fairness) have hardly a share for an agent: the API server takes one of
-  its requests at a time, and refuses what is more with 429. The agents get over it alone: client-go tries again after a second, ten times, before
-  it gives up. They do not where another user takes that one (measured on v0.1.2; docs/resilience.md).
+  its requests at a time, and refuses what is more with 429. The agents get over it: client-go tries again after a second, ten times, before
+  it gives up. They don't if another user's requests are the ones that it takes (measured on v0.1.2; docs/resilience.md).
 
   @healthy @takes-90s
   Scenario Outline: The hub takes one request at a time of <agent>
